@@ -70,8 +70,6 @@ export {
   type IdempotencyRecord,
   type IdempotencyRouteOptions,
   type IdempotencyStore,
-  IdempotencyStoreFullError,
-  type IdempotencyTransaction,
   idempotency,
   type KeptAnswer,
   type MemoryIdempotencyOptions,

@@ -1,10 +1,9 @@
 export {
-  type PostgresIdempotencyOptions,
   type PostgresIdempotencyPool,
   type PostgresIdempotencyStore,
   postgresIdempotency,
 } from '../plugins/idempotency/stores/postgres.js'
-export type { IdempotencyStore, IdempotencyTransaction } from '../plugins/idempotency/stores/store.js'
+export type { IdempotencyStore } from '../plugins/idempotency/stores/store.js'
 export {
   type PostgresOperationStore,
   type PostgresOperationStoreOptions,

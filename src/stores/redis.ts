@@ -1,6 +1,5 @@
 export {
   type RedisIdempotencyClient,
-  type RedisIdempotencyOptions,
   redisIdempotency,
 } from '../plugins/idempotency/stores/redis.js'
 export type { IdempotencyStore } from '../plugins/idempotency/stores/store.js'

@@ -1,10 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type {
-  IdempotencyClaim,
-  IdempotencyRecord,
-  IdempotencyStore,
-} from '../plugins/idempotency/stores/store.js'
+import { setTimeout } from 'node:timers/promises'
+import type { IdempotencyClaim, IdempotencyStore } from '../plugins/idempotency/stores/store.js'
 import type { ContractClause, ContractTransaction } from './operation-store-contract.js'
 
 /** The options of a contract. */
@@ -12,7 +9,7 @@ export interface IdempotencyStoreSetUp {
   /** Opens a store, and returns it as two instances see it; if it is not shared, the same object twice. */
   open(): Promise<readonly [IdempotencyStore, IdempotencyStore]>
   /**
-   * Begins a transaction of the database of the store that was opened last. Omit it if the store has no `within`.
+   * Begins a transaction of the database of the store that was opened last. Omit it if the store takes part in none.
    * @default none
    */
   transaction?(): Promise<ContractTransaction>
@@ -25,8 +22,7 @@ export interface IdempotencyStoreSetUp {
  * for (const { name, run } of idempotencyStoreContract({ open })) test(name, run)
  * ```
  *
- * Tests of times wait until they are over by the clock of the store, some tenths of a second each. Not for a store in use: the
- * tests add and remove keys.
+ * Tests of times wait some hundredths of a second each. Not for a store in use: the tests add and remove keys.
  */
 export function idempotencyStoreContract(setUp: IdempotencyStoreSetUp): readonly ContractClause[] {
   const { transaction } = setUp
@@ -40,182 +36,109 @@ export function idempotencyStoreContract(setUp: IdempotencyStoreSetUp): readonly
 type Clause = (one: IdempotencyStore, other: IdempotencyStore) => Promise<void>
 
 const clauses: Readonly<Record<string, Clause>> = {
-  async 'a store that is set up passes `check`'(one, other) {
-    await one.check()
-    await other.check()
-  },
   async '`claim` gives a key to one request, and its record to the others'(one, other) {
+    await one.check()
     const first = claimOf()
     strictEqual(await one.claim(first, long), null)
-    const second = { ...claimOf(), key: first.key }
-    same(await other.claim(second, long), { ...first, answer: null })
-    same(await one.claim(first, long), { ...first, answer: null })
+    await isFound(other, first, null)
     strictEqual(await other.claim(claimOf(), long), null, 'another key is free')
   },
-  async '`claim` gives a key to one of 40 concurrent calls'(one, other) {
-    for (let round = 0; round < 5; round += 1) {
+  async 'of 40 concurrent calls, one gets a key that is free or whose lease has ended'(one, other) {
+    for (const lease of [null, 1]) {
       const { key } = claimOf()
-      const claims = Array.from({ length: 40 }, () => ({ ...claimOf(), key }))
+      if (lease !== null) await one.claim(claimOf(key), lease)
+      await later()
+      const claims = Array.from({ length: 40 }, () => claimOf(key))
       const found = await Promise.all(
-        claims.map((claim, index) => (index % 2 === 0 ? one : other).claim(claim, long)),
+        claims.map((claim, i) => (i % 2 === 0 ? one : other).claim(claim, long)),
       )
-      const winners = claims.filter((_, index) => found[index] === null)
-      strictEqual(winners.length, 1)
-      for (const record of found) if (record !== null) strictEqual(record.token, winners[0]?.token)
+      strictEqual(found.filter((record) => record === null).length, 1)
+      await isFound(one, claims[found.indexOf(null)], null)
     }
   },
-  async 'a key whose lease has ended is given to one of 20 concurrent calls'(one, other) {
-    const dead = claimOf()
-    await one.claim(dead, 1)
-    await isOver()
-    const claims = Array.from({ length: 20 }, () => ({ ...claimOf(), key: dead.key }))
-    const found = await Promise.all(
-      claims.map((claim, index) => (index % 2 === 0 ? one : other).claim(claim, long)),
-    )
-    strictEqual(found.filter((record) => record === null).length, 1)
-    for (const record of found) if (record !== null) strictEqual(record.token === dead.token, false)
-  },
-  async '`complete` keeps an answer, character by character'(one, other) {
-    for (const answer of ['{}', texts, `[${texts}${`,${texts}`.repeat(5_000)}]`]) {
-      const claim = claimOf()
-      await one.claim(claim, long)
-      strictEqual(await one.complete(claim, answer, long), true)
-      same(await other.claim({ ...claimOf(), key: claim.key }, long), { ...claim, answer })
-    }
-  },
-  async '`complete` replaces the answer of its own claim'(one, other) {
+  async '`complete` keeps an answer character by character, and replaces that of its own claim'(one, other) {
     const claim = claimOf()
     await one.claim(claim, long)
-    await one.complete(claim, 'first', long)
-    strictEqual(await other.complete(claim, 'second', long), true)
-    same(await one.claim(claimOf(claim.key), long), { ...claim, answer: 'second' })
+    for (const answer of ['{}', texts, `[${texts}${`,${texts}`.repeat(5_000)}]`]) {
+      strictEqual(await other.complete(claim, answer, long), true)
+      await isFound(one, claim, answer)
+    }
   },
-  async '`complete` changes nothing if another request has the key'(one, other) {
-    const first = claimOf()
-    await one.claim(first, 1)
-    await isOver()
-    const second = claimOf(first.key)
-    strictEqual(await other.claim(second, long), null)
-    strictEqual(await one.complete(first, 'late', long), false)
-    same(await one.claim(claimOf(first.key), long), { ...second, answer: null })
-    await other.complete(second, 'kept', long)
-    strictEqual(await one.complete(first, 'late', long), false)
-    same(await one.claim(claimOf(first.key), long), { ...second, answer: 'kept' })
-  },
-  async '`complete` keeps the answer of a claim whose lease has ended, if no other has the key'(one, other) {
+  '`complete` changes nothing if another request has the key': completesLate,
+  async 'an answer is kept for its time, also if the lease had ended'(one, other) {
     const claim = claimOf()
     await one.claim(claim, 1)
-    await isOver()
-    while ((await other.expire(100)) === 100);
+    await later()
+    await other.expire()
     strictEqual(await one.complete(claim, 'late', long), true)
-    same(await other.claim(claimOf(claim.key), long), { ...claim, answer: 'late' })
+    await isFound(other, claim, 'late')
+    await one.complete(claim, 'short', 1)
+    await later()
+    strictEqual(await other.claim(claimOf(claim.key), long), null)
   },
-  async 'an answer is kept for its time, and its key is free after it'(one, other) {
-    const [short, kept] = [claimOf(), claimOf()]
-    for (const claim of [short, kept]) await one.claim(claim, long)
-    await one.complete(short, 'short', 1)
-    await one.complete(kept, 'kept', long)
-    await isOver()
-    strictEqual(await other.claim(claimOf(short.key), long), null)
-    same(await other.claim(claimOf(kept.key), long), { ...kept, answer: 'kept' })
-  },
-  async '`renew` prolongs a lease'(one, other) {
+  async '`renew` prolongs the lease of its own claim, and not the time of an answer'(one, other) {
     const claim = claimOf()
+    strictEqual(await one.renew(claim, long), false)
     await one.claim(claim, 60)
+    strictEqual(await other.renew(claimOf(claim.key), long), false)
     strictEqual(await one.renew(claim, long), true)
-    await isOver(80)
-    same(await other.claim(claimOf(claim.key), long), { ...claim, answer: null })
+    await later(80)
+    await one.complete(claim, 'kept', long)
+    strictEqual(await one.renew(claim, 1), false)
+    await later()
+    await isFound(one, claim, 'kept')
   },
-  async '`renew` returns false for a key of another request, and for one with an answer'(one, other) {
-    const first = claimOf()
-    strictEqual(await one.renew(first, long), false)
-    await one.claim(first, long)
-    const second = claimOf(first.key)
-    strictEqual(await other.renew(second, long), false)
-    await one.complete(first, 'kept', long)
-    strictEqual(await one.renew(first, 1), false)
-    await isOver()
-    same(await one.claim(second, long), { ...first, answer: 'kept' }, 'the answer is kept as long as before')
-  },
-  async '`release` makes the key of its own claim free'(one, other) {
+  async '`release` makes the key of its own claim free, and leaves an answer'(one, other) {
     const first = claimOf()
     await one.claim(first, long)
     await other.release(claimOf(first.key))
-    same(await one.claim(claimOf(first.key), long), { ...first, answer: null })
+    await isFound(one, first, null)
     await other.release(first)
-    strictEqual(await one.claim(claimOf(first.key), long), null)
-    await other.release(claimOf())
-  },
-  async '`release` leaves an answer'(one, other) {
-    const claim = claimOf()
-    await one.claim(claim, long)
-    await one.complete(claim, 'kept', long)
-    await other.release(claim)
-    same(await other.claim(claimOf(claim.key), long), { ...claim, answer: 'kept' })
-  },
-  async '`expire` removes what is over, at most `limit`, and nothing else'(one, other) {
-    const over = Array.from({ length: 5 }, () => claimOf())
-    for (const claim of over) await one.claim(claim, 1)
-    const [running, kept] = [claimOf(), claimOf()]
-    for (const claim of [running, kept]) await one.claim(claim, long)
-    await one.complete(kept, 'kept', long)
-    await isOver()
-    strictEqual((await other.expire(2)) <= 2, true)
-    while ((await other.expire(2)) === 2);
-    same(await other.claim(claimOf(running.key), long), { ...running, answer: null })
-    same(await other.claim(claimOf(kept.key), long), { ...kept, answer: 'kept' })
-    for (const { key } of over) strictEqual(await other.claim(claimOf(key), long), null)
+    const second = claimOf(first.key)
+    strictEqual(await one.claim(second, long), null)
+    await one.complete(second, 'kept', long)
+    await one.release(second)
+    await isFound(other, second, 'kept')
   },
 }
 
-function clausesOfTransactions(
-  transaction: () => Promise<ContractTransaction>,
-): Readonly<Record<string, Clause>> {
+async function completesLate(one: IdempotencyStore, other: IdempotencyStore, connection?: object) {
+  const first = claimOf()
+  await one.claim(first, 1)
+  await later()
+  const second = claimOf(first.key)
+  strictEqual(await other.claim(second, long), null)
+  strictEqual(await one.complete(first, 'late', long, connection), false)
+  await isFound(one, second, null)
+  if (connection !== undefined) return
+  await other.complete(second, 'kept', long)
+  strictEqual(await one.complete(first, 'late', long), false)
+  await isFound(one, second, 'kept')
+}
+
+function clausesOfTransactions(begin: () => Promise<ContractTransaction>): Readonly<Record<string, Clause>> {
   return {
-    async '`within`: an answer belongs to the transaction of the app'(one, other) {
+    async 'an answer belongs to the transaction of the app, and no step waits for that'(one, other) {
       for (const how of ['ROLLBACK', 'COMMIT'] as const) {
         const claim = claimOf()
-        await one.claim(claim, long)
-        const { connection, end } = await transaction()
-        strictEqual(await one.within?.(connection).complete(claim, 'kept', long), true)
-        same(await other.claim(claimOf(claim.key), long), { ...claim, answer: null }, 'before the end')
-        await end(how)
-        const answer = how === 'COMMIT' ? 'kept' : null
-        same(await other.claim(claimOf(claim.key), long), { ...claim, answer }, how)
+        await one.claim(claim, 1)
+        const { connection, end } = await begin()
+        strictEqual(await one.complete(claim, 'kept', long, connection), true)
+        await later()
+        strictEqual((await other.claim(claimOf(claim.key), long))?.answer, null, 'its lease has ended')
+        await one.renew(claim, 1)
         await one.release(claim)
-        strictEqual(
-          (await other.claim(claimOf(claim.key), long)) === null,
-          answer === null,
-          `${how}, released`,
-        )
+        await other.expire()
+        await end(how)
+        const found = await other.claim(claimOf(claim.key), long)
+        strictEqual(found?.answer, how === 'COMMIT' ? 'kept' : undefined)
       }
     },
-    async '`within`: no step waits for a transaction that is open, and none takes its key'(one, other) {
-      const claim = claimOf()
-      await one.claim(claim, 1)
-      const { connection, end } = await transaction()
-      strictEqual(await one.within?.(connection).complete(claim, 'kept', long), true)
-      await isOver()
-      same(await other.claim(claimOf(claim.key), long), { ...claim, answer: null }, 'its lease has ended')
-      await one.renew(claim, 1)
-      await one.release(claim)
-      await other.expire(100)
+    async 'in a transaction, a claim that another request has taken over is refused'(one, other) {
+      const { connection, end } = await begin()
+      await completesLate(one, other, connection)
       await end('COMMIT')
-      same(await other.claim(claimOf(claim.key), long), { ...claim, answer: 'kept' })
-    },
-    async '`within`: a claim that another request has taken over is refused'(one, other) {
-      const first = claimOf()
-      await one.claim(first, 1)
-      await isOver()
-      const second = claimOf(first.key)
-      await other.claim(second, long)
-      const { connection, end } = await transaction()
-      strictEqual(await one.within?.(connection).complete(first, 'late', long), false)
-      await end('COMMIT')
-      same(await one.claim(claimOf(first.key), long), { ...second, answer: null })
-    },
-    async '`within` throws for a value that is not a connection'(one) {
-      await rejects(async () => one.within?.({}), TypeError)
+      await rejects(async () => one.complete(claimOf(), 'late', long, {}), TypeError)
     },
   }
 }
@@ -226,19 +149,18 @@ const long = 3_600_000
 const texts = JSON.stringify('Größe “x” \\ \u0000 \ud83d\ude00 \ud83d \u2028 {"form":1} \r\n')
 
 function claimOf(key = randomId()): IdempotencyClaim {
-  return { key, token: randomId(), fingerprint: randomId() }
-}
-
-function same(found: IdempotencyRecord | null, expected: IdempotencyRecord, message?: string): void {
-  const plain = found && { key: found.key, token: found.token, fingerprint: found.fingerprint }
-  deepStrictEqual(plain && { ...plain, answer: found.answer }, expected, message)
+  return { key, caller: null, token: randomId(), fingerprint: randomId() }
 }
 
 function randomId(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Waits until a time of the store of one millisecond is over. */
-async function isOver(milliseconds = 20): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, milliseconds))
+/** Checks what another request with the key of a claim finds. */
+async function isFound(store: IdempotencyStore, claim: IdempotencyClaim | undefined, answer: string | null) {
+  const found = await store.claim(claimOf(claim?.key), long)
+  deepStrictEqual([found?.fingerprint, found?.answer], [claim?.fingerprint, answer])
 }
+
+/** Waits until a time of the store of one millisecond is over. */
+const later = (milliseconds = 20): Promise<void> => setTimeout(milliseconds)

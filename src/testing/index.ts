@@ -1,8 +1,7 @@
-export {
-  type IdempotencyClaim,
-  type IdempotencyRecord,
-  type IdempotencyStore,
-  IdempotencyStoreFullError,
+export type {
+  IdempotencyClaim,
+  IdempotencyRecord,
+  IdempotencyStore,
 } from '../plugins/idempotency/stores/store.js'
 export type { OperationRecord } from '../plugins/operations/record.js'
 export { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'

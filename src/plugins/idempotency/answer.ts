@@ -1,82 +1,38 @@
 import { isUtf8 } from 'node:buffer'
-import { pipeline, type Readable, Transform } from 'node:stream'
-import { exactJson } from '../../json/exact-json.js'
-import { parseExact } from '../../json/parse-exact.js'
-import { type MaybeAsync, whenSettled } from '../../maybe-async.js'
-import { isObject } from '../../options.js'
+import zlib from 'node:zlib'
 
 /** The answer to a request, as a store keeps it. */
-export type Answer = SentAnswer | GivenAnswer | LostAnswer
-
-/** An answer as it was sent. */
-export interface SentAnswer {
-  readonly kind: 'sent'
+export interface Answer {
   readonly status: number
-  readonly headers: AnswerHeaders
-  /** The bytes, or the text of them; `null` for none. */
-  readonly body: string | Buffer | null
-}
-
-/** An answer that a handler has kept in its transaction, before it was written. */
-export interface GivenAnswer {
-  readonly kind: 'given'
-  readonly status: number
-  readonly headers: AnswerHeaders
-  /** What the handler returns; `undefined` for nothing. */
-  readonly payload: unknown
-}
-
-/** An answer that cannot be sent again, of a request that was carried out. */
-export interface LostAnswer {
-  readonly kind: 'lost'
-  readonly status: number
-  /** `Location` of the answer; `null` for none. */
-  readonly location: string | null
-  /** Why, as a part of a sentence. */
-  readonly reason: string
-}
-
-/** Header fields by their names in lowercase. */
-export type AnswerHeaders = Readonly<Record<string, string | string[]>>
-
-export function writeAnswer(answer: Answer): string {
-  if (answer.kind === 'sent') {
-    const { kind, status, headers, body } = answer
-    if (typeof body !== 'string' && body !== null && !isUtf8(body)) {
-      return JSON.stringify({ form, ...answer, body: body.toString('base64'), encoding: 'base64' })
-    }
-    return JSON.stringify({ form, kind, status, headers, body: body === null ? null : String(body) })
-  }
-  if (answer.kind === 'lost') return JSON.stringify({ form, ...answer })
-  const { payload, ...rest } = answer
-  if (payload === undefined) return JSON.stringify({ form, ...rest })
-  const json = isBinary(payload) ? undefined : exactJson(payload, false)
-  if (json === undefined) throw new TypeError('expected a JSON value as the body of an answer')
-  return JSON.stringify({ form, ...rest, payload: json })
-}
-
-/** Reads what {@link writeAnswer} has written. */
-export function readAnswer(json: string): Answer {
-  const { form: found, encoding, body, payload, ...answer } = JSON.parse(json) as Record<string, unknown>
-  const isKnown = found === form && typeof answer.status === 'number'
-  if (isKnown && answer.kind === 'sent') {
-    const bytes = encoding === 'base64' ? Buffer.from(String(body), 'base64') : body
-    return { ...answer, body: bytes } as SentAnswer
-  }
-  if (isKnown && answer.kind === 'given') {
-    return {
-      ...answer,
-      payload: typeof payload === 'string' ? parseExact(payload) : undefined,
-    } as GivenAnswer
-  }
-  if (isKnown && answer.kind === 'lost') return answer as unknown as LostAnswer
-  throw new Error('the answer has a form that this release does not know')
+  /** By their names in lowercase. */
+  readonly headers: Readonly<Record<string, string | string[]>>
+  /** The content as it was sent, before a content coding; `null` for none. Absent if the answer was not sent yet, or is lost. */
+  readonly body?: string | Uint8Array | null
+  /** What the handler returns, as JSON: kept in its transaction, before it was written. */
+  readonly json?: string | undefined
+  /** Why the answer cannot be sent again, as a part of a sentence. */
+  readonly lost?: string
 }
 
 const form = 1
 
-/** Whether the answer with a status is kept. */
-export function isKeptStatus(status: number): boolean {
+export function writeAnswer(answer: Answer): string {
+  const { body } = answer
+  if (!(body instanceof Uint8Array)) return JSON.stringify({ form, ...answer })
+  const isText = isUtf8(body)
+  const text = Buffer.from(body).toString(isText ? 'utf8' : 'base64')
+  return JSON.stringify({ form, ...answer, body: text, encoding: isText ? undefined : 'base64' })
+}
+
+/** Reads what {@link writeAnswer} has written. */
+export function readAnswer(json: string): Answer {
+  const { form: found, encoding, ...answer } = JSON.parse(json)
+  if (found !== form) throw new Error('the answer has a form that this release does not know')
+  return encoding === 'base64' ? { ...answer, body: Buffer.from(answer.body, 'base64') } : answer
+}
+
+/** Whether the answer with a status is kept: it does not say that nothing was carried out. */
+export function isKept(status: number): boolean {
   return status >= 200 && status < 500 && !withoutEffect.has(status)
 }
 
@@ -84,13 +40,11 @@ const withoutEffect: ReadonlySet<number> = new Set([
   400, 401, 403, 404, 405, 406, 407, 408, 411, 412, 413, 414, 415, 416, 417, 421, 425, 426, 428, 429, 431,
 ])
 
-/**
- * Whether a header field belongs to each response, and not to the answer: it is not kept, and a repeated answer has that of its
- * own response.
- */
+/** Whether a header field belongs to each response, and not to the answer: a repeated answer has that of its own response. */
 export function isOfEachResponse(name: string): boolean {
-  const pattern = /^(?:access-control-|cross-origin-|proxy-|(?:x-)?ratelimit)/
-  return fieldsOfEachResponse.has(name) || pattern.test(name)
+  return (
+    fieldsOfEachResponse.has(name) || /^(?:access-control-|cross-origin-|proxy-|(?:x-)?ratelimit)/.test(name)
+  )
 }
 
 const fieldsOfEachResponse: ReadonlySet<string> = new Set([
@@ -109,51 +63,32 @@ const fieldsOfEachResponse: ReadonlySet<string> = new Set([
   ...['deprecation', 'sunset'],
 ])
 
-export function keptHeaders(
-  headers: Readonly<Record<string, unknown>>,
-  isLeftOut: (name: string) => boolean = isOfEachResponse,
-): AnswerHeaders {
+/** Returns the header fields of an answer, without those that belong to each response. */
+export function keptHeaders(headers: Readonly<Record<string, unknown>>): Answer['headers'] {
   const kept: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || isLeftOut(name)) continue
+    if (value === undefined || isOfEachResponse(name)) continue
     kept[name] = Array.isArray(value) ? value.map(String) : String(value)
   }
   return kept
 }
 
-function isBinary(payload: unknown): boolean {
-  return payload instanceof Uint8Array || (isObject(payload) && typeof payload.pipe === 'function')
+const decoders: Readonly<Record<string, typeof zlib.gunzipSync>> = {
+  gzip: zlib.gunzipSync,
+  deflate: zlib.inflateSync,
+  br: zlib.brotliDecompressSync,
 }
 
-/** What {@link collectAnswer} calls: one of the two, once. */
-export interface Collector {
-  /** Called when all of the stream has passed, before its end does. */
-  collected(bytes: Buffer | null): MaybeAsync<void>
-  /** Called if the stream fails, or if it is not read to its end. */
-  failed(error: Error): void
-}
-
-/** Returns a stream with the same bytes, which are collected while they pass: at most so many. */
-export function collectAnswer(source: Readable, maxBytes: number, collector: Collector): Readable {
-  const parts: Buffer[] = []
-  let length = 0
-  const passing = new Transform({
-    transform(part: Buffer, _encoding, next) {
-      length += part.length
-      if (length <= maxBytes) parts.push(part)
-      else parts.length = 0
-      next(null, part)
-    },
-    flush(next) {
-      whenSettled(
-        () => collector.collected(length <= maxBytes ? Buffer.concat(parts) : null),
-        () => next(),
-        next as (error: unknown) => void,
-      )
-    },
-  })
-  pipeline(source, passing, (error) => {
-    if (error) collector.failed(error)
-  })
-  return passing
+/**
+ * Returns an answer before its content coding: the next client may not accept that.
+ * @throws if the body is not coded as the header says, or longer than `maxBytes` without the coding
+ */
+export function uncoded(answer: Answer, maxBytes: number): Answer {
+  const { 'content-encoding': coding, etag, ...headers } = answer.headers
+  const decode = decoders[String(coding).toLowerCase()]
+  if (decode === undefined || !answer.body) return answer
+  const body = decode(Buffer.from(answer.body), { maxOutputLength: Math.max(maxBytes, 1) })
+  // `caching` has marked the tag with the coding.
+  const tag = etag === undefined ? {} : { etag: String(etag).replace(`--${coding}"`, '"') }
+  return { ...answer, headers: { ...headers, ...tag }, body }
 }

@@ -1,243 +1,241 @@
-import { Readable } from 'node:stream'
+import { pipeline, Readable, Transform } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import type { Effect, StepResult, Steps } from '../../convention/steps.js'
+import type { Effect, Steps } from '../../convention/steps.js'
 import { callerIdText, scopesOf } from '../../fastify/caller.js'
-import { lengthOf, listenAlong, type RawRequest } from '../../fastify/raw-request.js'
-import { discard, headerOf, isBytes, isResponse } from '../../fastify/reply.js'
+import { lengthOf, type RawRequest } from '../../fastify/raw-request.js'
+import { discard, headerOf, isBytes } from '../../fastify/reply.js'
 import { selectionOf } from '../../fastify/selection.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { isPromise, type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
-import { isObject } from '../../options.js'
+import { parseExact } from '../../json/parse-exact.js'
+import { isPromise } from '../../maybe-async.js'
+import { isObject, type ResolvedOptions } from '../../options.js'
+import { ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
 import type { Reporter } from '../../rules/report.js'
-import {
-  type Answer,
-  collectAnswer,
-  type GivenAnswer,
-  isOfEachResponse,
-  keptHeaders,
-  type SentAnswer,
-} from './answer.js'
-import { fingerprintOf, ReadBody, type Rights, readKey, storageKey } from './fingerprint.js'
-import { Attempt, type Ledger } from './ledger.js'
-import type { KeyRules } from './options.js'
-import { keyProblem, outcomeOf, type Refusal, streamedBodyProblem, unavailableProblem } from './outcome.js'
-import type { IdempotencyClaim } from './stores/store.js'
+import { type Answer, isKept, isOfEachResponse, keptHeaders, readAnswer, uncoded } from './answer.js'
+import type { Attempt, Ledger } from './ledger.js'
+import type { idempotencyOptions } from './options.js'
+import * as requests from './request.js'
+import type { IdempotencyRecord } from './stores/store.js'
 
 /** The body of a request, while it is read and after. */
-export const bodyRead = requestSlot<ReadBody>('idempotency.body')
-/** What a request with a key does. */
-export const workOf = requestSlot<Work>('idempotency.work')
-
+export const bodyRead = requestSlot<requests.ReadBody>('idempotency.body')
 /** What a request with a key does: it runs, or gets an answer again. */
-export type Work =
-  | Run
-  | { readonly kind: 'sent'; readonly answer: SentAnswer }
-  | { readonly kind: 'given'; readonly answer: GivenAnswer; readonly claim: IdempotencyClaim }
+export const workOf = requestSlot<Run | Replay>('idempotency.work')
+
+interface Replay {
+  readonly answer: Answer
+}
 
 /** A request that runs under its key. */
 export interface Run {
-  readonly kind: 'run'
+  readonly key: string
   readonly attempt: Attempt
-  readonly rules: KeyRules
+  readonly ledger: Ledger
+  readonly maxBytes: number
   /** Whether something was sent with `reply.send()`. */
   isSending: boolean
-  /** Whether the promise of the handler is pending. */
-  isPending: boolean
-  /** Whether the handler has timed out and goes on. */
-  isTimedOut: boolean
+  /** The promise of the handler. */
+  result: Promise<unknown> | undefined
 }
-
-type Decision = Work | Refusal
-
-const field = 'idempotency-key'
 
 /** The methods whose requests may have a key. */
 export const methodsWithKeys: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
+type KeyRules = Pick<
+  ResolvedOptions<typeof idempotencyOptions>,
+  'mode' | 'required' | 'keepFor' | 'maxBytes' | 'identify'
+>
+
 /** Returns the steps of a route with unsafe methods. */
 export function keySteps(rules: KeyRules, ledger: Ledger, reporter: Reporter): Steps {
-  const { required, keepFor, maxBytes, identify } = rules
-  const isReport = rules.mode === 'report'
+  const { mode, required, keepFor, maxBytes, identify } = rules
 
+  if (mode === 'report') {
+    return {
+      preHandler(request) {
+        const key = keyOf(request)
+        return typeof key === 'string' ? undefined : key
+      },
+    }
+  }
   return {
     preParsing(request, _reply, payload) {
-      if (request.headers[field] === undefined) return undefined
-      const body = new ReadBody()
-      bodyRead.set(request, body)
-      listenAlong(payload as Readable, body)
+      if (request.headers['idempotency-key'] !== undefined) {
+        bodyRead.set(request, requests.readAlong(payload as Readable))
+      }
       return undefined
     },
     preHandler(request, reply) {
-      const fieldValue = request.headers[field]
-      if ((fieldValue === undefined && !required) || !methodsWithKeys.has(request.method)) return undefined
-      const decision = decide(fieldValue === undefined ? null : String(fieldValue), request)
-      return withValue(decision, (decided) => effectOf(decided, request, reply))
+      const key = keyOf(request)
+      return typeof key === 'string' ? begin(key, request, reply) : key
     },
     onSend(request, reply, payload) {
       const work = workOf.get(request)
       if (work === undefined) return undefined
-      if (work.kind === 'sent') return sentAgain(reply, work.answer, payload)
-      if (work.kind === 'given') return withValue(finishGiven(reply, work, payload), () => undefined)
-      return keepOnSend(reply, work, payload)
+      if ('answer' in work) return replayed(reply, work.answer, payload)
+      return work.attempt.isOpen ? end(reply, work, payload) : undefined
     },
   }
 
-  function decide(fieldValue: string | null, request: FastifyRequest): MaybeAsync<Decision> {
-    const key = fieldValue === null ? null : readKey(fieldValue)
-    if (key === null) {
-      return { kind: 'refuse', rule: 'key-invalid', problem: keyProblem(fieldValue === null) }
-    }
+  /** Returns the key of a request, nothing if it needs none, or a refusal. */
+  function keyOf({ headers, method }: FastifyRequest): string | Effect | undefined {
+    const fieldValue = headers['idempotency-key']
+    if (!methodsWithKeys.has(method) || (fieldValue === undefined && !required)) return undefined
+    const key = fieldValue === undefined ? null : requests.readKey(String(fieldValue))
+    const what = `${fieldValue === undefined ? 'is required here' : 'must be'}: one string of 1 to ${requests.maxKeyLength} visible ASCII characters`
+    return key ?? refusal('key-invalid', `Idempotency-Key ${what}`)
+  }
+
+  async function begin(
+    key: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Effect | undefined> {
     const body = bodyRead.get(request)
     if (!body?.isComplete && hasContent(request)) {
-      reporter.warnOnce(
-        'idempotency',
-        request,
-        'the body is read as a stream, so its repetition is not known',
-      )
-      return { kind: 'refuse', rule: 'key-invalid', problem: streamedBodyProblem() }
+      const detail =
+        'A repetition of this request cannot be recognised, because its body is a stream; send it without Idempotency-Key'
+      return refusal('key-invalid', detail)
     }
-    return withValue(identify(request) as MaybeAsync<unknown>, (id) => {
-      const caller = callerIdText(id, 'idempotency.identify')
-      const credentials = caller === null ? credentialsOf(request) : null
-      const fingerprint = fingerprintOf(body?.parts ?? [], {
-        method: request.method,
-        target: request.url,
-        mediaType: mediaTypeOf(request.headers['content-type']),
-        credentials,
-        rights: rightsOf(request),
-      })
-      const parts = ['key', caller, key]
-      return claim(storageKey(isReport ? ['report', ...parts] : parts), fingerprint)
-    })
-  }
-
-  function claim(key: string, fingerprint: string): MaybeAsync<Decision> {
-    return whenSettled<Decision, Decision>(
-      () =>
-        withValue(ledger.begin(key, fingerprint, keepFor), (found) =>
-          found instanceof Attempt ? runOf(found, rules) : outcomeOf(found, fingerprint),
-        ),
-      (decision) => decision,
-      (error) => ({ kind: 'refuse', rule: 'unavailable', problem: unavailableProblem(error) }),
-    )
-  }
-
-  function effectOf(decision: Decision, request: FastifyRequest, reply: FastifyReply): Effect | undefined {
-    if (decision.kind === 'run') {
-      workOf.set(request, decision)
-      watchReply(reply, decision)
+    const caller = callerIdText(await identify(request), 'idempotency.identify')
+    const selection = selectionOf(request)
+    const fingerprint = requests.fingerprintOf(body, [
+      request.method,
+      request.url,
+      mediaTypeOf(request.headers['content-type']),
+      // An answer is not shown to other credentials, nor to lesser rights.
+      caller === null ? requests.credentialsOf(request.headers) : null,
+      scopesOf(request)?.toSorted() ?? null,
+      selection?.hides === true ? selection.paths : null,
+    ])
+    try {
+      const claim = { key: requests.sha256(JSON.stringify([caller, key])), caller, fingerprint }
+      const found = await ledger.begin(claim, Number(keepFor))
+      if (!('claim' in found)) return outcomeOf(found, fingerprint, request)
+      const run: Run = { key, attempt: found, ledger, maxBytes, isSending: false, result: undefined }
+      workOf.set(request, run)
+      watchReply(reply, run)
       return undefined
-    }
-    if (decision.kind === 'refuse') {
-      const { rule, problem } = decision
-      // In `report` mode it is not kept that the answer of the first request is sent again.
-      const isReplay = isReport && rule === 'answer-not-kept'
-      return isReplay ? replayed : { rule, given: problem.message, refusal: problem }
-    }
-    if (isReport) return replayed
-    workOf.set(request, decision)
-    const { status, headers } = decision.answer
-    // The bytes have been written for the same rights.
-    const isWritten = decision.kind === 'sent'
-    const payload = decision.kind === 'sent' ? (decision.answer.body ?? undefined) : decision.answer.payload
-    return { ...replayed, answer: { status, headers, payload, isWritten } }
-  }
-
-  /** Gives a response exactly the status, headers and bytes of an answer. */
-  function sentAgain(
-    reply: FastifyReply,
-    { status, headers, body }: SentAnswer,
-    payload: unknown,
-  ): Effect | undefined {
-    // A hook after this one has failed.
-    if (reply.statusCode !== status) return undefined
-    discard(payload)
-    return {
-      ...replayed,
-      change() {
-        for (const name of Object.keys(reply.getHeaders())) {
-          if (!(name in headers) && !isOfEachResponse(name)) reply.removeHeader(name)
-        }
-      },
-      headers: { ...headers, 'idempotent-replayed': 'true' },
-      payload: body,
+    } catch (cause) {
+      const detail = 'Repeated requests cannot be recognised at the moment; try again'
+      return refusal('unavailable', detail, { headers: retryAfter(5), cause })
     }
   }
 
-  function finishGiven(
-    reply: FastifyReply,
-    { answer, claim }: Extract<Work, { kind: 'given' }>,
-    payload: unknown,
-  ): MaybeAsync<void> {
-    if (reply.statusCode !== answer.status) return
-    const body = bodyOf(payload)
-    const kept = body === undefined || sizeOf(body) > maxBytes ? null : sent(reply, body)
-    reply.header('idempotent-replayed', 'true')
-    if (kept !== null) return ledger.finish(claim, kept, keepFor)
-  }
-
-  function keepOnSend(reply: FastifyReply, run: Run, given: unknown): StepResult {
+  /** Keeps the answer to a request that has run; or makes its key free again. */
+  async function end(reply: FastifyReply, run: Run, payload: unknown): Promise<Effect | undefined> {
     const { attempt } = run
-    if (!attempt.isOpen) return undefined
-    const isKept = (): boolean => run.rules.keeps(reply.statusCode)
-    const payload = isResponse(given) ? unwrapped(reply, given) : given
-    if (isReport) {
-      if (isKept()) attempt.complete(lost(reply, 'it was only counted'))
-      else attempt.release()
-      return withPayload(payload)
+    if (!isKept(reply.statusCode)) {
+      if (!hasTimedOut(reply.request)) await ledger.release(attempt)
+      else {
+        // The handler goes on.
+        Promise.resolve(run.result).then(
+          () => ledger.complete(attempt, lost(reply, 'it timed out')),
+          () => ledger.release(attempt),
+        )
+      }
+    } else if (isStream(payload)) {
+      return { rule: 'answer', given: '', payload: collected(reply, run, payload) }
+    } else if (payload === undefined || payload === null || isBytes(payload)) {
+      await ledger.complete(attempt, answerOf(reply, payload ?? ''))
     }
-    if (!isKept()) return withValue(giveUp(reply, run), () => withPayload(payload))
-    if (isStream(payload)) return withPayload(keepStream(reply, run, payload))
-    const body = bodyOf(payload)
-    // Fastify refuses other payloads.
-    if (body === undefined) return withPayload(payload)
-    return withValue(keep(reply, run, body), () => withPayload(payload))
+    // Fastify takes status and headers of a `Response` after all hooks: its answer is not kept, see `settle`.
+    return undefined
   }
 
-  function keep(reply: FastifyReply, { attempt }: Run, body: string | Buffer | null): MaybeAsync<void> {
-    if (headerOf(reply, 'set-cookie') !== undefined) {
-      reporter.warnOnce('idempotency', reply.request, 'Set-Cookie of a response is not kept')
-    }
-    const answer = sizeOf(body) <= maxBytes ? sent(reply, body) : tooLong(reply)
-    return attempt.complete(answer)
-  }
-
-  function keepStream(reply: FastifyReply, { attempt }: Run, payload: Readable | ReadableStream): Readable {
-    const source = 'getReader' in payload ? Readable.fromWeb(payload) : payload
-    return collectAnswer(source, maxBytes, {
-      collected: (bytes) => attempt.complete(bytes === null ? tooLong(reply) : sent(reply, bytes)),
-      failed() {
-        if (reply.raw.destroyed) attempt.complete(lost(reply, 'the connection was closed before its end'))
-        else attempt.release()
+  /** Returns a stream with the same bytes, which are kept while they pass. */
+  function collected(reply: FastifyReply, { attempt }: Run, payload: Readable | ReadableStream): Readable {
+    const parts: Buffer[] = []
+    let length = 0
+    const passing = new Transform({
+      transform(part: Buffer, _encoding, next) {
+        length += part.length
+        if (length <= maxBytes) parts.push(part)
+        next(null, part)
+      },
+      flush(next) {
+        const answer = length > maxBytes ? tooLong(reply) : answerOf(reply, Buffer.concat(parts))
+        ledger.complete(attempt, answer).then(() => next(), next)
       },
     })
+    pipeline('getReader' in payload ? Readable.fromWeb(payload) : payload, passing, (error) => {
+      if (!error) return
+      if (!reply.raw.destroyed) ledger.release(attempt)
+      else ledger.complete(attempt, lost(reply, 'the connection was closed before its end'))
+    })
+    return passing
+  }
+
+  function answerOf(reply: FastifyReply, content: string | Uint8Array): Answer {
+    if (Buffer.byteLength(content) > maxBytes) return tooLong(reply)
+    const headers = keptHeaders(reply.getHeaders())
+    const body = content.length === 0 ? null : content
+    try {
+      return uncoded({ status: reply.statusCode, headers, body }, maxBytes)
+    } catch {
+      return tooLong(reply)
+    }
   }
 
   function tooLong(reply: FastifyReply): Answer {
-    reporter.warnOnce(
-      'idempotency',
-      reply.request,
-      `an answer is longer than maxBytes, ${maxBytes}, and not kept`,
-    )
+    const text = `an answer is longer than maxBytes, ${maxBytes}, and not kept`
+    reporter.warnOnce('idempotency', reply.request, text)
     return lost(reply, `its answer is longer than ${maxBytes} bytes`)
   }
+}
 
-  function sent(reply: FastifyReply, body: string | Buffer | null): SentAnswer {
-    const headers = keptHeaders(reply.getHeaders())
-    return { kind: 'sent', status: reply.statusCode, headers, body }
+function refusal(
+  rule: 'in-progress' | 'key-reused' | 'answer-not-kept' | 'key-invalid' | 'unavailable',
+  detail: string,
+  more: ProblemErrorOptions = {},
+): Effect {
+  const problem = new ProblemError(`idempotency-${rule}`, { detail, ...more })
+  return { rule, given: detail, refusal: problem }
+}
+
+const retryAfter = (seconds: number) => ({ 'retry-after': String(seconds) })
+
+/** Decides about a request by the record of its key. */
+function outcomeOf(record: IdempotencyRecord, fingerprint: string, request: FastifyRequest): Effect {
+  if (record.fingerprint !== fingerprint) {
+    const detail = 'An earlier request with this Idempotency-Key was different'
+    return refusal('key-reused', detail)
   }
+  if (record.answer === null) {
+    const detail = 'The first request with this Idempotency-Key is still running'
+    return refusal('in-progress', detail, { headers: retryAfter(1) })
+  }
+  const answer = readAnswer(record.answer)
+  const { status, headers, body, json, lost } = answer
+  if (lost !== undefined) {
+    const detail = `The first request with this Idempotency-Key was carried out with status ${status}, and is not run again: ${lost}`
+    return refusal('answer-not-kept', detail, { extensions: { ...headers } })
+  }
+  workOf.set(request, { answer })
+  const isWritten = body !== undefined
+  const payload = isWritten ? (body ?? undefined) : json && parseExact(json)
+  return { rule: 'replayed', given: '', answer: { status, headers, payload, isWritten } }
 }
 
-const replayed: Effect = { rule: 'replayed', given: 'would get the answer of an earlier request' }
-
-function withPayload(payload: unknown): Effect {
-  return { rule: 'answer', given: '', payload, isNeeded: true }
-}
-
-function runOf(attempt: Attempt, rules: KeyRules): Run {
-  return { kind: 'run', attempt, rules, isSending: false, isPending: false, isTimedOut: false }
+/** Gives a response exactly the status, headers and bytes of an answer, whatever the hooks of the app have made of it. */
+function replayed(
+  reply: FastifyReply,
+  { status, headers, body }: Answer,
+  payload: unknown,
+): Effect | undefined {
+  // A hook after this convention has failed.
+  if (reply.statusCode !== status) return undefined
+  const effect = { rule: 'replayed', given: '', headers: { 'idempotent-replayed': 'true' } }
+  if (body === undefined) return effect
+  discard(payload)
+  const change = (): void => {
+    for (const name of Object.keys(reply.getHeaders())) {
+      if (!(name in headers) && !isOfEachResponse(name)) reply.removeHeader(name)
+    }
+  }
+  return { ...effect, change, headers: { ...headers, ...effect.headers }, payload: body }
 }
 
 /** Watches the handler of a route for requests that run under a key. */
@@ -246,34 +244,9 @@ export function watchHandler(route: RouteOptions): void {
   route.handler = function runUnderKey(request, reply) {
     const result: unknown = handler.call(this, request, reply)
     const work = workOf.get(request)
-    if (work?.kind === 'run' && isPromise(result)) {
-      work.isPending = true
-      result.then(
-        (value) => handlerEnded(reply, work, value),
-        () => handlerEnded(reply, work, failed),
-      )
-    }
+    if (work !== undefined && 'attempt' in work && isPromise(result)) work.result = result
     return result
   }
-}
-
-const failed = Symbol('failed')
-
-function handlerEnded(reply: FastifyReply, run: Run, value: unknown): void {
-  run.isPending = false
-  if (run.isTimedOut) {
-    if (value === failed) run.attempt.release()
-    else run.attempt.complete(lost(reply, 'it timed out, and its answer was not sent'))
-    return
-  }
-  const { raw } = reply.request
-  const hasLeft = raw.aborted || raw.socket === null || raw.socket.destroyed
-  if (value === undefined && hasLeft && !run.isSending && !reply.sent) {
-    // Fastify sends nothing to a client that has left, so that no hook would see the answer.
-    reply.send()
-  }
-  // The handler has taken over the response, and has ended it.
-  settleTakenOver(reply, run)
 }
 
 /** Notes when a response is sent, and when it has ended without the hooks: a handler may take it over (`reply.hijack()`). */
@@ -284,23 +257,19 @@ function watchReply(reply: FastifyReply, run: Run): void {
     return send.call(this, payload)
   }
   // Comes after `finish`, too, and once.
-  reply.raw.on('close', () => settleTakenOver(reply, run))
-}
+  reply.raw.on('close', () => {
+    if (run.attempt.isOpen) Promise.resolve(run.result ?? null).then(settle, () => settle(null))
+  })
 
-function settleTakenOver(reply: FastifyReply, { attempt, isPending, isSending, rules }: Run): void {
-  const { raw } = reply
-  if (!attempt.isOpen || isPending || !reply.sent || (isSending && !raw.writableEnded)) return
-  if (!raw.writableEnded && !raw.destroyed) return
-  if (rules.keeps(raw.statusCode))
-    attempt.complete(lost(reply, 'the handler has written its response itself'))
-  else attempt.release()
-}
-
-/** Makes the key of a request free again whose response is not kept. One that has timed out may still run. */
-function giveUp(reply: FastifyReply, run: Run): MaybeAsync<void> {
-  if (!hasTimedOut(reply.request)) return run.attempt.release()
-  if (!run.isPending) return run.attempt.complete(lost(reply, 'it timed out, and may still run'))
-  run.isTimedOut = true
+  function settle(value: unknown): void {
+    const { ledger, attempt, isSending } = run
+    if (!attempt.isOpen) return
+    // Fastify sends nothing to a client that has left, so that no hook would see the answer.
+    if (value === undefined && !isSending && !reply.sent) reply.send()
+    else if (reply.sent && isKept(reply.raw.statusCode))
+      ledger.complete(attempt, lost(reply, 'no hook saw its response'))
+    else if (reply.sent) ledger.release(attempt)
+  }
 }
 
 // `request.signal` makes what it returns, unless the route has a timeout.
@@ -310,50 +279,17 @@ function hasTimedOut({ routeOptions, signal }: Pick<FastifyRequest, 'routeOption
   return isObject(reason) && reason.code === 'FST_ERR_HANDLER_TIMEOUT'
 }
 
-/** Sets status and headers of a web `Response` on the reply, as Fastify does after all hooks, and returns its body. */
-function unwrapped(reply: FastifyReply, { status, headers, body }: Response): unknown {
-  reply.code(status)
-  for (const [name, value] of headers) reply.header(name, value)
-  return body
-}
-
-/** Returns text or bytes of a payload, `null` for none; `undefined` for anything else. */
-function bodyOf(payload: unknown): string | Buffer | null | undefined {
-  if (payload === undefined || payload === null || payload === '') return null
-  if (typeof payload === 'string') return payload
-  return isBytes(payload) ? Buffer.from(payload) : undefined
-}
-
-function sizeOf(body: string | Buffer | null): number {
-  return body === null ? 0 : Buffer.byteLength(body)
-}
-
 function isStream(payload: unknown): payload is Readable | ReadableStream {
   if (typeof payload !== 'object' || payload === null) return false
   return ['pipe', 'getReader'].some((name) => typeof Reflect.get(payload, name) === 'function')
 }
 
 function lost(reply: FastifyReply, reason: string): Answer {
-  return { kind: 'lost', status: reply.statusCode, location: headerOf(reply, 'location') ?? null, reason }
+  const location = headerOf(reply, 'location')
+  return { status: reply.statusCode, headers: location === undefined ? {} : { location }, lost: reason }
 }
 
 /** Whether a request has content. A parser of the app may leave it to the handler. */
 function hasContent({ raw, headers }: FastifyRequest): boolean {
   return headers['content-type'] !== undefined || (lengthOf(raw as unknown as RawRequest) ?? 1) > 0
-}
-
-/** Returns the credentials of a caller whose id is not known, in fields of the app's own too; `null` for none. */
-function credentialsOf({ headers }: FastifyRequest): string | null {
-  const names = Object.keys(headers).filter((name) => credentials.test(name) && !otherwise.test(name))
-  return names.length === 0 ? null : JSON.stringify(names.sort().map((name) => [name, headers[name]]))
-}
-
-// Which fields an app authenticates by is not known, so their names tell.
-const credentials =
-  /auth|cookie|credential|key|passw|secret|session|token|jwt|cert|user|account|tenant|principal|identity|client[-_]?id/
-const otherwise = /^:|^sec-|^idempotency-key$|^user-agent$|[cx]srf/
-
-function rightsOf(request: FastifyRequest): Rights {
-  const selection = selectionOf(request)
-  return { scopes: scopesOf(request), visible: selection?.hides === true ? selection.paths : null }
 }

@@ -4,31 +4,67 @@ import { hasCallers, subjectOf } from '../../fastify/caller.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { exactJson } from '../../json/exact-json.js'
+import { integer } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { reporterOf } from '../../rules/report.js'
-import { timeWindowOf } from '../../time/time-window.js'
-import { readKey } from './fingerprint.js'
 import { bodyRead, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
 import { Ledger } from './ledger.js'
-import { describeIdempotency } from './openapi.js'
 import {
   type IdempotencyOptions,
   type IdempotencyRouteOptions,
   idempotencyOptions,
   idempotencyRouteOptions,
 } from './options.js'
-import { type KeptAnswer, keepAnswer, type RequestIdempotency } from './request-idempotency.js'
+import { maxKeyLength } from './request.js'
 import { memoryIdempotency } from './stores/memory.js'
 
 export type { IdempotencyOptions, IdempotencyRouteOptions } from './options.js'
-export type { KeptAnswer, RequestIdempotency } from './request-idempotency.js'
 export { type MemoryIdempotencyOptions, memoryIdempotency } from './stores/memory.js'
-export {
-  type IdempotencyClaim,
-  type IdempotencyRecord,
-  type IdempotencyStore,
-  IdempotencyStoreFullError,
-  type IdempotencyTransaction,
+export type {
+  IdempotencyClaim,
+  IdempotencyRecord,
+  IdempotencyStore,
 } from './stores/store.js'
+
+/** The answer that a handler keeps in its transaction. */
+export interface KeptAnswer {
+  /**
+   * Status of the answer.
+   * @default 200
+   */
+  readonly statusCode?: number
+  /**
+   * Header fields that the handler sets, such as `location`.
+   * @default none
+   */
+  readonly headers?: Readonly<Record<string, string>>
+  /**
+   * What the handler returns: a JSON value, with BigInts and Dates.
+   * @default none: an empty body
+   */
+  readonly body?: unknown
+}
+
+/** The key of a request, as its handler sees it: `request.idempotency`. */
+export interface RequestIdempotency {
+  /**
+   * The key that the client has chosen, for services that the handler calls; `null` if the request has none, or if keys are
+   * not enforced here. Another caller may have chosen the same.
+   */
+  readonly key: string | null
+  /**
+   * Keeps the answer in a transaction of the app, together with the effect: both are committed, or none is. Call it as the
+   * last statement before the commit. A request that is repeated after a crash gets this answer. Does nothing for requests
+   * without a key.
+   *
+   * @param connection of the transaction, see `within` of the store
+   * @throws ProblemError `idempotency-in-progress` if another process has taken over the key: roll back; TypeError if the store
+   * takes part in no transactions; RangeError if the answer is longer than `maxBytes`
+   */
+  keep(connection: object, answer?: KeptAnswer): Promise<void>
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -68,13 +104,8 @@ export const idempotency: FastifyPluginAsync<IdempotencyOptions & RegistrationOp
     workOf.declare(app)
     const members = { idempotency: { get: requestIdempotency } }
     offerNames(app, { plugin: 'idempotency', mode, owner: 'request', members })
-    const ledger = new Ledger({
-      store,
-      lease: timeWindowOf(lease) ?? 0,
-      storeTimeout: timeWindowOf(storeTimeout) ?? 0,
-      schedule,
-      log: app.log,
-    })
+    const times = { lease: Number(lease), storeTimeout: Number(storeTimeout) }
+    const ledger = new Ledger({ store, schedule, log: app.log, ...times })
     const state = { ledger, reporter: reporterOf(app), isUsed: false }
     atReady(function findUnknownCallers() {
       if (!state.isUsed || options.identify !== subjectOf || hasCallers(app)) return
@@ -84,15 +115,7 @@ export const idempotency: FastifyPluginAsync<IdempotencyOptions & RegistrationOp
       addFinding({ ...finding, mode: 'report' }, 'none')
     })
     app.addHook('onReady', async function startIdempotency() {
-      if (!state.isUsed) return
-      await closingIfFails(app, async () => {
-        try {
-          await ledger.ask(() => store.check(), 'a check')
-        } catch (error) {
-          if (mode !== 'report') throw error
-        }
-      })
-      ledger.sweep()
+      if (state.isUsed && mode === 'enforce') await closingIfFails(app, () => ledger.start())
     })
     app.addHook('onClose', async () => ledger.close())
     return state
@@ -110,23 +133,63 @@ export const idempotency: FastifyPluginAsync<IdempotencyOptions & RegistrationOp
       return undefined
     }
     state.isUsed = true
+    const steps = keySteps(options, state.ledger, state.reporter)
+    if (options.mode === 'report') return steps
     watchHandler(route)
-    const rules = { ...options, keepFor: timeWindowOf(options.keepFor) ?? 0 }
-    return {
-      ...keySteps(rules, state.ledger, state.reporter),
-      describe: options.mode === 'enforce' ? describeIdempotency(rules) : undefined,
-    }
+    return { ...steps, describe: describeIdempotency(options.required) }
   },
 })
 
+const statusOfAnswer = integer(200, 499)
+
 function requestIdempotency(this: FastifyRequest): RequestIdempotency {
   const work = workOf.get(this)
-  const fieldValue = this.headers['idempotency-key']
+  const run = work !== undefined && 'attempt' in work ? work : null
   return {
-    key: work === undefined || fieldValue === undefined ? null : readKey(String(fieldValue)),
-    async keep(connection: object, answer: KeptAnswer = {}) {
-      if (work?.kind !== 'run' || work.rules.mode === 'report') return
-      await keepAnswer(work.attempt, work.rules.maxBytes, connection, answer)
+    key: run === null ? null : run.key,
+    async keep(connection: object, { statusCode = 200, headers = {}, body }: KeptAnswer = {}) {
+      if (run === null) return
+      const status = statusOfAnswer('request.idempotency.keep() statusCode', statusCode)
+      const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])
+      const json = body instanceof Uint8Array ? undefined : exactJson(body, false)
+      if (json === undefined && body !== undefined) throw new TypeError('the body of an answer is JSON')
+      const answer = { status, headers: Object.fromEntries(fields), json }
+      if (await run.ledger.keepWithin(connection, run.attempt, answer, run.maxBytes)) return
+      throw new ProblemError('idempotency-in-progress', {
+        detail: 'Another process has taken over this Idempotency-Key',
+        headers: { 'retry-after': '1' },
+      })
+    },
+  }
+}
+
+/** Returns the header `Idempotency-Key` of a route and its responses, for the OpenAPI document. */
+function describeIdempotency(isRequired: boolean): RouteDescription {
+  const description =
+    'Names the request, so that it can be repeated: a new unguessable value for each request, such as a UUID in quotes'
+  const key = { type: 'string', minLength: 1, maxLength: maxKeyLength + 2, description }
+  return {
+    allHeaders: {
+      'Idempotent-Replayed': {
+        type: 'string',
+        enum: ['true'],
+        description: 'The response is that of an earlier request; nothing ran',
+      },
+    },
+    parameters: { 'Idempotency-Key': { schema: key, isRequired } },
+    problems: problemsOf({
+      'idempotency-key-invalid': `Idempotency-Key is malformed${isRequired ? ', or missing' : ''}`,
+      'idempotency-in-progress': 'The first request with this Idempotency-Key is still running',
+      'idempotency-answer-not-kept':
+        'The first request with this Idempotency-Key ran, and its response is not kept',
+      'idempotency-key-reused': 'An earlier request with this Idempotency-Key was different',
+      'idempotency-unavailable': 'Idempotency keys cannot be kept at the moment',
+    }),
+    headersOf: {
+      409: {
+        'Retry-After': { type: 'integer', description: 'Seconds until the request can be repeated' },
+        Location: { type: 'string', description: 'What the first request created' },
+      },
     },
   }
 }

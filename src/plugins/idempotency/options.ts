@@ -10,18 +10,11 @@ import {
   type OptionsOf,
   option,
   optional,
-  type ResolvedOptions,
 } from '../../options.js'
 import { modeOption } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { timeWindowOf } from '../../time/time-window.js'
-import { isKeptStatus } from './answer.js'
+import { duration } from '../../time/time-window.js'
 import type { IdempotencyStore } from './stores/store.js'
-
-const duration: Check<number | string> = (label, received) =>
-  timeWindowOf(received) === null
-    ? invalid(label, "at least a second: milliseconds, or a text such as '30 s'", received)
-    : (received as number | string)
 
 const methodsOfStores = ['check', 'claim', 'renew', 'complete', 'release', 'expire']
 
@@ -33,7 +26,6 @@ const store: Check<IdempotencyStore> = (label, received) =>
     : invalid(label, 'a store of keys, such as memoryIdempotency()', received)
 
 const maxBytes = integer(0, 16_777_216)
-const keeps = functionOf<(statusCode: number) => boolean>('a function of the status')
 
 export const idempotencyRouteOptions = {
   /**
@@ -52,21 +44,14 @@ export const idempotencyRouteOptions = {
    * @default 65_536
    */
   maxBytes: optional(maxBytes),
-  /**
-   * Returns whether the answer with a status is kept. It also gets the statuses of hooks that run after this one: 412 and 428
-   * of preconditions.
-   * @default 2xx, 3xx, and 4xx other than those which say that nothing was carried out: 400, 401, 403–408, 411–417, 421, 425,
-   * 426, 428, 429 and 431
-   */
-  keeps: optional(keeps),
 }
 
 type IdentifyCaller = AnyRequest<[], CallerId | null | undefined | PromiseLike<CallerId | null | undefined>>
 
 const ownOptions = {
   /**
-   * `enforce` sends kept answers and refuses requests, `report` changes no response and counts these requests, `off` does
-   * nothing.
+   * `enforce` sends kept answers and refuses requests, `report` changes no response and counts the keys that are malformed
+   * or missing, `off` does nothing.
    * @default 'enforce'
    */
   mode: modeOption,
@@ -86,12 +71,12 @@ const ownOptions = {
    * renewed while the request runs, so it does not limit the handler.
    * @default '30 s'
    */
-  lease: option(duration, '30 s'),
+  lease: option(duration, 30_000),
   /**
-   * How long a request waits for the store.
+   * How long a request waits for a shared store.
    * @default '2 s'
    */
-  storeTimeout: option(duration, '2 s'),
+  storeTimeout: option(duration, 2_000),
   /**
    * Calls a function later, for tests.
    * @default setTimeout
@@ -101,9 +86,8 @@ const ownOptions = {
 
 export const idempotencyOptions = {
   required: option(flag, false),
-  keepFor: option(duration, '24 h'),
+  keepFor: option(duration, 86_400_000),
   maxBytes: option(maxBytes, 65_536),
-  keeps: option(keeps, isKeptStatus),
   ...ownOptions,
 }
 
@@ -112,13 +96,3 @@ export interface IdempotencyRouteOptions extends OptionsOf<typeof idempotencyRou
 
 /** Options of the plugin `idempotency`. */
 export interface IdempotencyOptions extends IdempotencyRouteOptions, OptionsOf<typeof ownOptions> {}
-
-/** What a route does with keys. */
-export interface KeyRules
-  extends Pick<
-    ResolvedOptions<typeof idempotencyOptions>,
-    'mode' | 'identify' | 'required' | 'maxBytes' | 'keeps'
-  > {
-  /** Milliseconds. */
-  readonly keepFor: number
-}

@@ -1,12 +1,7 @@
 /** Answers as a store keeps them. */
 import * as fc from 'fast-check'
 import t from 'tap'
-import {
-  isKeptStatus,
-  keptHeaders,
-  readAnswer,
-  writeAnswer,
-} from '../../../src/plugins/idempotency/answer.js'
+import { isKept, keptHeaders, readAnswer, writeAnswer } from '../../../src/plugins/idempotency/answer.js'
 
 t.test('an answer is read as it was written, byte by byte', async (t) => {
   const body = fc.oneof(
@@ -19,62 +14,23 @@ t.test('an answer is read as it was written, byte by byte', async (t) => {
   })
   fc.assert(
     fc.property(fc.integer({ min: 200, max: 599 }), headers, body, (status, headers, body) => {
-      const read = readAnswer(writeAnswer({ kind: 'sent', status, headers, body }))
-      t.match(read, { kind: 'sent', status })
-      t.strictSame('headers' in read ? { ...read.headers } : null, headers)
-      const found = 'body' in read ? read.body : undefined
-      return body === null ? found === null : Buffer.from(found ?? 'x').equals(Buffer.from(body))
+      const read = readAnswer(writeAnswer({ status, headers, body }))
+      t.equal(read.status, status)
+      t.strictSame({ ...read.headers }, headers)
+      return body === null ? read.body === null : Buffer.from(read.body ?? 'x').equals(Buffer.from(body))
     }),
   )
 })
 
-t.test('the payload of a handler keeps its digits', async (t) => {
-  const payload = { id: 9007199254740993n, small: 5n, at: new Date(0), list: [1, null, 'x'], text: 'ü' }
-  const read = readAnswer(
-    writeAnswer({ kind: 'given', status: 201, headers: { location: '/v1/x/1' }, payload }),
-  )
-  t.strictSame(read, {
-    kind: 'given',
-    status: 201,
-    headers: { location: '/v1/x/1' },
-    payload: {
-      id: 9007199254740993n,
-      small: 5,
-      at: '1970-01-01T00:00:00.000Z',
-      list: [1, null, 'x'],
-      text: 'ü',
-    },
-  })
-  for (const payload of [undefined, null, 'text', 7]) {
-    const again = readAnswer(writeAnswer({ kind: 'given', status: 200, headers: {}, payload }))
-    t.strictSame('payload' in again ? again.payload : 'none', payload)
-  }
-})
-
-t.test('a payload that is no JSON value throws', async (t) => {
-  const circle: Record<string, unknown> = {}
-  circle.self = circle
-  for (const payload of [Buffer.from('x'), () => 1, circle, Symbol('x')]) {
-    t.throws(() => writeAnswer({ kind: 'given', status: 200, headers: {}, payload }), TypeError)
-  }
-})
-
 t.test('a record of another form throws', async (t) => {
-  for (const json of [
-    '{}',
-    '{"form":2,"kind":"sent","status":200}',
-    '{"form":1,"kind":"new","status":200}',
-    'x',
-  ]) {
-    t.throws(() => readAnswer(json))
-  }
+  for (const json of ['{}', '{"form":2,"status":200}', 'x']) t.throws(() => readAnswer(json))
 })
 
 t.test('a status is kept unless it says that nothing was carried out', async (t) => {
   const kept = [200, 201, 202, 204, 301, 303, 304, 402, 409, 410, 418, 422, 423, 424, 451]
-  for (const status of kept) t.ok(isKeptStatus(status), String(status))
+  for (const status of kept) t.ok(isKept(status), String(status))
   const not = [100, 400, 401, 403, 404, 405, 406, 408, 412, 413, 414, 415, 428, 429, 431, 500, 502, 503]
-  for (const status of not) t.notOk(isKeptStatus(status), String(status))
+  for (const status of not) t.notOk(isKept(status), String(status))
 })
 
 t.test(

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { memoryIdempotency } from '../../../src/plugins/idempotency/index.js'
-import { keepLogs, levels } from '../../support/logs.js'
+import { keepLogs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
 import { until } from '../../support/until.js'
@@ -220,9 +220,8 @@ t.test('a handler that has timed out keeps its key while it runs', async (t) => 
   t.equal(runs(), 4)
 })
 
-t.test('a body that the handler reads as a stream cannot be compared: no key, and a warning', async (t) => {
-  const logs = keepLogs('warn')
-  const { app } = await serviceWith({}, { logger: logs.logger })
+t.test('a body that the handler reads as a stream cannot be compared: no key', async (t) => {
+  const { app } = await serviceWith()
   app.addContentTypeParser('text/csv', (_request, payload, done) => done(null, payload))
   let runs = 0
   app.post('/v1/imports', async ({ body }) => {
@@ -239,10 +238,6 @@ t.test('a body that the handler reads as a stream cannot be compared: no key, an
   })
   t.equal(runs, 0)
   t.strictSame((await app.inject(payment(null, csv))).json(), { length: 3 })
-  t.match(
-    logs.lines.filter(({ level }) => level === levels.warn),
-    [{ msg: /stream/ }],
-  )
 })
 
 t.test('while the store fails, a request with a key is a 503 and does not run', async (t) => {
@@ -314,7 +309,7 @@ t.test('an answer that the store does not take at first is sent, and is kept lat
   const { app, payments } = await serviceWith({
     store: failing,
     schedule: (run, milliseconds) => {
-      if (milliseconds === 3_000) calls.push(run)
+      if (milliseconds === 10_000) calls.push(run)
       return () => {}
     },
   })

@@ -1,7 +1,7 @@
 /** The field value of Idempotency-Key. */
 import * as fc from 'fast-check'
 import t from 'tap'
-import { readKey } from '../../../src/plugins/idempotency/fingerprint.js'
+import { readKey } from '../../../src/plugins/idempotency/request.js'
 
 const cases: readonly (readonly [fieldValue: string, key: string | null])[] = [
   ['"8e03978e-40d5-43e8-bc93-6894a57f9324"', '8e03978e-40d5-43e8-bc93-6894a57f9324'],

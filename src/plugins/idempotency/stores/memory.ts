@@ -1,16 +1,10 @@
 import { type Checks, functionOf, integer, resolveOptions } from '../../../options.js'
-import {
-  type IdempotencyClaim,
-  type IdempotencyRecord,
-  type IdempotencyStore,
-  IdempotencyStoreFullError,
-} from './store.js'
+import type { IdempotencyRecord, IdempotencyStore } from './store.js'
 
 /** Options of {@link memoryIdempotency}. */
 export interface MemoryIdempotencyOptions {
   /**
-   * Maximum number of keys; each takes less than 1 kB besides its answer. If the store is full, the answers that were kept
-   * first are removed early, and their requests would run again; if all requests run, another key is refused.
+   * Maximum number of keys. An answer counts as one more key for each 4,096 characters.
    * @default 10_000
    */
   readonly maxKeys?: number
@@ -21,24 +15,33 @@ export interface MemoryIdempotencyOptions {
   readonly now?: () => number
 }
 
-/** Of all answers, two for each character. */
-const maxBytes = 67_108_864
-
 const checks: Checks<MemoryIdempotencyOptions> = {
-  maxKeys: integer(1, 10_000_000),
+  maxKeys: integer(1, 100_000),
   now: functionOf('a function that returns milliseconds'),
 }
 
-/** Minimum of milliseconds between two searches: looking at all keys for each new one would take longer than all else. */
-const betweenSearches = 1_000
-
 interface Entry extends IdempotencyRecord {
+  readonly key: string
+  readonly token: string
+  readonly caller: string | null
   readonly expiresAt: number
+}
+
+/** What a caller has of the store. */
+interface Share {
+  size: number
+  /** The entries with an answer, in the order in which they were kept. */
+  readonly kept: Set<Entry>
+}
+
+function sizeOf({ answer }: IdempotencyRecord): number {
+  return 1 + Math.floor((answer?.length ?? 0) / 4096)
 }
 
 /**
  * An {@link IdempotencyStore} in the memory of the process. A restart loses its content, and other processes cannot use it.
- * Answers have 64 MiB: then those that were kept first are removed early.
+ * If it is full, the caller with most keys loses the answers that were kept first, and the requests would run again. If all
+ * requests of that caller still run, another key is refused.
  *
  * Not for several instances, and not for effects that must not happen twice: use `postgresIdempotency`.
  *
@@ -49,103 +52,85 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
     maxKeys: 10_000,
     now: () => performance.now(),
   })
-  // Each in the order in which an entry was added: claims, and answers.
-  const running = new Map<string, Entry>()
-  const kept = new Map<string, Entry>()
-  // Kept, because a new iterator would pass all that was removed before. Each entry that it has returned is removed.
-  let oldest = kept.values()
-  let bytes = 0
-  // Before this time, a full store is not searched for what is over.
-  let nextSearch = Number.POSITIVE_INFINITY
+  const entries = new Map<string, Entry>()
+  const shares = new Map<string | null, Share>()
+  let size = 0
 
-  function add(entries: Map<string, Entry>, entry: Entry): void {
+  function add(entry: Entry): void {
+    const share: Share = shares.get(entry.caller) ?? { size: 0, kept: new Set() }
+    shares.set(entry.caller, share)
     entries.set(entry.key, entry)
-    nextSearch = Math.min(nextSearch, entry.expiresAt)
+    if (entry.answer !== null) share.kept.add(entry)
+    share.size += sizeOf(entry)
+    size += sizeOf(entry)
   }
 
   function remove(entry: Entry): void {
-    if (running.get(entry.key) === entry) running.delete(entry.key)
-    if (kept.get(entry.key) !== entry) return
-    kept.delete(entry.key)
-    bytes -= bytesOf(entry)
+    const share = shares.get(entry.caller)
+    if (share === undefined || entries.get(entry.key) !== entry) return
+    entries.delete(entry.key)
+    share.kept.delete(entry)
+    share.size -= sizeOf(entry)
+    size -= sizeOf(entry)
+    if (share.size === 0) shares.delete(entry.caller)
   }
 
   function find(key: string): Entry | undefined {
-    const entry = running.get(key) ?? kept.get(key)
+    const entry = entries.get(key)
     if (entry === undefined || entry.expiresAt > now()) return entry
     remove(entry)
     return undefined
   }
 
-  /** Removes what is over, and then the answers that were kept first, until there is room for one more. */
-  function makeRoom(moreKeys: number, moreBytes: number): void {
-    const isFull = () => running.size + kept.size + moreKeys > maxKeys || bytes + moreBytes > maxBytes
-    if (!isFull()) return
-    if (now() >= nextSearch) expire(Number.POSITIVE_INFINITY)
-    while (isFull()) {
-      const { value: entry, done } = oldest.next()
-      if (entry !== undefined) remove(entry)
-      else if (kept.size === 0) throw new IdempotencyStoreFullError('there is no room for another key')
-      if (done) oldest = kept.values()
-    }
-  }
-
-  function expire(limit: number): number {
-    const time = now()
-    let expired = 0
-    let nextExpiry = Number.POSITIVE_INFINITY
-    for (const entries of [running, kept]) {
-      for (const entry of entries.values()) {
-        if (expired >= limit) return expired
-        if (entry.expiresAt > time) nextExpiry = Math.min(nextExpiry, entry.expiresAt)
-        else {
-          remove(entry)
-          expired += 1
+  /** Removes answers of the caller who would have most, until there is room. */
+  function makeRoom(caller: string | null, more: number): void {
+    while (size + more > maxKeys) {
+      const own = shares.get(caller)
+      let largest = own
+      let most = own === undefined ? 0 : own.size + more
+      for (const share of shares.values()) {
+        if (share.size > most) {
+          largest = share
+          most = share.size
         }
       }
+      const entry = largest?.kept.values().next().value
+      if (entry === undefined) throw new Error('memoryIdempotency: there is no room for another key')
+      remove(entry)
     }
-    nextSearch = Math.max(nextExpiry, time + betweenSearches)
-    return expired
-  }
-
-  /** Whether a claim still has its key: no other has it. */
-  function has({ key, token }: IdempotencyClaim, entry = find(key)): boolean {
-    return entry?.token === token
   }
 
   return {
     isShared: false,
     check: () => {},
-    claim({ key, token, fingerprint }, lease) {
-      const entry = find(key)
-      if (entry !== undefined) return entry
-      makeRoom(1, 0)
-      add(running, { key, token, fingerprint, answer: null, expiresAt: now() + lease })
+    claim({ key, caller, token, fingerprint }, lease) {
+      const found = find(key)
+      if (found !== undefined) return found
+      makeRoom(caller, 1)
+      add({ key, caller, token, fingerprint, answer: null, expiresAt: now() + lease })
       return null
     },
-    renew(claim, lease) {
-      const entry = running.get(claim.key)
-      if (entry === undefined || !has(claim, entry)) return false
-      add(running, { ...entry, expiresAt: now() + lease })
+    renew({ key, token }, lease) {
+      const found = find(key)
+      if (found?.token !== token || found.answer !== null) return false
+      entries.set(key, { ...found, expiresAt: now() + lease })
       return true
     },
-    complete({ key, token, fingerprint }, answer, keepFor) {
-      const before = find(key)
-      if (before !== undefined && before.token !== token) return false
-      const entry = { key, token, fingerprint, answer, expiresAt: now() + keepFor }
-      makeRoom(before === undefined ? 1 : 0, bytesOf(entry))
-      if (before !== undefined) remove(before)
-      add(kept, entry)
-      bytes += bytesOf(entry)
+    complete({ key, caller, token, fingerprint }, answer, keepFor) {
+      const found = find(key)
+      if (found !== undefined && found.token !== token) return false
+      const entry = { key, caller, token, fingerprint, answer, expiresAt: now() + keepFor }
+      makeRoom(caller, sizeOf(entry) - (found === undefined ? 0 : sizeOf(found)))
+      if (found !== undefined) remove(found)
+      add(entry)
       return true
     },
-    release(claim) {
-      if (has(claim, running.get(claim.key))) running.delete(claim.key)
+    release({ key, token }) {
+      const found = find(key)
+      if (found?.token === token && found.answer === null) remove(found)
     },
-    expire,
+    expire() {
+      for (const entry of entries.values()) if (entry.expiresAt <= now()) remove(entry)
+    },
   }
-}
-
-function bytesOf({ answer }: IdempotencyRecord): number {
-  return answer === null ? 0 : answer.length * 2
 }

@@ -1,19 +1,10 @@
-import { type Check, type Checks, invalid, isObject, objectOf, text } from '../../../options.js'
+import { invalid, isObject } from '../../../options.js'
 import { evictionPolicy, type RedisInfoClient } from '../../../stores/redis-eviction.js'
-import { type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
-import type { IdempotencyRecord, IdempotencyStore } from './store.js'
+import { type RedisScript, type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
+import type { IdempotencyStore } from './store.js'
 
 /** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */
 export interface RedisIdempotencyClient extends RedisScriptClient, RedisInfoClient {}
-
-/** Options of {@link redisIdempotency}. */
-export interface RedisIdempotencyOptions {
-  /**
-   * Prefix of all keys. Instances with the same prefix share their keys. A key prefix of the client comes before it.
-   * @default 'fastify-conventions:idempotency:'
-   */
-  readonly keyPrefix?: string
-}
 
 /**
  * An {@link IdempotencyStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each key is
@@ -25,30 +16,28 @@ export interface RedisIdempotencyOptions {
  * `maxmemory-policy` to `noeviction`: then a full server refuses new keys. With another policy it forgets keys; `check()`
  * rejects `allkeys-` and `volatile-` policies. Read from the primary: do not set `scaleReads` to replicas.
  *
- * Set a `commandTimeout` on the client, and `enableOfflineQueue: false`.
+ * Set a `commandTimeout` on the client, and `enableOfflineQueue: false`. Services that share a Redis need a `keyPrefix` of
+ * ioredis each.
  *
  * Not for effects that must not happen twice, even if a process dies between the effect and its answer: use
  * `postgresIdempotency` and `request.idempotency.keep()`.
  *
- * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
+ * @throws FST_CONV_OPTION_INVALID
  */
-export function redisIdempotency(
-  client: RedisIdempotencyClient,
-  options: RedisIdempotencyOptions = {},
-): IdempotencyStore {
-  const redis = clientWithCommands('redisIdempotency: the client', client)
-  const { keyPrefix } = {
-    keyPrefix: 'fastify-conventions:idempotency:',
-    ...objectOf(optionChecks)('redisIdempotency', options),
+export function redisIdempotency(client: RedisIdempotencyClient): IdempotencyStore {
+  if (!isObject(client) || ['evalsha', 'eval', 'info'].some((name) => typeof client[name] !== 'function')) {
+    const expected = 'a client with evalsha(), eval(), info(), such as that of ioredis'
+    return invalid('redisIdempotency: the client', expected, client)
   }
-  const keysOf = (key: string) => [keyPrefix + key]
+  const run = async (script: RedisScript, key: string, ...values: (string | number)[]): Promise<unknown> =>
+    script(client, [`fastify-conventions:idempotency:${key}`], values)
 
   return {
     isShared: true,
     async check() {
       // The script may write, so a replica refuses it.
-      await releaseScript(redis, keysOf('check'), ['check'])
-      const policy = await evictionPolicy(redis)
+      await run(releaseScript, 'check', 'check')
+      const policy = await evictionPolicy(client)
       if (policy !== null && policy !== 'noeviction') {
         throw new Error(
           `Redis would forget keys when it is full (maxmemory-policy ${policy}), and run requests twice: set noeviction`,
@@ -56,35 +45,28 @@ export function redisIdempotency(
       }
     },
     async claim({ key, token, fingerprint }, lease) {
-      const found = await claimScript(redis, keysOf(key), [token, fingerprint, lease])
+      const found = await run(claimScript, key, token, fingerprint, lease)
       if (!Array.isArray(found)) return null
-      const [foundToken, foundFingerprint, answer = null] = found as (string | null)[]
-      return { key, token: foundToken, fingerprint: foundFingerprint, answer } as IdempotencyRecord
+      const [foundFingerprint, answer = null] = found as [string, string | null | undefined]
+      return { fingerprint: foundFingerprint, answer }
     },
-    renew: async ({ key, token }, lease) => isDone(await renewScript(redis, keysOf(key), [token, lease])),
+    // Some clients are configured to return numbers as text.
+    renew: async ({ key, token }, lease) => Number(await run(renewScript, key, token, lease)) === 1,
     complete: async ({ key, token, fingerprint }, answer, keepFor) =>
-      isDone(await completeScript(redis, keysOf(key), [token, fingerprint, answer, keepFor])),
+      Number(await run(completeScript, key, token, fingerprint, answer, keepFor)) === 1,
     async release({ key, token }) {
-      await releaseScript(redis, keysOf(key), [token])
+      await run(releaseScript, key, token)
     },
-    expire: async () => 0,
+    expire: () => {},
   }
 }
 
-const optionChecks: Checks<RedisIdempotencyOptions> = { keyPrefix: text() }
-
-const clientWithCommands: Check<RedisIdempotencyClient> = (label, received) =>
-  isObject(received) && ['evalsha', 'eval', 'info'].every((name) => typeof received[name] === 'function')
-    ? (received as unknown as RedisIdempotencyClient)
-    : invalid(label, 'a client with evalsha(), eval(), info(), such as that of ioredis', received)
-
-/** Claims a key; or returns token, fingerprint and answer of the request that has it. */
+/** Claims a key; or returns fingerprint and answer of the request that has it. */
 const claimScript = redisScript(`
 local token, fingerprint, lease = unpack(ARGV)
-local found = redis.call('HMGET', KEYS[1], 'token', 'fingerprint', 'answer')
-if found[1] then return { found[1], found[2], found[3] } end
-redis.call('HSET', KEYS[1], 'token', token)
-redis.call('HSET', KEYS[1], 'fingerprint', fingerprint)
+local found = redis.call('HMGET', KEYS[1], 'fingerprint', 'answer')
+if found[1] then return found end
+redis.call('HSET', KEYS[1], 'token', token, 'fingerprint', fingerprint)
 redis.call('PEXPIRE', KEYS[1], lease)
 return 1
 `)
@@ -104,9 +86,7 @@ local token, fingerprint, answer, keepFor = unpack(ARGV)
 local found = redis.call('HGET', KEYS[1], 'token')
 if found and found ~= token then return 0 end
 redis.call('PEXPIRE', KEYS[1], keepFor)
-redis.call('HSET', KEYS[1], 'token', token)
-redis.call('HSET', KEYS[1], 'fingerprint', fingerprint)
-redis.call('HSET', KEYS[1], 'answer', answer)
+redis.call('HSET', KEYS[1], 'token', token, 'fingerprint', fingerprint, 'answer', answer)
 redis.call('PEXPIRE', KEYS[1], keepFor)
 return 1
 `)
@@ -117,8 +97,3 @@ if redis.call('HEXISTS', KEYS[1], 'answer') == 1 then return 0 end
 redis.call('DEL', KEYS[1])
 return 1
 `)
-
-// Some clients are configured to return numbers as text.
-function isDone(reply: unknown): boolean {
-  return Number(reply) === 1
-}

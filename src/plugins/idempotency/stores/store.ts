@@ -9,13 +9,19 @@ export interface IdempotencyStore {
   /** Whether other processes can use the same store. */
   readonly isShared: boolean
   /**
+   * Whether {@link complete} takes part in transactions of the app.
+   * @default false
+   */
+  readonly isTransactional?: boolean
+  /**
    * Checks that the store is set up and can be used. Called when the app gets ready.
    * @throws Error that says what to do
    */
   check(): void | Promise<void>
   /**
    * Claims a key for a request, unless a request has it: one that runs and whose lease has not ended, or one whose answer is
-   * kept. Of concurrent calls with one key, one claims it.
+   * kept. Of concurrent calls with one key, one claims it. A bounded store gives each caller a share: it removes no answer of
+   * another one who has less.
    *
    * @param lease milliseconds until the key is free again, unless it is renewed
    * @returns `null` if the key is claimed; else the record of the request that has it
@@ -29,33 +35,27 @@ export interface IdempotencyStore {
    *
    * @param answer JSON
    * @param keepFor milliseconds until the key is free again
+   * @param connection with a transaction of the app, whose part it is
    * @returns whether the answer is kept
    */
-  complete(claim: IdempotencyClaim, answer: string, keepFor: number): boolean | Promise<boolean>
+  complete(
+    claim: IdempotencyClaim,
+    answer: string,
+    keepFor: number,
+    connection?: object,
+  ): boolean | Promise<boolean>
   /** Makes the key of a claim free again, unless its answer is kept. */
   release(claim: IdempotencyClaim): void | Promise<void>
-  /**
-   * Removes at most `limit` records whose time is over. Returns `limit` if there may be more; 0 if the store has nothing to
-   * do, because records expire by themselves.
-   */
-  expire(limit: number): number | Promise<number>
-  /**
-   * Returns the changes of this store over a connection of the app, as part of its transaction.
-   * @default none: answers cannot be kept in a transaction
-   */
-  within?(connection: object): IdempotencyTransaction
-}
-
-/** The change that a store can do in a transaction of the app; it does not wait for {@link IdempotencyStore.renew}. */
-export interface IdempotencyTransaction {
-  /** Keeps an answer, see {@link IdempotencyStore.complete}. */
-  complete(claim: IdempotencyClaim, answer: string, keepFor: number): Promise<boolean>
+  /** Removes records whose time is over, unless they expire by themselves. Called each minute. */
+  expire(): void | Promise<void>
 }
 
 /** The claim of a request to its key. */
 export interface IdempotencyClaim {
   /** Digest of the caller and of the key that the caller chose: at most 100 characters of Base64url. */
   readonly key: string
+  /** Id of the caller, who has a share of a bounded store; `null` if it is not known. */
+  readonly caller: string | null
   /** Names the claim: another one for each request. */
   readonly token: string
   /** Digest of the request: at most 100 characters of Base64url. */
@@ -63,12 +63,8 @@ export interface IdempotencyClaim {
 }
 
 /** What a store has under a key. */
-export interface IdempotencyRecord extends IdempotencyClaim {
+export interface IdempotencyRecord {
+  readonly fingerprint: string
   /** The answer as JSON; `null` while the request runs. */
   readonly answer: string | null
-}
-
-/** A store is full of requests that run. */
-export class IdempotencyStoreFullError extends Error {
-  override readonly name = 'IdempotencyStoreFullError'
 }

@@ -15,12 +15,17 @@ for (const { name, run } of idempotencyStoreContract({
   })
 }
 
-const claimOf = (key: string) => ({ key, token: `token of ${key}`, fingerprint: '' })
+const claimOf = (key: string, caller: string | null = null) => ({
+  key,
+  caller,
+  token: `token of ${key}`,
+  fingerprint: '',
+})
 
 t.test('a full store forgets the answer that was kept first, and no request that runs', async (t) => {
   const store = memoryIdempotency({ maxKeys: 3, now: () => 0 })
   for (const key of ['a', 'b', 'c']) await store.claim(claimOf(key), 10)
-  await t.rejects(async () => store.claim(claimOf('d'), 10), { name: 'IdempotencyStoreFullError' })
+  await t.rejects(async () => store.claim(claimOf('d'), 10), /no room/)
   await store.complete(claimOf('c'), 'c', 10)
   await store.complete(claimOf('b'), 'b', 10)
   t.equal(await store.claim(claimOf('d'), 10), null, 'the answer c makes room')
@@ -28,32 +33,36 @@ t.test('a full store forgets the answer that was kept first, and no request that
   t.equal((await store.claim(claimOf('a'), 10))?.answer, null)
 })
 
-t.test('bytes of answers are bounded', async (t) => {
-  // A hundredth of the 64 MiB, two bytes for each character.
-  const part = (count: number) => 'x'.repeat((count * 671_088) / 2)
-  const store = memoryIdempotency({ now: () => 0 })
-  for (const key of ['a', 'b', 'c']) {
-    await store.claim(claimOf(key), 10)
-    await store.complete(claimOf(key), part(40), 10)
+t.test('a caller who fills the store removes no answer of one who has less', async (t) => {
+  const store = memoryIdempotency({ maxKeys: 100, now: () => 0 })
+  const pay = async (key: string, caller: string) => {
+    await store.claim(claimOf(key, caller), 10)
+    await store.complete(claimOf(key, caller), key, 10)
   }
-  t.equal(await store.claim(claimOf('a'), 10), null, '40 parts each: the first is gone')
-  t.equal((await store.claim(claimOf('b'), 10))?.answer?.length, part(40).length)
-  t.equal((await store.claim(claimOf('c'), 10))?.answer?.length, part(40).length)
-  await t.rejects(async () => store.complete(claimOf('a'), part(102), 10), {
-    name: 'IdempotencyStoreFullError',
-  })
-  t.equal((await store.claim(claimOf('a'), 10))?.answer, null, 'its request still has the key')
+  for (let n = 0; n < 40; n += 1) await pay(`ada ${n}`, 'ada')
+  for (let n = 0; n < 1_000; n += 1) await pay(`eve ${n}`, 'eve')
+  for (let n = 0; n < 40; n += 1) {
+    t.equal((await store.claim(claimOf(`ada ${n}`, 'ada'), 10))?.answer, `ada ${n}`)
+  }
+  const running = Array.from(
+    { length: 100 },
+    (_, n) => async () => store.claim(claimOf(`eve runs ${n}`, 'eve'), 10),
+  )
+  await Promise.allSettled(running.map((claim) => claim()))
+  t.equal((await store.claim(claimOf('ada 0', 'ada'), 10))?.answer, 'ada 0', 'nor do requests that run')
 })
 
-t.test('what is over makes room before an answer that is kept', async (t) => {
-  let time = 0
-  const store = memoryIdempotency({ maxKeys: 2, now: () => time })
-  await store.claim(claimOf('a'), 10)
-  await store.complete(claimOf('a'), 'a', 100)
-  await store.claim(claimOf('b'), 10)
-  time = 10
-  t.equal(await store.claim(claimOf('c'), 10), null, 'the lease of b has ended')
-  t.equal((await store.claim(claimOf('a'), 10))?.answer, 'a')
+t.test('long answers are bounded: they count as several keys', async (t) => {
+  const store = memoryIdempotency({ maxKeys: 20, now: () => 0 })
+  const long = 'x'.repeat(8 * 4_096)
+  for (const key of ['a', 'b', 'c']) {
+    await store.claim(claimOf(key), 10)
+    await store.complete(claimOf(key), long, 10)
+  }
+  t.equal(await store.claim(claimOf('a'), 10), null, '9 keys each: the first is gone')
+  t.equal((await store.claim(claimOf('b'), 10))?.answer, long)
+  await t.rejects(async () => store.complete(claimOf('a'), `${long}${long}${long}`, 10), /no room/)
+  t.equal((await store.claim(claimOf('a'), 10))?.answer, null, 'its request still has the key')
 })
 
 t.test('a full store does not search all keys for each new one', async (t) => {
