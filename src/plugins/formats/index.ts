@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifySchema, RouteOptions } from 'fastify'
 import { convention, type RouteContext } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
-import { chosenFormat, readTypes, refuseFormat } from '../../fastify/formats.js'
+import { chosenFormat, negotiates, readTypes } from '../../fastify/formats.js'
 import { declaresParameter, ownParameter } from '../../fastify/own-parameters.js'
 import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
@@ -10,7 +10,7 @@ import { RouteSerialization } from '../../fastify/serialization.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObject } from '../../options.js'
-import { choiceOf, chooseFormat, notInFormats, type RouteFormats, readXml, writeFormat } from './hooks.js'
+import { chooseFormat, type RouteFormats, readXml, writeFormat } from './hooks.js'
 import { mediaTypesOf, negotiationOf } from './negotiation.js'
 import {
   describeChoice,
@@ -135,10 +135,7 @@ function planResponses(formatted: FormattedRoute, produces: readonly Format[]) {
   if (mode === 'report') return { steps: { preValidation: chooseFormat(formats) }, complete }
   for (const format of produces) needed.add(format)
   chosenFormat.declare(app)
-  // Before other hooks, where the plugin `problems` checks `Accept`.
-  refuseFormat.set(route, (request) =>
-    choiceOf(request, formats) === null ? notInFormats(request, formats) : null,
-  )
+  negotiates.set(route, true)
   if (declared !== undefined && !hasValidatorOfTheApp(app, route)) route.schema = complete(schema)
   const { remove } = ownParameter(app, route, declared, parameter)
   return {
