@@ -1,8 +1,12 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { earlyRefusalOf, rawFieldsOf, setFrameworkErrorHeaders } from './fastify/early-answers.js'
+import {
+  earlyRefusalOf,
+  isFramingFaulty,
+  rawFieldsOf,
+  setFrameworkErrorHeaders,
+} from './fastify/early-answers.js'
 import { incomingRequest, pendingResponse } from './fastify/internals.js'
-import { closeWhereFramingIsFaulty } from './fastify/wire-checks.js'
 import { type Checks, resolveOptions, text } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
 import { logProblem } from './problem/problem-log.js'
@@ -63,10 +67,10 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
       const problem = refusal ?? problemOf(error)
       // A 414 is cacheable by default (RFC 9110 §15.5.15).
       reply.code(problem.statusCode).header('cache-control', 'no-store')
-      closeWhereFramingIsFaulty(request, reply)
+      if (isFramingFaulty(request)) reply.header('connection', 'close')
       setFrameworkErrorHeaders(request, reply, () => {
         // Not reached if a preflight is answered.
-        logProblem(reply, refusal ?? error, problem)
+        logProblem(reply, problem, refusal ?? error)
         sendProblem(reply, problem, { ...defaultStyle, typeBase })
       })
     },

@@ -42,6 +42,7 @@ t.test('report mode: an unknown Expect is answered as without the plugin', async
 t.test('the type of a 417 has the typeBase of problems', async (t) => {
   const app = Fastify()
   await app.register(problems, { typeBase: 'https://errors.example/' })
+  app.get('/', nothing)
   const { port } = await serve(t, app)
   const answer = await ask(port, requestBytes('GET', '/', { expect: 'x' }))
   t.equal(JSON.parse(answer.body).type, 'https://errors.example/expectation-failed')
@@ -213,7 +214,7 @@ t.test('problems in a child context takes precedence over an error handler of th
   const app = Fastify()
   app.setErrorHandler(async () => ({ root: true }))
   app.register(async (child) => {
-    await child.register(problems, { notFound: 'leave' })
+    await child.register(problems)
     child.get('/v1/a', async () => Promise.reject(new Error('broken')))
   })
   isProblem(t, injected(await app.inject('/v1/a')), { status: 500, code: 'internal-server-error' })

@@ -7,11 +7,11 @@ export const routeHooks = 'hooks of the route'
 /** The order of a request: the conventions that have a step in each phase, and the hooks of the app among them. */
 export const order = {
   onRequest: [
-    'problems',
     'cors',
     'securityHeaders',
     'httpsOnly',
     'maintenance',
+    'problems',
     'rateLimit',
     'pathGuard',
     'methodOverride',
@@ -20,16 +20,13 @@ export const order = {
     'xsrf',
     appHooks,
     routeHooks,
-    // A request with an unknown expectation, or without an acceptable format, counts for maintenance and quota first.
-    'problems:last',
   ],
   preParsing: [
     appHooks,
     'selfAlias',
-    'problems',
     routeHooks,
-    // A hook of the route may decode the content.
-    'problems:last',
+    // A hook of the route may decode the content. A request that is refused counts for maintenance and quota.
+    'problems',
     // The body as JSON, for the steps that read it.
     'formats',
     // The bytes of the body, decoded.

@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemError } from '../problem/problem-error.js'
 import { appSlot } from './slots.js'
 
+// What `serverOptions()` answers: malformed URLs and over-long parameters, which are errors of the root and no hook sees.
+
 /** Returns the problem for which all requests are refused; `null` for none. */
 export type EarlyRefusal = (request: FastifyRequest) => ProblemError | null
 
@@ -21,49 +23,30 @@ export function earlyRefusalOf(request: FastifyRequest): ProblemError | null {
 /** Sets headers on a reply, then calls `next`; or sends the reply, and does not. */
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
-const slot = appSlot<SetHeaders[]>('frameworkErrorHeaders')
+const headerSetters = appSlot<SetHeaders[]>('frameworkErrorHeaders')
 
-/**
- * Adds a function that sets headers on replies that are sent before the plugin's `onRequest` hook runs: by `serverOptions()`
- * for malformed URLs and over-long parameters, which are errors of the root, and by admission.
- */
+/** Adds a function that sets headers on replies for which no hook runs. */
 export function addFrameworkErrorHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
-  const setters = slot.own(app)
-  if (setters === undefined) slot.set(app, [setHeaders])
+  const setters = headerSetters.own(app)
+  if (setters === undefined) headerSetters.set(app, [setHeaders])
   else setters.push(setHeaders)
 }
 
-/**
- * Runs the functions of {@link addFrameworkErrorHeaders} for the request's context and those above it, then `answer`, also
- * if one of them fails.
- */
+/** Runs the functions of {@link addFrameworkErrorHeaders}, then `answer`, also if one of them fails. */
 export function setFrameworkErrorHeaders(
   request: FastifyRequest,
   reply: FastifyReply,
   answer: () => void,
 ): void {
-  const setters = settersOf(request.server)
+  const setters = headerSetters.get(request.server) ?? []
   let index = 0
   const next = (error?: Error): void => {
-    if (error !== undefined && error !== null) request.log.error({ err: error }, 'headers of an error failed')
+    if (error) request.log.error({ err: error }, 'headers of an error failed')
     const setHeaders = setters[index++]
     if (setHeaders === undefined) answer()
     else setHeaders(request, reply, next)
   }
   next()
-}
-
-// Read at each refusal: a plugin may be registered above a context that exists.
-function settersOf(app: FastifyInstance): readonly SetHeaders[] {
-  const setters: SetHeaders[] = []
-  for (
-    let context: FastifyInstance | null = app;
-    context !== null;
-    context = Object.getPrototypeOf(context)
-  ) {
-    setters.unshift(...(slot.own(context) ?? []))
-  }
-  return setters
 }
 
 type Fields = Readonly<Record<string, string>>
@@ -84,4 +67,12 @@ export function rawFieldsOf(app: FastifyInstance, socket: Duplex): Fields {
   const fields = rawFields.get(app)
   if (fields === undefined) return {}
   return 'encrypted' in socket ? fields.secure : fields.plain
+}
+
+/**
+ * Whether a request of HTTP/1.0 has `Transfer-Encoding`. A proxy may have read another length, so the connection has to be
+ * closed (RFC 9112 §6.1).
+ */
+export function isFramingFaulty({ raw }: FastifyRequest): boolean {
+  return raw.httpVersionMinor === 0 && raw.httpVersionMajor === 1 && 'transfer-encoding' in raw.headers
 }

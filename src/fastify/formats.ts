@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { ProblemError } from '../problem/problem-error.js'
 import { requestSlot, routeSlot } from './slots.js'
 
 /** A format of responses other than JSON. */
@@ -17,14 +16,8 @@ export interface ChosenFormat {
 /** The format of the response to a request. No value for JSON. */
 export const chosenFormat = requestSlot<ChosenFormat>('formats.chosen')
 
-/**
- * Returns the 406 of a request for which a route has no format, by the query parameter or by `Accept`; `null` if it has
- * one. Set by the plugin `formats`, for hooks that run before its own.
- */
-export type RefuseFormat = (request: FastifyRequest) => ProblemError | null
-
-/** Routes with other formats than JSON. */
-export const refuseFormat = routeSlot<RefuseFormat>('formats.refuse')
+/** Routes whose format the plugin `formats` chooses, by the query parameter or by `Accept`. */
+export const negotiates = routeSlot<true>('formats.negotiates')
 
 /** Media types of request bodies that a route reads besides those that its context parses. */
 export const readTypes = routeSlot<readonly string[]>('formats.readTypes')

@@ -16,7 +16,7 @@ export function checkInternals(app: FastifyInstance): void {
   const reply = Reply === undefined ? {} : new Reply({}, {}, app.log)
   const fields = {
     'fastify.contentTypeParser': bodyParsersField(app)?.customParsers instanceof Map,
-    'fastify.schemaErrorFormatter': schemaErrorFormatterField(app) !== undefined,
+    'fastify.canSetNotFoundHandler': notFoundField(app) !== undefined,
     'fastify.replySerializerDefault': replySerializerField(app) !== undefined,
     'fastify.schemaController': schemaControllerField(app) !== undefined,
     'fastify.options': optionsField(app) !== undefined,
@@ -62,13 +62,6 @@ export function hasOwnJsonParser(app: FastifyInstance): boolean {
 /** Whether a context has a parser for a media type. */
 export function parsesType(app: FastifyInstance, type: string): boolean {
   return required(app, bodyParsersField).getParser(type) !== undefined
-}
-
-const schemaErrorFormatterField = privateField<unknown>('fastify.schemaErrorFormatter')
-
-/** Whether a context has an error formatter of the app (`setSchemaErrorFormatter()`). Fastify has no public getter. */
-export function hasSchemaErrorFormatter(app: FastifyInstance): boolean {
-  return schemaErrorFormatterField(app) !== null
 }
 
 /** Whether a logger is the one of an app without the option `logger`: it writes nothing, and is its own child. */
@@ -195,9 +188,11 @@ export function setReplaceableErrorHandler(
   if (symbol !== undefined) Reflect.set(app, symbol, false)
 }
 
-/** Whether `setNotFoundHandler()` has thrown because the context has a handler. The error has no code. */
-export function isNotFoundHandlerSet(error: unknown): boolean {
-  return error instanceof Error && /not found handler already set/i.test(error.message)
+const notFoundField = privateField<boolean>('fastify.canSetNotFoundHandler')
+
+/** Whether a not-found handler of the app answers the unknown paths of a context. Fastify has no public getter. */
+export function hasNotFoundHandler(app: FastifyInstance): boolean {
+  return notFoundField(app) === false
 }
 
 /**

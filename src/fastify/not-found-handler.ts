@@ -1,75 +1,99 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { appKey, isNotFoundHandlerSet } from './internals.js'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  RequestPayload,
+  RouteOptions,
+} from 'fastify'
+import { pathOf } from '../http/request-target.js'
+import { ProblemError } from '../problem/problem-error.js'
+import { segmentTooLong } from '../problem/problem-of.js'
+import { refuse } from '../problem/send-problem.js'
+import { clip } from '../text.js'
+import { appKey, hasNotFoundHandler } from './internals.js'
+import { acceptPatch } from './unsupported-media-type.js'
 
-type Hooks = RouteOptions['preHandler']
+// The prefixes whose unknown paths have a handler of this package, by app.
+const answered = new WeakMap<object, Set<string>>()
 
-/** Options of a not-found handler. Fastify's types have the first two. */
-export interface NotFoundOptions {
-  preHandler?: Hooks
-  preValidation?: Hooks
-  preParsing?: RouteOptions['preParsing']
-  config?: object
-  errorHandler?: RouteOptions['errorHandler']
-}
-
-type NotFoundHandler = (this: FastifyInstance, request: FastifyRequest, reply: FastifyReply) => unknown
-type SetHandler = (this: FastifyInstance, ...given: unknown[]) => FastifyInstance
-
-/** Who answers requests without a route below a prefix. */
-export interface NotFoundAnswers {
-  /** Whether a handler of the app does. */
-  isOfApp: boolean
-}
-
-// The prefixes at which this package answers, by app.
-const answered = new WeakMap<object, Map<string, NotFoundAnswers>>()
-
-/** Sets a not-found handler, unless the app has one. */
-export function setNotFoundHandler(
+/**
+ * Answers requests without a route: before the body is parsed, and for `reply.callNotFound()`. A not-found handler of the
+ * app takes precedence, whether it is set before or after. Below a prefix, Fastify takes it only before.
+ *
+ * @param contexts those with routes, whose parsers `Accept-Patch` names
+ * @returns whether a handler of the app answers the unknown paths of a context
+ */
+export function answerUnserved(
   app: FastifyInstance,
-  options: NotFoundOptions,
-  handler: NotFoundHandler,
-): NotFoundAnswers {
-  const setHandler = app.setNotFoundHandler as SetHandler
-  const byPrefix = answered.get(appKey(app)) ?? new Map<string, NotFoundAnswers>()
-  answered.set(appKey(app), byPrefix)
-  const answers: NotFoundAnswers = { isOfApp: false }
-  let current = handler
-  function handleNotFound(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply): unknown {
-    return current.call(this, request, reply)
+  errorHandler: RouteOptions['errorHandler'],
+  contexts: ReadonlySet<FastifyInstance>,
+): (context: FastifyInstance) => boolean {
+  const prefixes = answered.get(appKey(app)) ?? new Set<string>()
+  const isOfApp = hasNotFoundHandler(app)
+  const isBelow = app.prefix !== ''
+  answered.set(appKey(app), prefixes)
+  if (isOfApp || (isBelow && prefixes.has(app.prefix))) return hasNotFoundHandler
+  prefixes.add(app.prefix)
+  const parses = (type: string): boolean => [...contexts].some((one) => one.hasContentTypeParser(type))
+  const answer = (request: FastifyRequest, reply: FastifyReply, passOn: PassOn): void => {
+    const verdict = judge(request, parses)
+    if (verdict instanceof ProblemError) refuse(request, reply, verdict, passOn)
+    else reply.code(204).headers(verdict).header('cache-control', 'no-store').send()
   }
-  try {
-    setHandler.call(app, options, handleNotFound)
-  } catch (error) {
-    if (!isNotFoundHandlerSet(error)) throw error
-    // A context beside this one has the same prefix.
-    return byPrefix.get(app.prefix) ?? { isOfApp: true }
+  const options = {
+    errorHandler,
+    preParsing: (request: FastifyRequest, reply: FastifyReply, _: RequestPayload, next: PassOn) =>
+      answer(request, reply, next),
+    preHandler: answer,
   }
-  byPrefix.set(app.prefix, answers)
-
-  function setOwnHandler(this: FastifyInstance, ...given: unknown[]): FastifyInstance {
-    try {
-      return setHandler.apply(this, given)
-    } catch (error) {
-      const own = given.find((one) => typeof one === 'function') as NotFoundHandler | undefined
-      const isReplaceable = isNotFoundHandlerSet(error) && !answers.isOfApp && this.prefix === app.prefix
-      if (!isReplaceable || own === undefined) throw error
-      const [first] = given
-      const { preHandler, preValidation } = (typeof first === 'object' ? first : {}) as NotFoundOptions
-      answers.isOfApp = true
-      current = own.bind(this)
-      delete options.preParsing
-      Object.assign(options, {
-        preHandler: bound(preHandler, this),
-        preValidation: bound(preValidation, this),
-      })
-      return this
-    }
-  }
-  app.setNotFoundHandler = setOwnHandler as FastifyInstance['setNotFoundHandler']
-  return answers
+  // Without a handler the app may still set one, but only at the root. Fastify's types have two of the options.
+  app.setNotFoundHandler(options as object, (isBelow ? answer : undefined) as never)
+  return (context) => (isBelow && context === app ? isOfApp : hasNotFoundHandler(context))
 }
 
-function bound(hooks: Hooks, context: FastifyInstance): Hooks {
-  return [hooks ?? []].flat().map((hook) => hook.bind(context)) as Hooks
+type PassOn = (error: Error) => void
+
+/**
+ * Returns the problem of a request that no route serves: 405 with `Allow` for another method on a known path (RFC 9110
+ * §15.5.6), else 404. Returns the header fields of a 204 for `OPTIONS` on a known path (§9.3.7).
+ */
+function judge(
+  request: FastifyRequest,
+  parses: (type: string) => boolean,
+): ProblemError | Readonly<Record<string, string>> {
+  const { method, server } = request
+  const path = pathOf(request.raw.url ?? '/') || '/'
+  // RFC 9110 §9.3.7: OPTIONS * is about the server.
+  if (path === '*' && method === 'OPTIONS') return {}
+  const { routerOptions, maxParamLength = 100 } = server.initialConfig
+  const maxLength = routerOptions?.maxParamLength ?? maxParamLength
+  // A segment that is too long for a parameter is a 414 at any place of a path.
+  if (path.length > maxLength && path.split('/').some((segment) => segment.length > maxLength)) {
+    return new ProblemError('uri-too-long', { detail: segmentTooLong })
+  }
+  const methods = methodsAt(request, path)
+  // A handler that calls reply.callNotFound() serves the path and the method.
+  if (methods.length === 0 || methods.includes(method)) {
+    return new ProblemError('not-found', { detail: `There is nothing at ${clip(path, maxShown)}` })
+  }
+  const allow = [...methods, 'OPTIONS'].sort().join(', ')
+  const headers = { allow, ...(methods.includes('PATCH') ? acceptPatch(parses) : undefined) }
+  if (method === 'OPTIONS') return headers
+  const detail = `${method} is not among the methods of ${clip(path, maxShown)}: ${allow}`
+  return new ProblemError('method-not-allowed', { detail, headers })
+}
+
+const maxShown = 200
+
+type FindRouteOptions = Parameters<FastifyInstance['findRoute']>[0]
+
+/** Returns the methods of the routes at a path. Without OPTIONS: @fastify/cors has an OPTIONS route for all paths. */
+function methodsAt({ server, headers }: FastifyRequest, url: string): string[] {
+  const { host, ':authority': authority, 'accept-version': version } = headers
+  const constraints = { host: host ?? authority, version }
+  return server.supportedMethods.filter((method) => {
+    if (method === 'OPTIONS') return false
+    return server.findRoute({ method: method as HTTPMethods, url, constraints } as FindRouteOptions) !== null
+  })
 }

@@ -1,8 +1,4 @@
 import type {
-  DoneFuncWithErrOrRes,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
   onErrorHookHandler,
   onRequestHookHandler,
   onSendHookHandler,
@@ -13,7 +9,7 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { Phase } from '../convention/order.js'
-import { addContextHook, addRouteHook } from '../convention/registry.js'
+import { addRouteHook } from '../convention/registry.js'
 import type { Hook } from '../convention/steps.js'
 
 interface Hooks {
@@ -26,37 +22,9 @@ interface Hooks {
   readonly onError: onErrorHookHandler
 }
 
-const names: Readonly<Record<string, string>> = {
-  'problems:admission': 'problems',
-  'problems:expectation': 'problems:last',
-  'problems:accept': 'problems:last',
-  'problems:empty-body': 'problems',
-  'problems:content-coding': 'problems:last',
-}
-
-/** Goes when `problems` and `integerTwins` are values. */
+/** Goes when `integerTwins` is a value. */
 export function addHook<P extends Phase>(route: RouteOptions, phase: P, step: string, hook: Hooks[P]): void {
-  addRouteHook(route, phase, names[step] ?? step, withPayload(phase, hook as never))
-}
-
-interface AppHooks {
-  readonly onRequest: (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
-  readonly onSend: (
-    this: FastifyInstance,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    payload: never,
-    next: DoneFuncWithErrOrRes,
-  ) => unknown
-}
-
-export function addAppHook<P extends 'onRequest' | 'onSend'>(
-  app: FastifyInstance,
-  phase: P,
-  step: string,
-  hook: AppHooks[P],
-): void {
-  addContextHook(app, phase, names[step] ?? step, withPayload(phase, hook as never))
+  addRouteHook(route, phase, step, withPayload(phase, hook as never))
 }
 
 function withPayload(phase: Phase, hook: (...parameters: unknown[]) => void): Hook {

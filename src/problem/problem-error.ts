@@ -1,9 +1,9 @@
 import { statusCode } from '../http/status.js'
 import { isObject } from '../options.js'
 import { wordsOf } from '../words/key-names.js'
-import { boundedIssues, type ProblemIssue } from './issue-list.js'
+import { boundedIssues, type ProblemIssue } from './issues.js'
 
-export type { ProblemIssue } from './issue-list.js'
+export type { ProblemIssue } from './issues.js'
 
 /**
  * The problem types of this package, by their `code`.
@@ -11,7 +11,7 @@ export type { ProblemIssue } from './issue-list.js'
  * A `code` is stable: clients branch on it. Title and status belong to the code (RFC 9457 §3.1.2–3.1.3); the text about
  * one occurrence is the `detail`. `docs/errors.md` describes each code; a test compares both.
  */
-export const problemTypes = frozen({
+export const problemTypes = Object.freeze({
   'request-malformed': { status: 400, title: 'Malformed request' },
   'uri-malformed': { status: 400, title: 'Malformed URI' },
   'method-override-invalid': { status: 400, title: 'Invalid method override' },
@@ -61,11 +61,6 @@ export const problemTypes = frozen({
   'idempotency-unavailable': { status: 503, title: 'Idempotency unavailable' },
   'authentication-unavailable': { status: 503, title: 'Authentication unavailable' },
 } as const satisfies Readonly<Record<string, ProblemType>>)
-
-function frozen<Types extends Readonly<Record<string, ProblemType>>>(types: Types): Types {
-  for (const type of Object.values(types)) Object.freeze(type)
-  return Object.freeze(types)
-}
 
 /** What all occurrences of a problem code have in common. */
 export interface ProblemType {
@@ -118,9 +113,8 @@ export interface ProblemErrorOptions {
   readonly cause?: unknown
 }
 
-// Registered symbols: the ESM and the CommonJS build of this package recognise each other's errors.
+// A registered symbol: the ESM and the CommonJS build of this package recognise each other's errors.
 const brand = Symbol.for('fastify-conventions.problem')
-const changesKey = Symbol.for('fastify-conventions.problem.changes')
 
 /**
  * An error that the client sees as a problem document (RFC 9457). Throw it from a handler or a hook:
@@ -134,8 +128,7 @@ const changesKey = Symbol.for('fastify-conventions.problem.changes')
  * Not for faults of the server: throw an ordinary error, whose text goes to the log and not to the client.
  *
  * The constructor never throws: a mistake in an argument must not hide the error. A code is put in lower-kebab case, a
- * missing or invalid `status` becomes 500, and a member of another type is left out. When the problem is sent, the log has
- * a warning that names the changes.
+ * missing or invalid `status` becomes 500, and a member of another type is left out.
  */
 export class ProblemError extends Error {
   /** One of {@link problemTypes} or a code of your own; lower-kebab, one per cause. */
@@ -145,41 +138,24 @@ export class ProblemError extends Error {
   readonly errors: readonly ProblemIssue[] | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly extensions: Readonly<Record<string, unknown>> | undefined
+
   constructor(code: ProblemCode | (string & {}), options: ProblemErrorOptions = {}) {
-    const changes: string[] = []
-    const given: Given = isObject(options) ? options : {}
-    /** Returns a member of the expected type, or `undefined`. */
-    function take<Value>(
-      name: keyof ProblemErrorOptions,
-      is: (value: unknown) => value is Value,
-      expected: string,
-    ) {
-      const value = given[name]
-      if (value === undefined || is(value)) return value
-      changes.push(`${name}: expected ${expected}`)
-      return undefined
-    }
+    const given = isObject(options) ? (options as ProblemErrorOptions) : {}
     const type: ProblemType | undefined = Object.hasOwn(problemTypes, code)
       ? problemTypes[code as ProblemCode]
       : undefined
-    const status = take('status', isErrorStatus, 'an integer from 400 to 599') ?? type?.status
-    if (status === undefined && given.status === undefined)
-      changes.push('status: a code of your own needs one')
-    const known = type === undefined ? kebabCode(code) : code
-    if (known !== code) changes.push('code: expected words in lowercase, joined by hyphens')
-    const written = known ?? statusCode(status ?? 500)
-    const title = take('title', isText, 'a text') ?? type?.title ?? inWords(written)
-    const detail = take('detail', isString, 'a text') ?? title
+    const status = isErrorStatus(given.status) ? given.status : (type?.status ?? 500)
+    const known = type === undefined ? (kebabCode(code) ?? statusCode(status)) : code
+    const title = isText(given.title) ? given.title : (type?.title ?? inWords(known))
+    const detail = typeof given.detail === 'string' ? given.detail : title
     super(detail, given.cause === undefined ? undefined : { cause: given.cause })
     this.name = 'ProblemError'
-    this.code = written
-    this.statusCode = status ?? 500
+    this.code = known
+    this.statusCode = status
     this.title = title
-    const errors = take('errors', isIssueList, 'a list of issues')
-    this.errors = errors === undefined ? undefined : boundedIssues(errors)
-    this.headers = take('headers', isRecord<string>, 'an object')
-    this.extensions = take('extensions', isRecord<unknown>, 'an object')
-    if (changes.length > 0) Object.defineProperty(this, changesKey, { value: changes })
+    this.errors = Array.isArray(given.errors) ? boundedIssues(given.errors) : undefined
+    this.headers = isObject(given.headers) ? given.headers : undefined
+    this.extensions = isObject(given.extensions) ? given.extensions : undefined
   }
 
   get [brand](): true {
@@ -187,35 +163,30 @@ export class ProblemError extends Error {
   }
 }
 
-export function changesOf(error: ProblemError): readonly string[] {
-  return (error as { readonly [changesKey]?: readonly string[] })[changesKey] ?? []
-}
-
 /** Whether a value is a {@link ProblemError}, of whichever copy of the package. */
 export function isProblemError(value: unknown): value is ProblemError {
   return typeof value === 'object' && value !== null && brand in value
 }
 
-type Given = { readonly [Name in keyof ProblemErrorOptions]?: unknown }
-
-function isRecord<Value>(value: unknown): value is Readonly<Record<string, Value>> {
-  return isObject(value)
+/** Returns a 406 that lists the media types of the resource (RFC 9110 §15.5.7), in `detail` and as `available`. */
+export function notAcceptable(mediaTypes: readonly string[], why = ''): ProblemError {
+  return new ProblemError('not-acceptable', {
+    detail: `${why}The resource is available as ${mediaTypes.join(', ')}`,
+    extensions: { available: mediaTypes },
+  })
 }
 
-export function isString(value: unknown): value is string {
-  return typeof value === 'string'
+/** Returns the problem of JSON that is not UTF-8 (RFC 8259 §8.1). */
+export function notUtf8(): ProblemError {
+  return new ProblemError('body-malformed', { detail: 'The body is not UTF-8, as JSON has to be' })
 }
 
 export function isText(value: unknown): value is string {
-  return isString(value) && value !== ''
+  return typeof value === 'string' && value !== ''
 }
 
 export function isErrorStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599
-}
-
-function isIssueList(value: unknown): value is readonly ProblemIssue[] {
-  return Array.isArray(value) && value.every(isObject)
 }
 
 function inWords(code: string): string {

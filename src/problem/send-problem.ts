@@ -1,101 +1,109 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Writable } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { discardUnreadBody } from '../fastify/raw-request.js'
 import { headerOf, passString } from '../fastify/reply.js'
-import { replySlot } from '../fastify/slots.js'
+import { appSlot, replySlot } from '../fastify/slots.js'
 import { isField, isProblemField, replacedByProblem } from '../http/error-headers.js'
 import { serviceLinks } from '../http/links.js'
+import { reasonPhrases } from '../http/status.js'
 import { exactJson } from '../json/exact-json.js'
-import { withPathHints } from './path-hints.js'
-import { problemDocument, problemMediaType, rawProblem } from './problem-document.js'
-import { changesOf, isProblemError, ProblemError } from './problem-error.js'
-import { logRefusal } from './problem-log.js'
-import { type ProblemStyle, refusalsOf, styleOf } from './problem-style.js'
+import { problemDocument, problemMediaType } from './problem-document.js'
+import { isProblemError, ProblemError } from './problem-error.js'
+import { logProblem } from './problem-log.js'
 
-export { defaultStyle } from './problem-style.js'
+/** How the problems of a context are written, and who answers its refused requests. */
+export interface ProblemStyle {
+  readonly typeBase: string
+  /** `errorHandler`: the error handler of the route. */
+  readonly refusals: 'answer' | 'errorHandler'
+  /** Names of members of an earlier error format that each problem has too. */
+  readonly keepMembers: readonly string[]
+}
 
-type DocumentStyle = Omit<ProblemStyle, 'refusals'>
+/** The style of a context without the plugin `problems`. */
+export const defaultStyle: ProblemStyle = Object.freeze({
+  typeBase: 'urn:problem-type:fastify-conventions:',
+  refusals: 'answer',
+  keepMembers: [],
+})
+
+const styles = appSlot<ProblemStyle>('problemStyle')
+
+export function declareStyle(app: FastifyInstance, style: ProblemStyle): void {
+  styles.set(app, style)
+}
+
+/** Returns the style of problems in a context: its own, that of a context above it, or the default. */
+export function styleOf(app: FastifyInstance): ProblemStyle {
+  return styles.get(app) ?? defaultStyle
+}
 
 /** Whether the `onSend` hooks of a reply have begun to run. */
 export const sending = replySlot<boolean>('problems.sending')
 
-/** Notes that the `onSend` hooks of a reply run. Returns whether they have run before. */
-export function markSending(reply: FastifyReply): boolean {
-  const before = sending.get(reply) === true
-  sending.set(reply, true)
-  return before
-}
+/** Seconds in the `Retry-After` of a 503 without one. */
+export const retryAfter = '5'
 
-/** Makes the reply that of a problem, and returns the document as JSON: the payload for an `onSend` hook. */
-export function writeProblem(reply: FastifyReply, given: ProblemError, style: DocumentStyle): string {
-  const error = withPathHints(given, reply.request)
-  const changes = changesOf(given)
-  if (changes.length > 0) reply.log.warn({ changes }, 'arguments of a ProblemError were changed')
-  const document = jsonOf(error, style, reply)
+/** Sets the status and the headers of a problem; `no-store`, unless the reply says who may store it. */
+export function setHead(reply: FastifyReply, error: ProblemError): void {
   reply.code(error.statusCode)
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  removeReplaced(reply)
-  reply.headers(fieldsOf(error, reply))
-  if (error.statusCode === 503 && !reply.hasHeader('retry-after')) {
-    reply.header('retry-after', String(style.retryAfter))
-  }
-  reply.header('content-type', problemMediaType)
-  return document
-}
-
-function removeReplaced(reply: FastifyReply): void {
   for (const name of replacedByProblem) if (reply.hasHeader(name)) reply.removeHeader(name)
-  const current = headerOf(reply, 'link')
-  const links = current === undefined ? null : serviceLinks(current)
-  if (links !== null) reply.header('link', links)
-  else if (current !== undefined) reply.removeHeader('link')
+  const link = headerOf(reply, 'link')
+  if (link !== undefined) {
+    const links = serviceLinks(link)
+    if (links === null) reply.removeHeader('link')
+    else reply.header('link', links)
+  }
+  reply.headers(fieldsOf(error, reply))
+  if (error.statusCode === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter)
+  reply.header('content-type', problemMediaType)
 }
 
 /** Maximum number of characters of a problem document. */
 const maxDocumentLength = 65_536
 
-/** Returns the document as JSON; without the members that the error adds, if they are not JSON or too long. */
-function jsonOf(error: ProblemError, style: DocumentStyle, { request, log }: FastifyReply): string {
-  const { code, statusCode: status, title, message: detail, errors } = error
-  const json = (problem: ProblemError): string => documentJson(problem, style, request.id)
+/** Returns the document of a problem as JSON; without the members that the error adds, if they are not JSON or too long. */
+export function jsonOfProblem(
+  { request, log, server }: FastifyReply,
+  error: ProblemError,
+  style: ProblemStyle = styleOf(server),
+): string {
+  const json = (problem: ProblemError): string => {
+    const document = problemDocument(problem, style.typeBase, request.id, style.keepMembers)
+    if (problem.extensions === undefined) return JSON.stringify(document)
+    const written = exactJson(document, false)
+    if (written === undefined) throw new TypeError('a problem document became undefined')
+    return written
+  }
   try {
     const whole = json(error)
     if (whole.length <= maxDocumentLength) return whole
     log.warn({ length: whole.length }, 'a problem is too long, and its members are not sent')
-    const withIssues = json(new ProblemError(code, { status, title, detail, ...(errors && { errors }) }))
-    if (withIssues.length <= maxDocumentLength) return withIssues
   } catch (err) {
     log.warn({ err }, 'the members of a problem are not JSON, and are not sent')
   }
-  return json(new ProblemError(code, { status, title, detail }))
+  const { code, statusCode: status, title, message: detail, errors = [] } = error
+  return json(new ProblemError(code, { status, title, detail, errors }))
 }
 
-function documentJson(error: ProblemError, style: DocumentStyle, requestId: string): string {
-  const json = exactJson(problemDocument(error, style.typeBase, requestId, style.keepMembers), false)
-  if (json === undefined) throw new TypeError('a problem document became undefined')
-  return json
-}
-
-function fieldsOf(error: ProblemError, { log }: FastifyReply): Readonly<Record<string, string>> {
-  const headers = error.headers ?? {}
-  const all = Object.entries(headers)
-  const kept = all.filter(([name, value]) => isProblemField(name, value))
-  if (kept.length === all.length) return headers
-  const fields = all.map(([name]) => name).filter((name) => !kept.some(([other]) => other === name))
-  log.warn({ fields }, 'header fields of a problem cannot be sent')
-  return Object.fromEntries(kept)
+function fieldsOf({ headers = {} }: ProblemError, { log }: FastifyReply): Readonly<Record<string, string>> {
+  const [kept, others] = [{} as Record<string, string>, [] as string[]]
+  for (const [name, value] of Object.entries(headers)) {
+    if (isProblemField(name, value)) kept[name] = value
+    else others.push(name)
+  }
+  if (others.length > 0) log.warn({ fields: others }, 'header fields of a problem cannot be sent')
+  return kept
 }
 
 /** Sends a problem, whatever serializer the route has; past all hooks if those of `onSend` run already: one has failed. */
-export function sendProblem(
-  reply: FastifyReply,
-  error: ProblemError,
-  style: DocumentStyle = styleOf(reply.server),
-): FastifyReply {
+export function sendProblem(reply: FastifyReply, error: ProblemError, style?: ProblemStyle): FastifyReply {
   // The directives of the reply are for the response that the problem replaces.
   reply.header('cache-control', 'no-store')
-  const document = writeProblem(reply, error, style)
+  const document = jsonOfProblem(reply, error, style)
+  setHead(reply, error)
   return sending.get(reply) === true ? sendPastHooks(reply, document) : passString(reply).send(document)
 }
 
@@ -109,14 +117,25 @@ function sendPastHooks(reply: FastifyReply, document: string): FastifyReply {
   return reply
 }
 
-/** Sends a problem on a connection on which no request could be read, and ends it. */
+/** Sends a problem on a connection of HTTP/1.1 on which no request could be read, and ends it. */
 export function sendRawProblem(
   socket: Writable,
   problem: ProblemError,
   typeBase: string,
   fields: Readonly<Record<string, string>>,
 ): void {
-  socket.end(rawProblem(problemDocument(problem, typeBase), new Date(), fields))
+  const body = JSON.stringify(problemDocument(problem, typeBase))
+  const all = {
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+    'Cache-Control': 'no-store',
+    ...fields,
+    'Content-Type': problemMediaType,
+    'Content-Length': Buffer.byteLength(body),
+  }
+  const { statusCode } = problem
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${statusCode} ${reasonPhrases[statusCode]}\r\n${lines.join('')}\r\n${body}`)
 }
 
 /** Refuses a request: the one way to end a request that a convention does not serve. */
@@ -127,29 +146,33 @@ export function refuse(
   passOn: (error: ProblemError) => void,
 ): void {
   discardUnreadBody(request, reply)
-  if (refusalsOf(request) === 'errorHandler') {
-    // An error handler may ignore the headers of errors.
-    reply.code(error.statusCode).headers(fieldsOf(error, reply))
-    passOn(error)
-    return
+  if (isPassedOn(reply, error)) passOn(error)
+  else {
+    logProblem(reply, error)
+    sendProblem(reply, error)
   }
-  logRefusal(reply, error)
-  sendProblem(reply, error)
 }
 
 /** As {@link refuse}, for an `onSend` hook: the problem is the payload of the hooks that follow. */
 export function refuseOnSend(
-  request: FastifyRequest,
+  _request: FastifyRequest,
   reply: FastifyReply,
   error: ProblemError,
   next: (error: ProblemError | null, payload?: unknown) => void,
 ): void {
-  if (refusalsOf(request) === 'errorHandler') {
-    refuse(request, reply, error, next)
-    return
+  if (isPassedOn(reply, error)) next(error)
+  else {
+    logProblem(reply, error)
+    setHead(reply, error)
+    next(null, jsonOfProblem(reply, error))
   }
-  logRefusal(reply, error)
-  next(null, writeProblem(reply, error, styleOf(reply.server)))
+}
+
+/** Whether the error handler of the route answers a refusal: then its status and headers are on the reply. */
+function isPassedOn(reply: FastifyReply, error: ProblemError): boolean {
+  if (styleOf(reply.server).refusals === 'answer') return false
+  reply.code(error.statusCode).headers(fieldsOf(error, reply))
+  return true
 }
 
 /** The `errorHandler` of a route of this package: a problem that its handler throws is a refusal. */
@@ -158,11 +181,10 @@ export function refuseThrown(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<never> | undefined {
-  let isPassedOn = !isProblemError(thrown)
-  if (isProblemError(thrown)) {
-    refuse(request, reply, thrown, () => {
-      isPassedOn = true
-    })
-  }
-  return isPassedOn ? Promise.reject(thrown) : undefined
+  if (!isProblemError(thrown)) return Promise.reject(thrown)
+  let passedOn: Promise<never> | undefined
+  refuse(request, reply, thrown, (error) => {
+    passedOn = Promise.reject(error)
+  })
+  return passedOn
 }

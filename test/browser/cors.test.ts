@@ -47,7 +47,11 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       app.get('/v1/failures', () => {
         throw new Error('no')
       })
-      app.get('/v1/reports', { config: { problems: { produces: ['text/csv'] } } }, () => 'a,b')
+      app.get(
+        '/v1/reports',
+        { schema: { response: { 200: { content: { 'text/csv': { schema: { type: 'string' } } } } } } },
+        () => 'a,b',
+      )
     })
     const call = (path: string, request?: PageRequest) => fetchIn(page, url + path, request)
 

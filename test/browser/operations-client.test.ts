@@ -206,7 +206,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       app.post('/v1/users/:id/wait', (_request, reply) => reply.startOperation('wait'))
       app.get(
         '/v1/users/:id/export',
-        { config: { problems: { produces: ['text/csv'] } } },
+        { schema: { response: { 200: { content: { 'text/csv': { schema: { type: 'string' } } } } } } },
         (_request, reply) => {
           if (isReady) return reply.type('text/csv').send('name\n')
           isReady = true

@@ -90,7 +90,6 @@ for (const [release, Fastify] of Object.entries(releases)) {
 
     t.test('formatters and serializers of the app', async (t) => {
       const app = Fastify()
-      t.equal(internals.hasSchemaErrorFormatter(app), false)
       t.equal(internals.hasReplySerializer(app), false)
       t.equal(internals.hasSerializerCompiler(app), false)
       t.equal(internals.hasValidatorCompiler(app), false)
@@ -99,8 +98,6 @@ for (const [release, Fastify] of Object.entries(releases)) {
       const proxied = Fastify({ trustProxy: '127.0.0.1', serverFactory })
       t.strictSame(internals.serverSettings(proxied), { trustProxy: '127.0.0.1', hasServerFactory: true })
       await app.register(async (child) => {
-        child.setSchemaErrorFormatter(() => new Error('x'))
-        t.equal(internals.hasSchemaErrorFormatter(child), true)
         child.setReplySerializer(() => '')
         t.equal(internals.hasReplySerializer(child), true)
       })
@@ -149,11 +146,14 @@ for (const [release, Fastify] of Object.entries(releases)) {
       t.not(internals.appKey(app), internals.appKey(Fastify()))
     })
 
-    t.test('a second not-found handler is recognised', async (t) => {
+    t.test('a not-found handler of the app', async (t) => {
       const app = Fastify()
-      app.setNotFoundHandler(() => {})
-      t.equal(internals.isNotFoundHandlerSet(errorOf(() => app.setNotFoundHandler(() => {}))), true)
-      t.equal(internals.isNotFoundHandlerSet(new Error('x')), false)
+      t.equal(internals.hasNotFoundHandler(app), false)
+      app.setNotFoundHandler()
+      t.equal(internals.hasNotFoundHandler(app), false, 'options alone are no handler')
+      app.register(async (child) => t.equal(internals.hasNotFoundHandler(child), false), { prefix: '/a' })
+      await app.register(async (child) => child.setNotFoundHandler(() => {}))
+      t.equal(internals.hasNotFoundHandler(app), true, 'a context without a prefix sets that of its parent')
     })
 
     t.test('routes that Fastify adds, and whether an app has any', async (t) => {
@@ -208,14 +208,6 @@ interface Package {
 
 function packageOf(path: string): Package {
   return JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as Package
-}
-
-function errorOf(run: () => unknown): unknown {
-  try {
-    return run()
-  } catch (error) {
-    return error
-  }
 }
 
 /** A logger whose children are itself. */

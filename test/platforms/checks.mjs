@@ -81,13 +81,6 @@ const wholePreset = {
       431,
       'header-fields-too-large',
     ],
-    [
-      '1,500 header fields',
-      request('GET', '/v1/users', { x: '\r\nx:'.repeat(1499) }),
-      431,
-      'header-fields-too-large',
-    ],
-    ['CONNECT', 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n', 405, 'method-not-allowed'],
     ['an unknown expectation', request('GET', '/v1/users', { expect: 'x' }), 417, 'expectation-failed'],
   ]),
   'Transfer-Encoding in HTTP/1.0 ends the connection': async ({ port }) => {

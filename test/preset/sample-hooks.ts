@@ -22,11 +22,11 @@ export const options = {
 export const expected = {
   app: {
     onRequest: [
-      'problems',
       'cors',
       'securityHeaders',
       'httpsOnly',
       'maintenance',
+      'problems',
       'rateLimit',
       'pathGuard',
       'methodOverride',
@@ -36,8 +36,8 @@ export const expected = {
     onSend: ['problems', 'cors', 'securityHeaders', 'caching', 'versions'],
   },
   'GET /v1/users': {
-    onRequest: [own, 'problems:last', 'problems:last'],
-    preParsing: [own],
+    onRequest: [own],
+    preParsing: [own, 'problems'],
     preValidation: ['lists', own],
     preHandler: [own, 'fields', 'caching'],
     preSerialization: ['caching', own, 'lists', 'serialization'],
@@ -45,8 +45,8 @@ export const expected = {
     onError: ['versions', 'caching', own],
   },
   'HEAD /v1/users': {
-    onRequest: [own, 'problems:last', 'problems:last'],
-    preParsing: [own],
+    onRequest: [own],
+    preParsing: [own, 'problems'],
     preValidation: ['lists', own],
     preHandler: [own, 'fields', 'caching'],
     preSerialization: ['caching', own, 'lists', 'serialization'],
@@ -54,8 +54,8 @@ export const expected = {
     onError: ['versions', 'caching', own],
   },
   'PUT /v1/users/:id': {
-    onRequest: [own, 'problems:last', 'problems:last'],
-    preParsing: ['selfAlias', own, 'problems:last', 'idempotency', 'integerTwins'],
+    onRequest: [own],
+    preParsing: ['selfAlias', own, 'problems', 'idempotency', 'integerTwins'],
     preValidation: ['xsrf', 'selfAlias', 'methodOverride', own, 'integerTwins'],
     preHandler: ['integerTwins', own, 'fields', 'idempotency', 'caching'],
     preSerialization: [own, 'serialization'],
@@ -63,8 +63,8 @@ export const expected = {
     onError: ['versions', 'caching', own],
   },
   'DELETE /v1/orders/:id': {
-    onRequest: [own, 'problems:last'],
-    preParsing: ['problems', own, 'problems:last', 'idempotency'],
+    onRequest: [own],
+    preParsing: [own, 'problems', 'idempotency'],
     preValidation: ['xsrf', own],
     preHandler: [own, 'idempotency'],
     preSerialization: [own, 'responseRules', 'serialization'],

@@ -1,15 +1,11 @@
 /** RFC 9457 §3.1 (members of a problem document), §3.2 (extensions). */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  defaultTypeBase,
-  occurrence,
-  problemDocument,
-  problemMediaType,
-  serverFaultDetail,
-} from '../../src/problem/problem-document.js'
+import { problemDocument, problemMediaType, serverFaultDetail } from '../../src/problem/problem-document.js'
 import { ProblemError, problemTypes } from '../../src/problem/problem-error.js'
+import { defaultStyle } from '../../src/problem/send-problem.js'
 
+const { typeBase: defaultTypeBase } = defaultStyle
 const base = 'https://api.example/problems#'
 
 t.test('the media type has no parameters (RFC 9457 §6.1), the default type base is a URN', async (t) => {
@@ -93,6 +89,8 @@ t.test('5xx problems of the package keep their detail', async (t) => {
 })
 
 t.test('the instance is a URI with the request id', async () => {
+  const occurrence = (id: string): string =>
+    problemDocument(new ProblemError('not-found'), base, id).instance ?? ''
   const wellFormed = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => id.isWellFormed())
   fc.assert(
     fc.property(wellFormed, (id) => {

@@ -10,8 +10,7 @@ import { writesTwins } from '../../fastify/serialization.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
-import { notAcceptable } from '../../problem/not-acceptable.js'
-import { isProblemError, ProblemError } from '../../problem/problem-error.js'
+import { isProblemError, notAcceptable, ProblemError } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 import { type Choice, mediaTypesOf, type Negotiation } from './negotiation.js'
 import type { FormatWriter } from './route-writers.js'
@@ -68,7 +67,7 @@ export function writeFormat(formats: RouteFormats): PayloadStep {
   }
 }
 
-export function choiceOf(request: FastifyRequest, { negotiation, parameter }: RouteFormats): Choice {
+function choiceOf(request: FastifyRequest, { negotiation, parameter }: RouteFormats): Choice {
   const named = parameterOf(request, parameter)
   return named === undefined ? negotiation.byAccept(request.headers.accept) : negotiation.byName(named)
 }
@@ -77,10 +76,7 @@ function parameterOf({ query }: FastifyRequest, parameter: string): unknown {
   return isObject(query) && Object.hasOwn(query, parameter) ? query[parameter] : undefined
 }
 
-export function notInFormats(
-  request: FastifyRequest,
-  { negotiation, parameter }: RouteFormats,
-): ProblemError {
+function notInFormats(request: FastifyRequest, { negotiation, parameter }: RouteFormats): ProblemError {
   const { mediaTypes, names } = negotiation
   const named = parameterOf(request, parameter)
   const given =

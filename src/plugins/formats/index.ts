@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifySchema, RouteOptions } from 'fastify'
 import { convention, type RouteContext } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
-import { chosenFormat, readTypes, refuseFormat } from '../../fastify/formats.js'
+import { chosenFormat, negotiates, readTypes } from '../../fastify/formats.js'
 import { declaresParameter, ownParameter } from '../../fastify/own-parameters.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
@@ -12,7 +12,7 @@ import { memberName } from '../../json-schema/member-name.js'
 import type { OpenApi, Operation } from '../../json-schema/openapi.js'
 import { queryOf } from '../../json-schema/responses.js'
 import { isObject } from '../../options.js'
-import { choiceOf, chooseFormat, notInFormats, type RouteFormats, readXml, writeFormat } from './hooks.js'
+import { chooseFormat, type RouteFormats, readXml, writeFormat } from './hooks.js'
 import { mediaTypesOf, negotiationOf } from './negotiation.js'
 import { describeChoice, describeXmlBody, documentFormats, documentXmlBody } from './openapi.js'
 import {
@@ -128,10 +128,7 @@ function planResponses(formatted: FormattedRoute, produces: readonly Format[]) {
   if (mode === 'report') return { steps: { preValidation: chooseFormat(formats) }, document }
   for (const format of produces) needed.add(format)
   chosenFormat.declare(app)
-  // Before other hooks, where the plugin `problems` checks `Accept`.
-  refuseFormat.set(route, (request) =>
-    choiceOf(request, formats) === null ? notInFormats(request, formats) : null,
-  )
+  negotiates.set(route, true)
   const { remove } = ownParameter(app, route, declared, parameter)
   return {
     steps: { preValidation: chooseFormat(formats, remove), onSend: writeFormat(formats) },

@@ -1,7 +1,7 @@
 import { isDecimal } from '../../json/int64.js'
 import { pointerToken } from '../../json/json-pointer.js'
 import { numberName } from '../../json-schema/twins.js'
-import { IssueList } from '../../problem/issue-list.js'
+import { IssueList } from '../../problem/issues.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 import { DistinctNumbers, type Exact, integerOfNumber, integerOfText } from './exact-integer.js'
 import { looksLikeTwin, takeTwin } from './input-twins.js'

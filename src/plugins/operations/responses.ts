@@ -8,7 +8,7 @@ import { queryOf } from '../../http/request-target.js'
 import { exactJson } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import { parseExact } from '../../json/parse-exact.js'
-import { typeBaseOf } from '../../problem/problem-style.js'
+import { styleOf } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { cursorAfter, listCursors } from './list-page.js'
 import { statusNames } from './openapi.js'
@@ -27,7 +27,7 @@ export class OperationResponses {
   constructor(app: FastifyInstance, service: OperationsService, keyStyle: KeyStyle) {
     this.#service = service
     this.#path = `${service.options.baseUrl}${app.prefix}${service.options.path}`
-    this.#typeBase = typeBaseOf(app)
+    this.#typeBase = styleOf(app).typeBase
     this.#keyStyle = keyStyle
   }
 

@@ -6,7 +6,6 @@ import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { routeSlot } from '../../fastify/slots.js'
 import { pathOf } from '../../http/request-target.js'
 import { hasParameter, routePath } from '../../http/route-path.js'
-import { declarePathHints } from '../../problem/path-hints.js'
 import { problemsOf } from '../../problem/route-description.js'
 import { type Mode, modesOf } from '../../rules/modes.js'
 import {
@@ -16,7 +15,6 @@ import {
   pathGuardRouteOptions,
   vocabularyOf,
 } from './options.js'
-import { parameterHint } from './parameter-hint.js'
 import { type PathFault, pathFault, pathFaults, pathProblem, segmentFaults } from './path-faults.js'
 import { breachesOfAll, type PathRule, pathBreaches, pathRuleNames, withCommonCause } from './path-rules.js'
 
@@ -64,14 +62,10 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
   options: pathGuardOptions,
   routeOptions: pathGuardRouteOptions,
   setUp({ app, options, atReady }) {
-    const { mode, statusCode, basePath = basePathOf(app) } = options
+    const { statusCode, basePath = basePathOf(app) } = options
     const vocabulary = vocabularyOf(options)
     const checked: RouteContext<unknown, PathRule, unknown>[] = []
     const wildcards = new Set<string>()
-    if (mode === 'enforce') {
-      const { selfAliases } = vocabulary
-      declarePathHints(app, (path, pattern, name) => parameterHint(path, pattern, name, selfAliases))
-    }
 
     // What routes have in common is known only then.
     atReady(function findBreaches() {

@@ -14,17 +14,17 @@ export interface DocumentedError {
 export function documentedErrors(response: unknown): readonly DocumentedError[] {
   const bodies = responseBodies(response)
   const hasSuccess = bodies.some(({ status }) => /^[123]/.test(status))
-  const found = new Map<string, Set<string>>()
+  const found = new Map<string, string[]>()
   for (const { status, mediaType, schema } of bodies) {
-    // Beside a success, it is the schema of errors.
-    if (!/^[45]/.test(status) && !(status === 'default' && hasSuccess)) continue
+    // Beside a success, `default` is the schema of errors.
+    const isError = /^[45]/.test(status) || (status === 'default' && hasSuccess)
     const type = mediaType ?? 'application/json'
-    if (type === problemMediaType || !isJson(type) || !describesContent(schema)) continue
-    found.set(type, (found.get(type) ?? new Set()).add(status))
+    const isOther = type !== problemMediaType && isJson(type) && describesContent(schema)
+    if (isError && isOther) found.set(type, [...(found.get(type) ?? []), status])
   }
   return [...found].map(([type, statuses]) => ({
     rule: 'documented',
-    problem: `${[...statuses].join(', ')}: documented as ${type}, and sent as ${problemMediaType}`,
+    problem: `${statuses.join(', ')}: documented as ${type}, and sent as ${problemMediaType}`,
     instead: 'no schema for it: the document gets the problems by itself',
   }))
 }

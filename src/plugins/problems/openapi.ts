@@ -1,26 +1,24 @@
+import type { RouteOptions } from 'fastify'
 import { hasParameter } from '../../http/route-path.js'
-import { type DescribedProblem, problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { wordsOf } from '../../words/key-names.js'
 
-/** What the errors of a route depend on. */
-export interface DescribedRoute {
-  readonly methods: readonly string[]
-  readonly path: string
-  /** The schemas of the route. */
-  readonly schema: object
-  /** Media types that the route produces; `null` if they are not known. */
-  readonly produced: readonly string[] | null
-  /** The codes of the app, with their statuses; `null` if the app does not declare them. */
-  readonly codes: Readonly<Record<string, number>> | null
-  /** Whether a handler is stopped after some time. */
-  readonly hasTimeout: boolean
-}
-
 /** Returns the problems of Fastify and of the app on a route, for the OpenAPI document. */
-export function describeErrors(route: DescribedRoute): RouteDescription {
-  const { methods, path, schema, produced, codes, hasTimeout } = route
+export function describeErrors(
+  { schema = {}, path }: RouteOptions & { readonly path: string },
+  methods: readonly string[],
+  /** Media types that the route produces; `null` if they are not known. */
+  produced: readonly string[] | null,
+  /** The codes of the app, with their statuses; `null` if the app does not declare them. */
+  codes: Readonly<Record<string, number>> | null,
+  hasTimeout: boolean,
+): RouteDescription {
   const takesBody = methods.some((method) => !bodiless.has(method))
   const isValidated = inputs.some((part) => part in schema)
+  const ofApp = Object.entries(codes ?? {}).map(([code, status]) => {
+    const words = wordsOf(code).join(' ')
+    return { code, status, description: words.charAt(0).toUpperCase() + words.slice(1) }
+  })
   return {
     problems: [
       ...problemsOf({
@@ -32,7 +30,7 @@ export function describeErrors(route: DescribedRoute): RouteDescription {
         'server-closing': 'The server is closing',
         ...(hasTimeout ? { 'handler-timeout': 'The server has not answered in time' } : {}),
       }),
-      ...ofApp(codes ?? {}),
+      ...ofApp,
     ],
     isComplete: codes !== null,
     headersOf: {
@@ -67,11 +65,4 @@ const acceptPatch = {
 
 const accept = {
   Accept: { type: 'string', description: 'The media types that are supported (RFC 9110 §15.5.16)' },
-}
-
-function ofApp(codes: Readonly<Record<string, number>>): readonly DescribedProblem[] {
-  return Object.entries(codes).map(([code, status]) => {
-    const words = wordsOf(code).join(' ')
-    return { code, status, description: words.charAt(0).toUpperCase() + words.slice(1) }
-  })
 }

@@ -1,28 +1,28 @@
+import type { OptionsOf, ResolvedOptions } from '../../options.js'
 import {
   type Check,
   integer,
   invalid,
   isObject,
   listOf,
-  type OptionsOf,
   oneOf,
   option,
   optional,
-  type ResolvedOptions,
   text,
 } from '../../options.js'
 import { kebabCode } from '../../problem/problem-error.js'
-import { defaultStyle } from '../../problem/problem-style.js'
+import { defaultStyle } from '../../problem/send-problem.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
 
 const memberName = /^(?!(?:type|title|status|detail|instance|code|errors|__proto__)$)./s
+
 const codes: Check<Readonly<Record<string, number>>> = (label, received) => {
   if (!isObject(received)) return invalid(label, 'an object of codes and their statuses', received)
   for (const [code, status] of Object.entries(received)) {
     if (kebabCode(code) !== code) invalid(label, 'codes in words joined by hyphens', code)
     integer(400, 599)(`${label}.${code}`, status)
   }
-  return Object.freeze({ ...received }) as Readonly<Record<string, number>>
+  return received as Readonly<Record<string, number>>
 }
 
 export const problemsOptions = {
@@ -37,18 +37,6 @@ export const problemsOptions = {
    * @default 'urn:problem-type:fastify-conventions:'
    */
   typeBase: option(text(), defaultStyle.typeBase),
-  /**
-   * Seconds in the `Retry-After` of a 503 without one.
-   * @default 5
-   */
-  retryAfter: option(integer(1, 86_400), defaultStyle.retryAfter),
-  /**
-   * Who answers requests without a route: `answer` sends 404, 405 with `Allow`, and `OPTIONS` with `Allow`; `leave` leaves
-   * them to Fastify. A not-found handler of the app stays in any case, whether it is set before this plugin or after it, and
-   * is a finding that does not stop the boot: requests for another method of a known path get its response, not a 405.
-   * @default 'answer'
-   */
-  notFound: option(oneOf('answer', 'leave'), 'answer'),
   /**
    * Whether requests that arrive while the server closes get 503 (`refuse`) or are served (`serve`). Needs
    * `return503OnClosing: false`, which `serverOptions()` sets; Fastify's own 503 is not a problem document.
@@ -73,9 +61,8 @@ export const problemsOptions = {
   errorHandler: option(oneOf('leave', 'wrap'), 'leave'),
   /**
    * Members of an earlier error format, for clients that still read them: each problem has them too. `statusCode` is the
-   * status, `error` the reason phrase, and a name of a text, such as `message`, has the text of `detail`. A member that the
-   * app has sent in a 4xx keeps its value; any other, such as `issues`, is there only then. Not in the answers of
-   * `serverOptions()`.
+   * status, `error` the reason phrase, `message` the text of `detail`. A member that the app has sent in a 4xx keeps its
+   * value; one with another name is there only then. Not in the answers of `serverOptions()`.
    * @default []
    */
   keepMembers: option(
@@ -84,8 +71,7 @@ export const problemsOptions = {
   ),
   /**
    * Problem codes that any route of the app may answer, besides those of this package, each with its status:
-   * `{ 'database-unavailable': 503 }`. The OpenAPI document lists them, and a problem with a code that is neither here nor in
-   * `config.problems.codes` is logged once per route and code.
+   * `{ 'database-unavailable': 503 }`. The OpenAPI document lists them.
    * @default none: then the document says that there may be other codes
    */
   codes: optional(codes),
@@ -98,13 +84,8 @@ export const problemsRouteOptions = {
    */
   mode: routeModeOption,
   /**
-   * Media types that the route produces; a request whose `Accept` has none of them gets 406 before the handler runs.
-   * @default those of the response schema; without one, `Accept` is not checked
-   */
-  produces: optional(listOf(text('a media type such as text/csv', /^[^\s/;]+\/[^\s/;]+$/))),
-  /**
-   * Problem codes that the handler and the hooks of the route may answer, each with its status: `{ 'not-retryable': 409 }`. See
-   * {@link ProblemsOptions.codes}; an empty object says that there are none.
+   * Problem codes that the handler and the hooks of the route may answer, each with its status: `{ 'not-retryable': 409 }`.
+   * See {@link ProblemsOptions.codes}; an empty object says that there are none.
    * @default those of the plugin
    */
   codes: optional(codes),
@@ -113,10 +94,7 @@ export const problemsRouteOptions = {
 /** Options of the plugin `problems`. */
 export interface ProblemsOptions extends OptionsOf<typeof problemsOptions> {}
 
-/**
- * Options of a route, under `config.problems`; `false` turns the plugin off for its errors. If the plugin enforces, requests
- * without `Host`, and those that arrive while the server closes, are refused in the format of the route's errors.
- */
+/** Options of a route, under `config.problems`; `false` turns the plugin off for the route. */
 export interface ProblemsRouteOptions extends OptionsOf<typeof problemsRouteOptions> {}
 
 /** The options of the plugin, with defaults. */

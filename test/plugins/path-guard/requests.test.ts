@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import t from 'tap'
-import { integerTwins, pathGuard, problems } from '../../../src/index.js'
+import { pathGuard, problems } from '../../../src/index.js'
 import { superlinearSeeds } from '../../support/growth.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { ask, requestBytes } from '../../support/raw.js'
@@ -262,77 +262,10 @@ t.test('a path of 8 kB, all of it uppercase, is answered with a short detail', a
   t.ok(answer.body.length < 1000, 'cut')
 })
 
-t.test('a CRUD word or an alias in place of an id has a hint, with each validator', async (t) => {
-  for (const id of [{ type: 'integer' }, { type: 'integer', format: 'int64' }]) {
-    const app = Fastify()
-    await app.register(problems)
-    await app.register(pathGuard)
-    await app.register(integerTwins)
-    const schema = { params: { type: 'object', properties: { id } } }
-    for (const path of [
-      '/v1/users/:id',
-      '/v1/users/:userId/orders/:id(^[a-z-]+$)',
-      '/v1/spans/:id-:to',
-      '/v1/::id/:id',
-    ]) {
-      app.get(path, { schema }, async () => ({}))
-    }
-    const says = 'stands for a method: send'
-    const hints: Readonly<Record<string, string>> = {
-      '/v1/users/me': "'me' stands for the caller in some routes, but not in /v1/users",
-      '/v1/users/self': "'self' stands for the caller in some routes, but not in /v1/users",
-      '/v1/users/list': `'list' ${says} GET /v1/users`,
-      '/v1/users/all': `'all' ${says} GET /v1/users`,
-      '/v1/users/find': `'find' ${says} GET /v1/users`,
-      '/v1/users/create': `'create' ${says} POST /v1/users`,
-      '/v1/users/new': `'new' ${says} POST /v1/users`,
-      '/v1/users/add': `'add' ${says} POST /v1/users`,
-      '/v1/users/get': `'get' ${says} GET /v1/users/{id}`,
-      '/v1/users/delete': `'delete' ${says} DELETE /v1/users/{id}`,
-      '/v1/users/update': `'update' ${says} PATCH /v1/users/{id}`,
-      '/v1/:id/list': `'list' ${says} GET /v1/:id`,
-      '/v1/users/7/orders/list': `'list' ${says} GET /v1/users/7/orders`,
-    }
-    for (const [url, hint] of Object.entries(hints)) {
-      const document = isProblem(t, injected(await app.inject(url)), { status: 400, code: 'validation' }, url)
-      const { detail, errors } = document as { detail: string; errors: { message: string }[] }
-      t.ok(detail.endsWith(`; ${hint}`), `${url}: ${detail}`)
-      t.match(errors, [{ in: 'path', name: 'id' }])
-      t.ok(errors[0]?.message.endsWith(`; ${hint}`), `${url}: ${errors[0]?.message}`)
-    }
-    const long = 'list-get-get-get-get-get-get-get-get-get'
-    t.match((await app.inject(`/v1/users/${long}`)).json().detail, `; '${long}' ${says}`)
-    for (const url of ['/v1/users/ada', '/v1/users/wish-list', `/v1/users/${long}-all`, '/v1/spans/list-7']) {
-      const document = isProblem(t, injected(await app.inject(url)), { status: 400, code: 'validation' }, url)
-      t.notMatch(document.detail, /;/, `no hint for ${url}`)
-    }
-  }
-})
-
-t.test('in report mode, a validation problem has no hint', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(pathGuard, { mode: 'report' })
-  const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
-  app.get('/v1/users/:id', { schema }, async () => ({}))
-  t.notMatch((await app.inject('/v1/users/list')).json().detail, 'stands for a method')
-})
-
 t.test('a refused request is not counted in the report', async (t) => {
   const app = await appWithRoutes()
   for (const url of ['/v1/Users', '/v1/users/a%20b']) await app.inject(url)
   t.strictSame(app.conventions.report().observations, [])
-})
-
-t.test('a hint is short, however long the path', async (t) => {
-  const app = Fastify({ routerOptions: { maxParamLength: 10_000 } })
-  await app.register(problems)
-  await app.register(pathGuard)
-  const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
-  app.get('/v1/:name/:id', { schema }, async () => ({}))
-  const { detail } = (await app.inject(`/v1/${'a'.repeat(5000)}/list`)).json()
-  t.match(detail, "'list' stands for a method")
-  t.ok(detail.length < 400, `${detail.length} characters`)
 })
 
 t.test('the time of a refusal is linear in the length of the path, and its detail is short', async (t) => {

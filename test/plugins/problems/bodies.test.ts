@@ -15,7 +15,6 @@ t.test('a body that is not JSON is a 400', async (t) => {
     ['cut off', '{"name":"A'],
     ['a comma too many', '{"name":"A",}'],
     ['single quotes', "{'name':'A'}"],
-    ['empty', ''],
     ['only spaces', '  '],
     ['a number that JSON has not', '{"age":01}'],
     ['prototype poisoning', '{"__proto__":{"admin":true}}'],
@@ -283,56 +282,54 @@ t.test('content that the app decodes is accepted', async (t) => {
   t.equal(stored.statusCode, 200)
 })
 
-t.test(
-  'an empty body with a JSON Content-Type is not a body for DELETE, and for a POST that needs none',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    app.addHook('onRequest', (_request, _reply, next) => setImmediate(next))
-    const seen: unknown[] = []
-    const note = async (request: FastifyRequest, reply: FastifyReply) => {
-      seen.push(request.body)
-      return reply.code(204).send()
+t.test('an empty body with a JSON Content-Type is no body for DELETE and POST', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.addHook('onRequest', (_request, _reply, next) => setImmediate(next))
+  const seen: unknown[] = []
+  const note = async (request: FastifyRequest, reply: FastifyReply) => {
+    seen.push(request.body)
+    return reply.code(204).send()
+  }
+  const body = { type: 'object', properties: { reason: { type: 'string' } } }
+  app.delete('/v1/users/:id', note)
+  app.post('/v1/users/:id/follow', note)
+  app.post('/v1/orders/:id/retry', { schema: { body: { ...body, type: ['object', 'null'] } } }, note)
+  app.post('/v1/users', { schema: { body } }, note)
+  app.put('/v1/users/:id', note)
+  const { port } = await serve(t, app)
+  const rows = [
+    ['DELETE /v1/users/1', 204],
+    ['POST /v1/users/1/follow', 204],
+    ['POST /v1/orders/1/retry', 204],
+    ['POST /v1/users', 'validation'],
+    ['PUT /v1/users/1', 'body-malformed'],
+  ] as const
+  const announced = 'Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n'
+  for (const [line, expected] of rows) {
+    const status = expected === 204 ? 204 : 400
+    for (const [framing, content] of [
+      ['', ''],
+      ['Content-Length: 0\r\n', ''],
+      ['Transfer-Encoding: chunked\r\n', '0\r\n\r\n'],
+    ] as const) {
+      const answer = await ask(port, `${line} HTTP/1.1\r\n${announced}${framing}\r\n${content}`)
+      t.equal(answer.status, status, `${line} ${framing}`)
+      if (status === 204) t.strictSame(seen.splice(0), [undefined], `${line} ${framing}: no body`)
+      else isProblem(t, answer, { status, code: expected })
     }
-    const body = { type: 'object', properties: { reason: { type: 'string' } } }
-    app.delete('/v1/users/:id', note)
-    app.post('/v1/users/:id/follow', note)
-    app.post('/v1/orders/:id/retry', { schema: { body: { ...body, type: ['object', 'null'] } } }, note)
-    app.post('/v1/users', { schema: { body } }, note)
-    app.put('/v1/users/:id', note)
-    const { port } = await serve(t, app)
-    const rows = [
-      ['DELETE /v1/users/1', 204],
-      ['POST /v1/users/1/follow', 204],
-      ['POST /v1/orders/1/retry', 204],
-      ['POST /v1/users', 400],
-      ['PUT /v1/users/1', 400],
-    ] as const
-    const announced = 'Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n'
-    for (const [line, status] of rows) {
-      for (const [framing, content] of [
-        ['', ''],
-        ['Content-Length: 0\r\n', ''],
-        ['Transfer-Encoding: chunked\r\n', '0\r\n\r\n'],
-      ] as const) {
-        const answer = await ask(port, `${line} HTTP/1.1\r\n${announced}${framing}\r\n${content}`)
-        t.equal(answer.status, status, `${line} ${framing}`)
-        if (status === 204) t.strictSame(seen.splice(0), [undefined], `${line} ${framing}: no body`)
-        else isProblem(t, answer, { status, code: 'body-malformed' })
-      }
-    }
-    const chunks = '6\r\n{"a":1\r\n1\r\n}\r\n0\r\n\r\n'
-    const chunked = `${announced}Transfer-Encoding: chunked\r\n\r\n${chunks}`
-    t.equal((await ask(port, `POST /v1/users/1/follow HTTP/1.1\r\n${chunked}`)).status, 204)
-    t.strictSame(seen.splice(0), [{ a: 1 }], 'a body in chunks is read')
-    const broken = `${announced}Content-Length: 2\r\n\r\n{"`
-    t.equal(
-      (await ask(port, `DELETE /v1/users/1 HTTP/1.1\r\n${broken}`)).status,
-      400,
-      'a broken one is refused',
-    )
-  },
-)
+  }
+  const chunks = '6\r\n{"a":1\r\n1\r\n}\r\n0\r\n\r\n'
+  const chunked = `${announced}Transfer-Encoding: chunked\r\n\r\n${chunks}`
+  t.equal((await ask(port, `POST /v1/users/1/follow HTTP/1.1\r\n${chunked}`)).status, 204)
+  t.strictSame(seen.splice(0), [{ a: 1 }], 'a body in chunks is read')
+  const broken = `${announced}Content-Length: 2\r\n\r\n{"`
+  t.equal(
+    (await ask(port, `DELETE /v1/users/1 HTTP/1.1\r\n${broken}`)).status,
+    400,
+    'a broken one is refused',
+  )
+})
 
 t.test('a JSON parser of the app gets an empty body', async (t) => {
   const app = Fastify()

@@ -66,20 +66,6 @@ t.test('the media types of a route are those of its response schema or its confi
     ],
     ['several statuses', { schema: { response: { 200: object, 201: { content: csv } } } }, 'text/csv', 200],
     ['a range of statuses', { schema: { response: { '2xx': object } } }, 'text/html', 406],
-    ['config over schema', { ...json, config: { problems: { produces: ['text/html'] } } }, 'text/html', 200],
-    [
-      'config over schema',
-      { ...json, config: { problems: { produces: ['text/html'] } } },
-      'application/json',
-      406,
-    ],
-    ['config without schema', { config: { problems: { produces: ['text/csv'] } } }, 'text/html', 406],
-    [
-      'a media type of config in other letters',
-      { config: { problems: { produces: ['Text/CSV'] } } },
-      'text/csv',
-      200,
-    ],
     [
       'default beside success is for errors',
       { schema: { response: { 204: { type: 'null' }, default: object } } },
@@ -213,7 +199,7 @@ t.test('refusals have the style of the app, in any order of registration', async
   await app.register(pathGuard)
   await app.register(maintenance)
   const typeBase = 'https://errors.example/'
-  await app.register(problems, { typeBase, retryAfter: 9 })
+  await app.register(problems, { typeBase })
   app.get('/v1/users', json, async () => ({}))
   isProblem(t, injected(await app.inject('/v1/Users')), { status: 404, code: 'path-uppercase', typeBase })
   await app.maintenance.enable()

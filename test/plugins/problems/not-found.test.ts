@@ -2,8 +2,9 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type HTTPMethods } from 'fastify'
 import t, { type Test } from 'tap'
 import { problems } from '../../../src/index.js'
-import { judgeUnserved } from '../../../src/plugins/problems/not-found.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { ask } from '../../support/raw.js'
+import { serve } from '../../support/serve.js'
 
 const nothing = async (): Promise<object> => ({})
 
@@ -126,12 +127,12 @@ t.test('Accept-Patch has the media types of the route’s context, not those of 
   t.equal(headers['accept-patch'], 'application/merge-patch+json, application/json')
 })
 
-t.test('OPTIONS * is 204 without Allow, whatever the app parses (RFC 9110 §9.3.7)', (t) => {
-  const request = { maxParamLength: 100, methodsAtPath: () => [], parsesPatch: () => true }
-  t.strictSame(judgeUnserved({ ...request, method: 'OPTIONS', path: '*' }), {})
-  t.match(judgeUnserved({ ...request, method: 'GET', path: '*' }), { code: 'not-found' })
-  t.match(judgeUnserved({ ...request, method: 'OPTIONS', path: '/' }), { code: 'not-found' })
-  t.end()
+t.test('OPTIONS * is 204 without Allow, whatever the app parses (RFC 9110 §9.3.7)', async (t) => {
+  const { port } = await serve(t, await appWithRoutes())
+  const answer = await ask(port, 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  t.equal(answer.status, 204)
+  t.notOk('allow' in answer.headers)
+  t.equal((await ask(port, 'GET * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).status, 404)
 })
 
 t.test('Accept-Patch names what any context with PATCH routes parses', async (t) => {

@@ -212,16 +212,16 @@ t.test('headers of the error are sent, except Content-Type', async (t) => {
 
 t.test('a 503 always has Retry-After', async (t) => {
   const app = Fastify()
-  await app.register(problems, { retryAfter: 30 })
+  await app.register(problems)
   app.get('/v1/thrown', async () => Promise.reject(withStatus(503)))
   app.get('/v1/own', async () => Promise.reject(withStatus(503, { 'retry-after': '120' })))
   app.get('/v1/timed-out', { handlerTimeout: 1 }, () => new Promise(() => {}))
 
-  t.equal((await app.inject('/v1/thrown')).headers['retry-after'], '30', 'the option')
+  t.equal((await app.inject('/v1/thrown')).headers['retry-after'], '5')
   t.equal((await app.inject('/v1/own')).headers['retry-after'], '120', 'what the error says itself')
   const response = await app.inject('/v1/timed-out')
   isProblem(t, injected(response), { status: 503, code: 'handler-timeout', detail: /may or may not have/ })
-  t.equal(response.headers['retry-after'], '30', 'a timeout of the handler')
+  t.equal(response.headers['retry-after'], '5', 'a timeout of the handler')
 })
 
 t.test('members and header fields that cannot be sent do not change the problem', async (t) => {
@@ -286,8 +286,9 @@ t.test('a hook that fails on every response gets a 500 problem without the cause
       child.setErrorHandler(rethrow)
       child.get('/v1/handler-above', enforced, broken)
     })
-    const paths = ['/v1/fine', '/v1/thrown', '/v1/handler-above']
-    for (const url of mode === 'report' ? paths : [...paths, '/v1/own-handler', '/v1/nothing']) {
+    const paths = ['/v1/fine', '/v1/thrown']
+    const ofApp = ['/v1/handler-above', '/v1/own-handler', '/v1/nothing']
+    for (const url of mode === 'report' ? paths : [...paths, ...ofApp]) {
       const expected = { status: 500, code: 'internal-server-error', detail: fixedText }
       isProblem(t, injected(await app.inject(url)), expected, `${mode} ${url}`)
     }
@@ -347,37 +348,30 @@ function withStatus(statusCode: number, headers?: Record<string, unknown>): Erro
   return Object.assign(new Error('as it is'), { statusCode, headers })
 }
 
-t.test(
-  'a ProblemError with invalid arguments is corrected and logged, and is not a second error',
-  async (t) => {
-    const rows: ReadonlyArray<readonly [code: unknown, options: unknown, status: number, expected: string]> =
-      [
-        ['A b<>"', { status: 409 }, 409, 'a-b'],
-        ['E_FUNDS', { status: 409 }, 409, 'e-funds'],
-        ['', { status: 409 }, 409, 'conflict'],
-        [undefined, { status: 409 }, 409, 'conflict'],
-        ['x'.repeat(200), { status: 409 }, 409, 'conflict'],
-        ['funds', {}, 500, 'funds'],
-        ['funds', null, 500, 'funds'],
-        ['funds', { status: '409' }, 500, 'funds'],
-        ['not-found', { title: 42, detail: {}, errors: 'x', headers: 7, extensions: [] }, 404, 'not-found'],
-      ]
-    for (const [given, options, status, code] of rows) {
-      const logs = keepLogs('warn')
-      const app = Fastify({ logger: logs.logger })
-      await app.register(problems)
-      app.get('/v1/a', async () => {
-        throw new ProblemError(given as string, options as object)
-      })
-      const about = `${String(given).slice(0, 20)} ${JSON.stringify(options)}`
-      const { type, title } = isProblem(t, injected(await app.inject('/v1/a')), { status, code }, about)
-      t.match(type, /^[\w:-]+$/, `${about}: a URI reference`)
-      t.type(title, 'string', about)
-      const warnings = logs.lines.filter(({ level }) => level === levels.warn)
-      t.match(warnings, [{ msg: 'arguments of a ProblemError were changed' }], about)
-    }
-  },
-)
+t.test('a ProblemError with invalid arguments is corrected, and is not a second error', async (t) => {
+  const rows: ReadonlyArray<readonly [code: unknown, options: unknown, status: number, expected: string]> = [
+    ['A b<>"', { status: 409 }, 409, 'a-b'],
+    ['E_FUNDS', { status: 409 }, 409, 'e-funds'],
+    ['', { status: 409 }, 409, 'conflict'],
+    [undefined, { status: 409 }, 409, 'conflict'],
+    ['x'.repeat(200), { status: 409 }, 409, 'conflict'],
+    ['funds', {}, 500, 'funds'],
+    ['funds', null, 500, 'funds'],
+    ['funds', { status: '409' }, 500, 'funds'],
+    ['not-found', { title: 42, detail: {}, errors: 'x', headers: 7, extensions: [] }, 404, 'not-found'],
+  ]
+  for (const [given, options, status, code] of rows) {
+    const app = Fastify()
+    await app.register(problems)
+    app.get('/v1/a', async () => {
+      throw new ProblemError(given as string, options as object)
+    })
+    const about = `${String(given).slice(0, 20)} ${JSON.stringify(options)}`
+    const { type, title } = isProblem(t, injected(await app.inject('/v1/a')), { status, code }, about)
+    t.match(type, /^[\w:-]+$/, `${about}: a URI reference`)
+    t.type(title, 'string', about)
+  }
+})
 
 t.test('the size of a problem of the app is bounded, in the response and in the log', async (t) => {
   const long = 'x'.repeat(1_000_000)

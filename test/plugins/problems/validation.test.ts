@@ -245,28 +245,6 @@ t.test('a long name in a body is cut, and appears once in the response and in th
   )
 })
 
-t.test(
-  'an error handler of the app gets a bounded message too; a formatter of the app is used',
-  async (t) => {
-    const app = Fastify({ ajv: { customOptions: { allErrors: true } } })
-    app.setErrorHandler((error: Error, _request, reply) =>
-      reply.code(418).send({ length: error.message.length }),
-    )
-    await app.register(problems)
-    const body = { type: 'array', items: { type: 'integer' } }
-    app.post('/v1/users', { schema: { body } }, async () => ({}))
-    app.register(async (child) => {
-      child.setSchemaErrorFormatter((faults) => new Error('x'.repeat(faults.length)))
-      child.post('/v1/orders', { schema: { body } }, async () => ({}))
-    })
-    const payload = Array.from({ length: 2_000 }, () => 'x')
-    const [ours, theirs] = await Promise.all(
-      ['/v1/users', '/v1/orders'].map((url) => app.inject({ method: 'POST', url, payload })),
-    )
-    t.strictSame([ours?.json(), theirs?.json()], [{ length: 1001 }, { length: 2000 }])
-  },
-)
-
 async function appWith(options: FastifyServerOptions = {}): Promise<FastifyInstance> {
   const app = Fastify(options)
   await app.register(problems)

@@ -154,10 +154,9 @@ t.test('leave: a finding names the routes whose errors a handler of the app answ
   await app.ready()
   const common = { plugin: 'problems', rule: 'error-handler', mode: 'report', effect: 'none' }
   t.match(app.conventions.report().findings, [
-    { ...common, route: 'GET /v1/own', problem: /answers the errors of GET \/v1\/own$/ },
-    { ...common, route: '*', problem: /answers the errors of GET \/v1\/users, POST \/v1\/users$/ },
+    { ...common, route: '*', problem: /errors of GET \/v1\/own, GET \/v1\/users, POST \/v1\/users$/ },
   ])
-  t.equal(app.conventions.report().findings.length, 2)
+  t.equal(app.conventions.report().findings.length, 1)
 })
 
 t.test('leave: a handler of the whole app is one finding, which names no more than 20 routes', async (t) => {
@@ -173,7 +172,7 @@ t.test('leave: a handler of the whole app is one finding, which names no more th
 })
 
 t.test('keepMembers: each problem has the members that earlier clients read', async (t) => {
-  const keepMembers = ['message', 'error', 'statusCode', 'msg']
+  const keepMembers = ['message', 'error', 'statusCode']
   for (const options of [{}, wrap]) {
     const app = Fastify()
     if (options === wrap) app.setErrorHandler(answerMessage)
@@ -183,7 +182,7 @@ t.test('keepMembers: each problem has the members that earlier clients read', as
     app.get('/v1/own_error', async (_request, reply) => reply.code(409).send({ error: 'no funds' }))
     const bodyOf = async (url: string) => (await app.inject(url)).json()
     const cases = [
-      ['/v1/conflict', { statusCode: 409, error: 'Conflict', message: 'It is paid', msg: 'It is paid' }],
+      ['/v1/conflict', { statusCode: 409, error: 'Conflict', message: 'It is paid' }],
       ['/v1/json', { statusCode: 409, message: 'no', detail: 'no', balance: 3 }],
       ['/nothing', { statusCode: 404, error: 'Not Found', message: 'There is nothing at /nothing' }],
       ['/v1/own', { message: 'm', detail: 'm', error: { id: 7 } }],
@@ -198,7 +197,7 @@ t.test('keepMembers: each problem has the members that earlier clients read', as
 
 t.test('keepMembers: a member that may be no text is as the app sent it, or absent', async (t) => {
   const app = Fastify()
-  await app.register(problems, { ...wrap, keepMembers: ['issues', 'details', 'errorMessage'] })
+  await app.register(problems, { ...wrap, keepMembers: ['issues', 'details'] })
   app.get('/v1/issues', async (_request, reply) =>
     reply.code(409).send({ message: 'dup', issues: [{ id: 1 }] }),
   )
@@ -207,7 +206,6 @@ t.test('keepMembers: a member that may be no text is as the app sent it, or abse
   const bodyOf = async (url: string) => (await app.inject(url)).json()
   const issues = await bodyOf('/v1/issues')
   t.same(issues.issues, [{ id: 1 }])
-  t.equal(issues.errorMessage, 'dup')
   for (const url of ['/v1/issues', '/v1/dup', '/v1/broken', '/v1/nothing']) {
     t.notOk('details' in (await bodyOf(url)), url)
   }
@@ -229,7 +227,11 @@ t.test('what a health route sends is kept; what it throws is a problem', async (
       t.equal(response.statusCode, 503)
       t.same(response.json(), down, url)
     }
-    t.same(app.conventions.report().observations, [], 'nothing is counted')
+    const { observations } = app.conventions.report()
+    t.ok(
+      observations.every(({ effect }) => effect === 'header added'),
+      'no change of a body is counted',
+    )
     if (mode === 'report') continue
     for (const url of [...replaced, '/ping']) t.ok((await app.inject(url)).json().code, url)
   }

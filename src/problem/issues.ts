@@ -2,10 +2,65 @@ import { exactJson } from '../json/exact-json.js'
 import { nameOfToken, pointerToken } from '../json/json-pointer.js'
 import { isObject } from '../options.js'
 import { clip } from '../text.js'
-import { IssueList } from './issue-list.js'
-import { isString, type ProblemIssue } from './problem-error.js'
 
-export interface SchemaFault {
+/** One fault in the input. */
+export type ProblemIssue =
+  | {
+      readonly in: 'body'
+      /** JSON Pointer (RFC 6901) into the request body; `''` is the whole body. */
+      readonly pointer: string
+      readonly message: string
+    }
+  | {
+      readonly in: 'query' | 'path' | 'header'
+      /** Name of the parameter or header field. */
+      readonly name: string
+      readonly message: string
+    }
+
+const maxIssues = 50
+// Of all issues together, before their texts are cut: names in a body can be as long as the body.
+const maxCharacters = 10_000
+const maxTextLength = 300
+
+/** Collects the issues of a problem, at most 50 and about 10,000 characters. */
+export class IssueList {
+  readonly issues: ProblemIssue[] = []
+  #left = maxCharacters
+
+  get isFull(): boolean {
+    return this.issues.length >= maxIssues || this.#left <= 0
+  }
+
+  add(issue: ProblemIssue): void {
+    if (this.isFull || !isObject(issue)) return
+    const entries = Object.entries(issue).flatMap(([name, value]: [string, unknown]) => {
+      if (typeof value !== 'string') return []
+      this.#left -= value.length
+      return [[name, clip(value, maxTextLength)]]
+    })
+    this.issues.push(Object.fromEntries(entries) as ProblemIssue)
+  }
+}
+
+export function boundedIssues(issues: readonly ProblemIssue[]): readonly ProblemIssue[] {
+  const list = new IssueList()
+  for (const issue of issues) {
+    if (list.isFull) break
+    list.add(issue)
+  }
+  return list.issues
+}
+
+/** Returns the issues as one text: `body/name is required, query/limit must be integer`. */
+export function textOfIssues(issues: readonly ProblemIssue[]): string {
+  return issues
+    .map((issue) => `${issue.in}${issue.in === 'body' ? issue.pointer : `/${issue.name}`} ${issue.message}`)
+    .join(', ')
+}
+
+/** A fault as a validator describes it. Those of Ajv have all of these members. */
+interface SchemaFault {
   readonly instancePath?: unknown
   readonly keyword?: unknown
   readonly message?: unknown
@@ -21,14 +76,22 @@ export function validationIssues(
   faults: readonly unknown[],
   part: string | undefined,
 ): readonly ProblemIssue[] {
+  const place =
+    part !== undefined && Object.hasOwn(places, part) ? places[part as keyof typeof places] : 'body'
   const list = new IssueList()
   for (const given of faults) {
     for (const fault of faultsOf(faultOf(given))) {
       if (list.isFull) return list.issues
-      list.add(issueOf(fault, isPlace(part) ? places[part] : 'body'))
+      list.add(issueOf(fault, place))
     }
   }
   return list.issues
+}
+
+/** Whether a message is the one that Fastify makes of these faults. */
+export function isDefaultMessage(message: string, [first]: readonly unknown[], part = ''): boolean {
+  const { instancePath, message: text } = faultOf(first)
+  return message.startsWith(`${part}${typeof instancePath === 'string' ? instancePath : ''} ${text}`)
 }
 
 /** One error for each member that an error of TypeBox names. Its error of `false` repeats the one for an additional member. */
@@ -41,30 +104,6 @@ function faultsOf(fault: SchemaFault): readonly SchemaFault[] {
 }
 
 const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
-
-export function validationMessage(faults: readonly unknown[], part: string): string {
-  let text = ''
-  for (const given of faults) {
-    if (text.length > maxMessageLength) break
-    text += `${text === '' ? '' : ', '}${textOf(given, part)}`
-  }
-  return clip(text, maxMessageLength)
-}
-
-export function isDefaultMessage(
-  message: string,
-  faults: readonly unknown[],
-  part: string | undefined,
-): boolean {
-  return faults.length > 0 && message.startsWith(textOf(faults[0], part ?? '').slice(0, maxMessageLength - 1))
-}
-
-const maxMessageLength = 1000
-
-function textOf(given: unknown, part: string): string {
-  const { instancePath, message } = faultOf(given)
-  return `${part}${typeof instancePath === 'string' ? instancePath : ''} ${message}`
-}
 
 function issueOf(fault: SchemaFault, place: ProblemIssue['in']): ProblemIssue {
   const pointer = pointerOf(fault)
@@ -79,10 +118,6 @@ function faultOf(given: unknown): SchemaFault {
   return isObject(given) ? given : { message: given }
 }
 
-function isPlace(part: string | undefined): part is keyof typeof places {
-  return part !== undefined && Object.hasOwn(places, part)
-}
-
 // For a missing or additional member, Ajv points at its object.
 function pointerOf(fault: SchemaFault): string {
   const at = typeof fault.instancePath === 'string' ? fault.instancePath : ''
@@ -93,7 +128,7 @@ function pointerOf(fault: SchemaFault): string {
 const memberParams = ['missingProperty', 'additionalProperty', 'unevaluatedProperty', 'propertyName']
 
 function messageOf(fault: SchemaFault): string {
-  const message = typeof fault.message === 'string' ? fault.message : 'is invalid'
+  const message = isString(fault.message) ? fault.message : 'is invalid'
   if (fault.keyword === 'required') return 'is required'
   if (fault.keyword === 'additionalProperties' || fault.keyword === 'unevaluatedProperties')
     return 'is not known here'
@@ -108,9 +143,13 @@ function messageOf(fault: SchemaFault): string {
 const maxAllowed = 20
 
 function shown(value: unknown): string {
-  return typeof value === 'string' ? value : (exactJson(value, false) ?? 'another value')
+  return isString(value) ? value : (exactJson(value, false) ?? 'another value')
 }
 
 function param(fault: SchemaFault, name: string): unknown {
   return isObject(fault.params) ? fault.params[name] : undefined
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string'
 }
