@@ -26,9 +26,6 @@ export type RefuseFormat = (request: FastifyRequest) => ProblemError | null
 /** Routes with other formats than JSON. */
 export const refuseFormat = routeSlot<RefuseFormat>('formats.refuse')
 
-/** Media types of request bodies that a route reads besides those that its context parses. */
-export const readTypes = routeSlot<readonly string[]>('formats.readTypes')
-
 /** Returns the entity tag of a resource in the format of the response to a request. */
 export function tagInFormat(request: FastifyRequest, etag: string): string {
   const chosen = chosenFormat.get(request)

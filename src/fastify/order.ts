@@ -31,8 +31,6 @@ export const order = {
     routeHooks,
     // A hook of the route may decode the content.
     'problems:content-coding',
-    // The body as JSON, for the hooks that read it.
-    'formats',
     // The bytes of the body, decoded.
     'idempotency',
     'integerTwins',

@@ -8,7 +8,6 @@ import type {
   RequestPayload,
   RouteOptions,
 } from 'fastify'
-import { readTypes } from '../../fastify/formats.js'
 import { type NotFoundAnswers, setNotFoundHandler } from '../../fastify/not-found-handler.js'
 import { isResponse } from '../../fastify/reply.js'
 import { isCoded, isRefusal } from '../../fastify/request-content.js'
@@ -172,8 +171,7 @@ function contentOf(request: FastifyRequest): Content {
     contentType: request.headers['content-type'],
     isCoded: isCoded(request),
     isText: typeof request.body === 'string',
-    parses: (type) =>
-      request.server.hasContentTypeParser(type) || readTypes.of(request)?.includes(type) === true,
+    parses: (type) => request.server.hasContentTypeParser(type),
   }
 }
 
