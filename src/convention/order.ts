@@ -27,8 +27,6 @@ export const order = {
     routeHooks,
     // A hook of the route may decode the content. A request that is refused counts for maintenance and quota.
     'problems',
-    // The body as JSON, for the steps that read it.
-    'formats',
     // The bytes of the body, decoded.
     'idempotency',
     'integerTwins',

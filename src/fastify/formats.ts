@@ -19,9 +19,6 @@ export const chosenFormat = requestSlot<ChosenFormat>('formats.chosen')
 /** Routes whose format the plugin `formats` chooses, by the query parameter or by `Accept`. */
 export const negotiates = routeSlot<true>('formats.negotiates')
 
-/** Media types of request bodies that a route reads besides those that its context parses. */
-export const readTypes = routeSlot<readonly string[]>('formats.readTypes')
-
 /** Returns the entity tag of a resource in the format of the response to a request. */
 export function tagInFormat(request: FastifyRequest, etag: string): string {
   const chosen = chosenFormat.get(request)

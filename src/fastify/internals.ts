@@ -111,15 +111,6 @@ export function replySerializer(reply: FastifyReply): unknown {
   return serializerField(reply) ?? null
 }
 
-/**
- * Makes Fastify read the `Content-Type` of a request again, after a hook has changed it: `request.mediaType` keeps its first
- * result, which chooses the parser. Fastify 5.0 does not keep it.
- */
-export function forgetMediaType(request: FastifyRequest): void {
-  const symbol = symbolOf(request, 'fastify.request.contentType')
-  if (symbol !== undefined) Reflect.set(request, symbol, undefined)
-}
-
 /** Returns a reader of a private field, by the description of its symbol. */
 function privateField<Value>(description: string): (holder: object) => Value | undefined {
   const symbols: symbol[] = []

@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify'
 import { isJson, mediaTypeOf } from '../http/media-types.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { clip } from '../text.js'
-import { readTypes } from './formats.js'
 
 /**
  * Returns the problem, or a 415 in its place: for a body that is not JSON and fails the schema as a whole, because
@@ -18,8 +17,7 @@ export function unsupportedMediaType(problem: ProblemError, request: FastifyRequ
   // A 415 for a coding is not about the media type.
   if (isCoded(request)) return problem
   const { server, method } = request
-  const parses = (type: string): boolean =>
-    server.hasContentTypeParser(type) || readTypes.of(request)?.includes(type) === true
+  const parses = (type: string): boolean => server.hasContentTypeParser(type)
   const types = otherFormats.filter(parses).join(', ')
   const accepted = method === 'PATCH' ? acceptPatch(parses) : types === '' ? {} : { accept: types }
   return new ProblemError('unsupported-media-type', {

@@ -55,21 +55,4 @@ await onEachDatabase(async (t, database) => {
       }
     }
   })
-
-  await t.test('a user is created from XML, and validated', async (t) => {
-    const post = async (body: string) => {
-      const headers = { 'content-type': 'application/xml', accept: 'application/xml' }
-      const { status, text } = await client.call('POST', '/v1/users', { headers, body })
-      return { status, body: text }
-    }
-    const created = await post(
-      '<user><name>Ada &amp; Co</name><age>36</age><email>ada@xml.example</email></user>',
-    )
-    t.equal(created.status, 201)
-    t.match(created.body, '<name>Ada &amp; Co</name><age>36</age>')
-    t.match(await post('<user><name>Ada</name><age>x</age><email>a@xml.example</email></user>'), {
-      status: 400,
-      body: /"\/age"/,
-    })
-  })
 })

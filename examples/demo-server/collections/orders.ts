@@ -138,7 +138,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         operations: { starts: 'orders.create' },
         problems: { codes: { ...codes, 'operation-cancelled': 409, 'operation-timed-out': 500 } },
         caching: { validatorsOf },
-        formats: { produces: ['xml'], body: true },
+        formats: ['xml'],
       },
     },
     async function createOrder(request, reply) {

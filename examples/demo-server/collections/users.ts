@@ -117,7 +117,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
         body: NewUser,
         response: { 201: createdResponse(User) },
       },
-      config: { ...writing, caching: { validatorsOf }, formats: { produces: ['xml'], body: true } },
+      config: { ...writing, caching: { validatorsOf }, formats: ['xml'] },
     },
     async function createUser(request, reply) {
       if (ownerOf(request) !== 'all') throw forbidden('id: only an admin writes a user of another user')

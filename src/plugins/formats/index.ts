@@ -1,44 +1,39 @@
-import type { FastifyPluginAsync, FastifySchema, RouteOptions } from 'fastify'
-import { convention, type RouteContext } from '../../convention/convention.js'
+import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
+import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
-import { chosenFormat, negotiates, readTypes } from '../../fastify/formats.js'
+import { chosenFormat, negotiates } from '../../fastify/formats.js'
 import { declaresParameter, ownParameter } from '../../fastify/own-parameters.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
-import type { SchemaStore } from '../../json-schema/json-schema.js'
+import { isSchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
-import type { OpenApi, Operation } from '../../json-schema/openapi.js'
-import { queryOf } from '../../json-schema/responses.js'
+import { SchemaReader } from '../../json-schema/reader.js'
+import { bodyFor, queryOf, responseBodies } from '../../json-schema/responses.js'
 import { isObject } from '../../options.js'
-import { chooseFormat, type RouteFormats, readXml, writeFormat } from './hooks.js'
-import { mediaTypesOf, negotiationOf } from './negotiation.js'
-import { describeChoice, describeXmlBody, documentFormats, documentXmlBody } from './openapi.js'
+import { chooseFormat, type RouteFormats, writeFormat } from './hooks.js'
+import { describeChoice, documentFormats } from './openapi.js'
 import {
   type Format,
   type FormatsOptions,
   type FormatsRouteOptions,
   formatsOptions,
   formatsRouteOptions,
-  type ResolvedFormats,
 } from './options.js'
 import {
-  type FormatsFinding,
-  type PreparedResponses,
-  parameterFinding,
-  prepareBody,
-  prepareResponses,
-  type RouteFacts,
-} from './prepare.js'
-import { csvWriter, type Libraries, loadLibraries, xmlWriter } from './route-writers.js'
-import { jsonOfXml, type XmlPlace } from './xml-body.js'
+  type Libraries,
+  loadLibraries,
+  type ResponseFacts,
+  type ResponseWriters,
+  responseWriters,
+} from './writers.js'
 
 export type { Format, FormatsOptions, FormatsRouteOptions } from './options.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Formats of this route besides JSON: of its responses, as an array, or with options; `false` for none. */
+    /** Formats of the responses of this route besides JSON, as an array or with options; `false` for none. */
     formats?: readonly Format[] | FormatsRouteOptions | false
   }
 }
@@ -59,115 +54,72 @@ declare module 'fastify' {
  */
 export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> = convention({
   name: 'formats',
-  rules: ['parameter', 'csv', 'body'],
+  rules: ['parameter', 'csv'],
   arrayOption: 'produces',
   options: formatsOptions,
   routeOptions: formatsRouteOptions,
   setUp({ app }) {
-    const libraries: Libraries = { builder: null, parser: null, csv: null }
-    const needed = new Set<Format | 'body'>()
+    const libraries: Libraries = { xml: null, csv: null }
+    const needed = new Set<Format>()
     app.addHook('onReady', () => closingIfFails(app, () => loadLibraries(libraries, needed)))
     return { libraries, needed }
   },
-  route(context) {
-    const { route, isConfigured, options, isHeadSibling } = context
-    if (route === null || !isConfigured || options.mode === 'off') return undefined
-    const formatted: FormattedRoute = { ...context, route }
-    const { produces = [], body = false } = options
-    const responses = produces.length > 0 ? planResponses(formatted, produces) : null
-    const bodies = body && !isHeadSibling ? planBody(formatted) : null
-    const isDescribed = options.mode === 'enforce' && !isHeadSibling
+  route({ app, name, route, options, isHeadSibling, state, atReady, addFinding }) {
+    const { produces = [], parameter, formulas, mode } = options
+    if (route === null || produces.length === 0 || mode === 'off') return undefined
+    const { libraries, needed } = state
+    const query = queryOf(route.schema)
+    let prepared: ResponseWriters | undefined
+    const writers = (): ResponseWriters => {
+      prepared ??= responseWriters(responseFacts(app, route, name, produces), formulas, libraries)
+      return prepared
+    }
+    atReady(function findFaults() {
+      const { fault } = writers()
+      if (fault !== null) addFinding('csv', fault.problem, fault.instead)
+      if (!declaresParameter(app, query, parameter)) return
+      const problem = `the query parameter '${parameter}' is declared by the route, and selects the format`
+      addFinding('parameter', problem, "formats: { parameter: '…' } with another name")
+    })
+    const formats: RouteFormats = { produces, parameter, writerOf: (format) => writers()[format] }
+    if (mode === 'report') return { preValidation: chooseFormat(formats) }
+    for (const format of produces) needed.add(format)
+    chosenFormat.declare(app)
+    negotiates.set(route, true)
     return {
-      ...responses?.steps,
-      ...bodies?.steps,
-      ...(isDescribed && {
-        describe: [...(responses ? [describeChoice(produces)] : []), ...(bodies ? [describeXmlBody] : [])],
-        document: (operation: Operation, openapi: OpenApi) => {
-          const described = responses?.document(operation, openapi) ?? operation
-          return bodies === null ? described : documentXmlBody(described)
-        },
+      preValidation: chooseFormat(formats, ownParameter(app, route, query, parameter).remove),
+      onSend: writeFormat(formats),
+      ...(!isHeadSibling && {
+        describe: describeChoice(produces),
+        document: documentFormats(parameter, produces, () => writers().root),
       }),
     }
   },
 })
 
-type FormattedRoute = RouteContext<
-  ResolvedFormats,
-  FormatsFinding[0],
-  { readonly libraries: Libraries; readonly needed: Set<Format | 'body'> }
-> & { readonly route: RouteOptions & { readonly path: string } }
-
-function planResponses(formatted: FormattedRoute, produces: readonly Format[]) {
-  const { app, route, options, state, atReady, addFinding } = formatted
-  const { libraries, needed } = state
-  const { parameter, formulas, mode } = options
-  const declared = queryOf(route.schema)
-  const readable = jsonSchemasOf(route) ?? {}
-  const negotiation = negotiationOf(produces)
-  let prepared: PreparedResponses | undefined
-  const prepare = (): PreparedResponses => {
-    prepared ??= prepareResponses(factsOf(formatted, readable))
-    return prepared
-  }
-  const writers = {
-    xml: xmlWriter(() => prepare().root, libraries),
-    csv: csvWriter(
-      () => prepare().collection,
-      () => prepare().list,
-      formulas,
-      libraries,
-    ),
-  }
-  atReady(() => {
-    const { finding } = prepare()
-    if (finding !== null) addFinding(...finding)
-    if (declaresParameter(app, declared, parameter)) addFinding(...parameterFinding(parameter))
-  })
-  const document = documentFormats(parameter, negotiation.names, produces, () => prepare().root)
-  const formats: RouteFormats = { negotiation, parameter, writerOf: (format) => writers[format] }
-  if (mode === 'report') return { steps: { preValidation: chooseFormat(formats) }, document }
-  for (const format of produces) needed.add(format)
-  chosenFormat.declare(app)
-  negotiates.set(route, true)
-  const { remove } = ownParameter(app, route, declared, parameter)
-  return {
-    steps: { preValidation: chooseFormat(formats, remove), onSend: writeFormat(formats) },
-    document,
-  }
-}
-
-function planBody({ app, route, methods, options, state, atReady, addFinding }: FormattedRoute) {
-  const { libraries, needed } = state
-  const declared = jsonSchemasOf(route)?.body
-  let place: XmlPlace | null = null
-  atReady(() => {
-    const read = prepareBody(methods, declared, app.getSchemas() as SchemaStore)
-    if ('kind' in read) place = read
-    else addFinding(...read)
-  })
-  if (options.mode === 'report') return { steps: { preParsing: readXml(null) } }
-  needed.add('body')
-  readTypes.set(route, mediaTypesOf.xml)
-  const toJson = (xml: string): string => {
-    if (place === null || libraries.parser === null) throw new TypeError('the app is not ready')
-    return jsonOfXml(xml, place, libraries.parser)
-  }
-  return { steps: { preParsing: readXml(toJson) } }
-}
-
 /** Reads the schemas of a route, once all shared schemas are known. */
-function factsOf({ app, route, options, name }: FormattedRoute, { response }: FastifySchema): RouteFacts {
+function responseFacts(
+  app: FastifyInstance,
+  route: RouteOptions & { readonly path: string },
+  name: string,
+  produces: readonly Format[],
+): ResponseFacts {
+  const { response } = jsonSchemasOf(route) ?? {}
   const serialization = new RouteSerialization(app, response, name, route.serializerCompiler)
   // For the columns of twins: nothing is written with it.
   serialization.twins = true
   serialization.prepare()
   const { lists } = route.config ?? {}
+  const collection = memberName(route.path, keyStyleOf(app))
+  const member = isObject(lists) && typeof lists.member === 'string' ? [lists.member] : []
+  const schema = bodyFor(responseBodies(response), 200)?.schema
+  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+  const parts = isSchemaObject(schema) ? reader.read(schema, schema).parts : []
   return {
-    options,
-    response,
+    produces,
+    collection,
+    members: [...member, collection],
     answer: serialization.shapesOf([200])[0],
-    collection: memberName(route.path, keyStyleOf(app)),
-    member: isObject(lists) && typeof lists.member === 'string' ? lists.member : null,
-    shared: app.getSchemas() as SchemaStore,
+    title: parts.find(({ title }) => title !== undefined)?.title,
   }
 }

@@ -1,10 +1,5 @@
 import type { Format } from '../../fastify/formats.js'
-import {
-  type Content,
-  type DocumentOperation,
-  type Operation,
-  withParameters,
-} from '../../json-schema/openapi.js'
+import { type Content, type DocumentOperation, withParameters } from '../../json-schema/openapi.js'
 import { isObjectSchema } from '../../json-schema/responses.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { mediaTypesOf } from './negotiation.js'
@@ -12,11 +7,11 @@ import { mediaTypesOf } from './negotiation.js'
 /** Adds the parameter that selects the format, and the media types of responses. */
 export function documentFormats(
   parameter: string,
-  names: readonly string[],
   formats: readonly Format[],
   rootOf: () => string,
 ): DocumentOperation {
   const description = 'Format of the response; has precedence over Accept'
+  const described = { [parameter]: { type: 'string', enum: ['json', ...formats], description } }
   return (operation) => {
     const root = rootOf()
     const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
@@ -25,7 +20,7 @@ export function documentFormats(
       return [status, isSuccess ? { ...response, content: withFormats(content, formats, root) } : response]
     })
     return {
-      ...withParameters(operation, 'query', { [parameter]: { type: 'string', enum: names, description } }),
+      ...withParameters(operation, 'query', described),
       responses: Object.fromEntries(responses),
     }
   }
@@ -38,22 +33,6 @@ export function describeChoice(formats: readonly Format[]): RouteDescription {
       : {},
     problems: problemsOf({ 'not-acceptable': 'The route has none of the accepted media types' }),
   }
-}
-
-export const describeXmlBody: RouteDescription = {
-  problems: problemsOf({
-    'body-malformed': 'The body is malformed',
-    'content-too-large': 'The body is too large',
-  }),
-}
-
-/** A body of XML has the schema of JSON. */
-export function documentXmlBody(operation: Operation): Operation {
-  const { requestBody } = operation
-  const { [json]: schema, ...others } = requestBody?.content ?? {}
-  if (schema === undefined) return operation
-  const xml = Object.fromEntries(mediaTypesOf.xml.map((mediaType) => [mediaType, schema]))
-  return { ...operation, requestBody: { ...requestBody, content: { [json]: schema, ...xml, ...others } } }
 }
 
 const json = 'application/json'

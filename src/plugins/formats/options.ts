@@ -1,7 +1,6 @@
 import { type Format, otherFormats } from '../../fastify/formats.js'
 import {
   type Check,
-  flag,
   invalid,
   listOf,
   type OptionsOf,
@@ -12,21 +11,13 @@ import {
   text,
 } from '../../options.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
-import { isXmlName } from './xml-writer.js'
 
 export type { Format } from '../../fastify/formats.js'
-
-const formulas = oneOf('escape', 'keep')
 
 const produces: Check<readonly Format[]> = (label, received) => {
   const formats = listOf(oneOf(...otherFormats))(label, received)
   return new Set(formats).size === formats.length ? formats : invalid(label, 'each format once', received)
 }
-
-const xmlName: Check<string> = (label, received) =>
-  typeof received === 'string' && isXmlName(received)
-    ? received
-    : invalid(label, 'the name of an XML element without a prefix', received)
 
 export const formatsOptions = {
   /**
@@ -43,10 +34,10 @@ export const formatsOptions = {
   /**
    * Texts in CSV that a spreadsheet would take for a formula, because they begin with `=`, `+`, `-`, `@`, a tab or a line
    * break, and are not numbers: `escape` puts an apostrophe before them (OWASP, "CSV Injection"), `keep` leaves them. Use
-   * `keep` only if no spreadsheet opens the file: with `escape`, a program that reads the file has to remove the apostrophe.
+   * `keep` only if no spreadsheet opens the files: with `escape`, a program that reads a file has to remove the apostrophe.
    * @default 'escape'
    */
-  formulas: option(formulas, 'escape'),
+  formulas: option(oneOf('escape', 'keep'), 'escape'),
 }
 
 export const formatsRouteOptions = {
@@ -60,28 +51,6 @@ export const formatsRouteOptions = {
    * @default []
    */
   produces: optional(produces),
-  /**
-   * Whether request bodies may be XML. Needs a body schema that says of each value whether it is an object, an array, a
-   * text, a number or a boolean, because XML does not.
-   * @default false
-   */
-  body: optional(flag),
-  /**
-   * Name of the root element in XML.
-   * @default the `title` of the response schema if it can be a name, else the singular of the last word of the path
-   * (`/v1/users/:id`: `user`), or `response` for a list
-   */
-  root: optional(xmlName),
-  /**
-   * Member of the response that has the items, for CSV.
-   * @default the member of `config.lists`, else the array that is named like the path, else the only array
-   */
-  list: optional(text()),
-  /**
-   * See {@link FormatsOptions.formulas}.
-   * @default that of the plugin
-   */
-  formulas: optional(formulas),
 }
 
 /** Options of {@link formats}. */

@@ -3,8 +3,7 @@ import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Shape } from '../../../src/json-schema/shape.js'
-import { type Column, csvListOf } from '../../../src/plugins/formats/csv-columns.js'
-import { csvOf, type StringifyCsv } from '../../../src/plugins/formats/csv-writer.js'
+import { type Column, csvListOf, csvOf, type StringifyCsv } from '../../../src/plugins/formats/csv.js'
 
 const write = stringify as StringifyCsv
 const text: Shape = { kind: 'text', format: null, nullable: false }
@@ -31,10 +30,8 @@ function choiceOf(...shapes: readonly Shape[]): Shape {
   return { kind: 'choice', options, nullable: false } as unknown as Shape
 }
 
-const byName = { members: ['users'], isGuess: true }
-
 function headersOf(item: Shape): readonly string[] | string {
-  const list = csvListOf(arrayOf(item), byName)
+  const list = csvListOf(arrayOf(item), ['users'])
   return 'columns' in list ? list.columns.map(({ header }) => header) : list.problem
 }
 
@@ -78,18 +75,17 @@ t.test('items whose fields are not all known have no CSV', async (t) => {
 
 t.test('the list is the array with the name, else the only one', async (t) => {
   const item = objectOf({ id: number })
-  const rows: readonly (readonly [Shape | undefined, typeof byName, string | null | RegExp])[] = [
-    [arrayOf(item), byName, null],
-    [objectOf({ users: arrayOf(item), tags: arrayOf(text) }), byName, 'users'],
-    [objectOf({ people: arrayOf(item), total: number }), byName, 'people'],
-    [objectOf({ people: choiceOf(arrayOf(item), nothing) }), byName, 'people'],
-    [objectOf({ people: arrayOf(item), tags: arrayOf(text) }), byName, /no array of items/],
-    [objectOf({ people: arrayOf(item) }), { members: ['users'], isGuess: false }, /no array of items/],
-    [objectOf({ id: number }), byName, /no array of items/],
-    [undefined, byName, /needs a response schema/],
+  const rows: readonly (readonly [Shape | undefined, string | null | RegExp])[] = [
+    [arrayOf(item), null],
+    [objectOf({ users: arrayOf(item), tags: arrayOf(text) }), 'users'],
+    [objectOf({ people: arrayOf(item), total: number }), 'people'],
+    [objectOf({ people: choiceOf(arrayOf(item), nothing) }), 'people'],
+    [objectOf({ people: arrayOf(item), tags: arrayOf(text) }), /no array of items/],
+    [objectOf({ id: number }), /no array of items/],
+    [undefined, /needs a response schema/],
   ]
-  for (const [answer, place, expected] of rows) {
-    const list = csvListOf(answer, place)
+  for (const [answer, expected] of rows) {
+    const list = csvListOf(answer, ['users'])
     if (expected instanceof RegExp) t.match('problem' in list ? list.problem : 'columns', expected)
     else t.equal('member' in list ? list.member : list.problem, expected)
   }
@@ -104,7 +100,7 @@ function csv(
   columns: readonly Column[],
   formulas: 'escape' | 'keep' = 'escape',
 ): string | null {
-  return csvOf({ json, member: null }, columns, formulas, write)
+  return csvOf(json, { member: null, columns }, formulas, write)
 }
 
 t.test('a header row, CRLF, and quotes as RFC 4180 has them', async (t) => {
@@ -162,7 +158,7 @@ t.test('a text that a spreadsheet would take for a formula gets an apostrophe', 
 
 t.test('JSON without the list has no CSV', async (t) => {
   const read = (json: string): string | null =>
-    csvOf({ json, member: 'users' }, columnsOf('a'), 'escape', write)
+    csvOf(json, { member: 'users', columns: columnsOf('a') }, 'escape', write)
   for (const json of ['[]', '{}', '{"users":{}}', 'null', '1']) t.equal(read(json), null, json)
   t.equal(read('{"users":[{"a":1}]}'), 'a\r\n1\r\n')
 })

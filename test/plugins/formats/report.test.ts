@@ -12,11 +12,6 @@ function routes(app: FastifyInstance): FastifyInstance {
   const schema = { querystring: strict, response: { 200: { type: 'array', items: User } } }
   app.get('/v1/users', { schema, config: { formats: ['xml', 'csv'] } }, async () => [{ id: 1 }])
   app.get('/v1/roles', { config: { formats: ['xml'] } }, async () => ({ id: 1 }))
-  app.post(
-    '/v1/users',
-    { schema: { body: User }, config: { formats: { body: true } } },
-    async ({ body }) => body,
-  )
   return app
 }
 
@@ -28,7 +23,6 @@ const targets: readonly (readonly [method: string, target: string, headers?: str
   ['GET', '/v1/roles?format=pdf'],
   ['GET', '/v1/roles', ['Accept: application/xml']],
   ['GET', '/v1/roles', ['Accept: image/png']],
-  ['POST', '/v1/users', ['Content-Type: application/xml', 'Content-Length: 4']],
 ]
 
 t.test('byte for byte as without the plugin', async (t) => {
@@ -41,9 +35,8 @@ t.test('byte for byte as without the plugin', async (t) => {
       ports.push((await serve(t, routes(app))).port)
     }
     for (const [method, target, headers = []] of targets) {
-      const content = method === 'POST' ? '<a/>' : ''
       const lines = ['Host: a', 'Connection: close', ...headers].join('\r\n')
-      const request = `${method} ${target} HTTP/1.1\r\n${lines}\r\n\r\n${content}`
+      const request = `${method} ${target} HTTP/1.1\r\n${lines}\r\n\r\n`
       const [expected, received] = await Promise.all(ports.map((port) => exchange(port, request)))
       t.equal(masked(received), masked(expected), `${method} ${target} ${headers.join()}`)
     }
@@ -60,7 +53,6 @@ t.test('requests that would get another format, or a 406, are counted', async (t
       method: method as 'GET',
       url: target,
       headers: Object.fromEntries(given),
-      ...(method === 'POST' && { payload: '<a/>' }),
     })
   }
   t.strictSame(
@@ -71,7 +63,6 @@ t.test('requests that would get another format, or a 406, are counted', async (t
       ['csv', 'GET /v1/users', 'changed', 1, 'the response would be text/csv'],
       ['xml', 'GET /v1/roles', 'changed', 3, 'the response would be application/xml'],
       ['not-acceptable', 'GET /v1/roles', 'refused', 2, 'none of application/json, application/xml'],
-      ['body', 'POST /v1/users', 'changed', 1, 'the body would be read as XML'],
     ],
   )
 })

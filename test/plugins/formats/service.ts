@@ -37,7 +37,7 @@ export async function presetApp(options: ConventionsOptions = {}): Promise<Fasti
   return app
 }
 
-/** Routes of users that opt in: a list, an item, and a write that reads XML. */
+/** Routes of users that opt in: a list and an item. */
 export function addUsers(app: FastifyInstance): FastifyInstance {
   app.get(
     '/v1/users',
@@ -51,14 +51,6 @@ export function addUsers(app: FastifyInstance): FastifyInstance {
     '/v1/users/:id',
     { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
     async ({ params }) => rows.find((row) => row.id === BigInt((params as { readonly id: string }).id)) ?? {},
-  )
-  app.post(
-    '/v1/users',
-    {
-      schema: { body: { ...User, required: ['name'], additionalProperties: false }, response: { 201: User } },
-      config: { formats: { produces: ['xml'], body: true } },
-    },
-    async (request, reply) => reply.code(201).send(request.body),
   )
   app.get('/v1/plain', { schema: { response: { 200: User } } }, async () => rows[1])
   return app

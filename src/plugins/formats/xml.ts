@@ -58,7 +58,7 @@ export function xmlOf(json: string, root: string, builder: XmlBuilder): string {
 }
 
 /** A character that XML 1.0 §2.2 does not have. */
-export const invalidChar = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u
+const invalidChar = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u
 
 // And those that have a meaning in a text. A carriage return would be read as a line feed.
 const special = new RegExp(`[&<>\\r]|${invalidChar.source}`, 'u')
@@ -81,13 +81,11 @@ const wholeName = new RegExp(`^${startChar.source}${nameChar.source}*$`, 'u')
 
 // Most names. An underscore before an x may look like an encoded character.
 const plainName = /^[A-Za-z](?:[A-Za-z0-9]|_(?!x))*$/
-const encodedChar = /_x([0-9A-F]{4})_/g
 const looksEncoded = /^x[0-9A-F]{4}/
 
 // The members of a map are names that the app's data choose.
 const cachedNames = 2000
 const longestCached = 100
-const names = new BoundedCache<string, string>(cachedNames)
 const itemNames = new BoundedCache<string, string>(cachedNames)
 
 export function isXmlName(text: string): boolean {
@@ -96,16 +94,7 @@ export function isXmlName(text: string): boolean {
 
 export function xmlName(name: string): string {
   if (plainName.test(name)) return name
-  const known = names.get(name)
-  if (known !== undefined) return known
-  const encoded = encode(name)
-  if (name.length <= longestCached) names.set(name, encoded)
-  return encoded
-}
-
-export function memberOfXmlName(name: string): string {
-  if (name === '_') return ''
-  return name.replace(encodedChar, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+  return encode(name)
 }
 
 export function itemName(name: string): string {
