@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions 
 import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { hasReplySerializer } from '../../fastify/internals.js'
-import type { CompleteSchema } from '../../fastify/lazy-route-schema.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { type OwnParameter, ownParameter } from '../../fastify/own-parameters.js'
-import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { ownParameters } from '../../fastify/own-parameters.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { type FieldSelection, neededFields, selectionOf, selections } from '../../fastify/selection.js'
 import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import { loadAjv } from '../../json-schema/ajv.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema } from '../../json-schema/query-schema.js'
@@ -55,7 +55,8 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
   rules: ['projection', 'hidden'],
   options: fieldsOptions,
   routeOptions: fieldsRouteOptions,
-  setUp({ app, options: { mode } }) {
+  async setUp({ app, options: { mode } }) {
+    await loadAjv()
     selections.declare(app)
     offerNames(app, { plugin: 'fields', mode, owner: 'request', members: { fields: { get: fieldsOf } } })
     const asked: Asked = new WeakMap()
@@ -66,16 +67,10 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     const facts = factsOf(app, route, methods, `${name} config.fields`, options)
     if (!concerns(app, route, facts, options, state)) return undefined
     if (options.mode === 'report') {
-      const { response } = jsonSchemasOf(route) ?? {}
-      const fields = new RouteFields(
-        facts,
-        options,
-        new RouteSerialization(app, response, name, route.serializerCompiler),
-      )
+      const fields = new RouteFields(facts, options, new RouteSerialization(app, route))
       atReady(() => fields.prepare())
       return countSteps(fields, options)
     }
-    const { parameter, complete } = facts.reads ? addParameter(app, route, options) : noParameter
     const serialization = serializationOf(app, route)
     const fields = new RouteFields(facts, options, serialization)
     atReady(() => fields.prepare())
@@ -86,29 +81,20 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
       ])
     }
     return {
-      ...selectSteps(fields, options, serialization, parameter),
+      ...selectSteps(
+        fields,
+        options,
+        serialization,
+        ownParameters(app, route, facts.reads ? ['fields'] : []),
+      ),
       describe: facts.reads ? describeSelection : undefined,
-      complete: (schema) => withSelectedFields(complete(schema), facts.lists, schemasOf(app)),
+      complete: (schema) => {
+        const completed = facts.reads ? withFieldsParameter(schema, options, schemasOf(app)) : schema
+        return withSelectedFields(completed, facts.lists, schemasOf(app))
+      },
     }
   },
 })
-
-const noParameter: { readonly parameter: OwnParameter; readonly complete: CompleteSchema } = {
-  parameter: { remove: null, read: () => undefined },
-  complete: (schema) => schema,
-}
-
-function addParameter(app: FastifyInstance, route: Route, options: FieldsRouteOptions): typeof noParameter {
-  const { querystring, query } = (route.schema ?? {}) as { querystring?: unknown; query?: unknown }
-  const declared = querystring ?? query
-  const complete: CompleteSchema = (schema) => withFieldsParameter(schema, options, schemasOf(app))
-  // Where no schema could refuse the parameter, there is nothing to compile: it is for the document alone. A compiler of
-  // the app need not know JSON Schema.
-  const isForDocument = declared === undefined || hasValidatorOfTheApp(app, route)
-  if (!isForDocument) route.schema = complete(route.schema ?? {})
-  const parameter = ownParameter(app, route, declared, 'fields')
-  return { parameter, complete: isForDocument ? complete : noParameter.complete }
-}
 
 function fieldsOf(this: FastifyRequest): FieldSelection | null {
   const selection = selectionOf(this) ?? null

@@ -3,8 +3,8 @@ import { convention, type RouteContext } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
 import { chosenFormat, readTypes, refuseFormat } from '../../fastify/formats.js'
-import { declaresParameter, ownParameter } from '../../fastify/own-parameters.js'
-import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { declaresParameter, ownParameters } from '../../fastify/own-parameters.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
@@ -139,10 +139,9 @@ function planResponses(formatted: FormattedRoute, produces: readonly Format[]) {
   refuseFormat.set(route, (request) =>
     choiceOf(request, formats) === null ? notInFormats(request, formats) : null,
   )
-  if (declared !== undefined && !hasValidatorOfTheApp(app, route)) route.schema = complete(schema)
-  const { remove } = ownParameter(app, route, declared, parameter)
+  const { take } = ownParameters(app, route, [parameter])
   return {
-    steps: { preValidation: chooseFormat(formats, remove), onSend: writeFormat(formats) },
+    steps: { preValidation: chooseFormat(formats, take), onSend: writeFormat(formats) },
     complete: (one: FastifySchema) => withMediaTypes(complete(one), produces, prepare().root),
   }
 }
@@ -167,8 +166,8 @@ function planBody({ app, route, methods, options, state, atReady, addFinding }: 
 }
 
 /** Reads the schemas of a route, once all shared schemas are known. */
-function factsOf({ app, route, options, name }: FormattedRoute, { response }: FastifySchema): RouteFacts {
-  const serialization = new RouteSerialization(app, response, name, route.serializerCompiler)
+function factsOf({ app, route, options }: FormattedRoute, { response }: FastifySchema): RouteFacts {
+  const serialization = new RouteSerialization(app, route, response)
   // For the columns of twins: nothing is written with it.
   serialization.twins = true
   serialization.prepare()

@@ -1,16 +1,10 @@
-import type {
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyRequest,
-  FastifySchema,
-  RouteOptions,
-} from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { parameterRemover } from '../../fastify/own-parameters.js'
+import { ownParameters } from '../../fastify/own-parameters.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply.js'
-import { hasValidatorOfTheApp, jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { hiddenFieldsOf, needFields } from '../../fastify/selection.js'
 import { isPlainObject, type SchemaObject, type SchemaStore } from '../../json-schema/json-schema.js'
@@ -114,33 +108,18 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     }
     needFields(route, (request) => keysOf(requestedOf(request)))
     const list = { rules, reporter: state.reporter, hasMore: false }
-    const { complete, remove } = completeQuery(app, route, rules)
+    const { take } = ownParameters(app, route, parameterNames(rules))
     return {
-      preValidation: readPageOf(list, remove),
+      preValidation: readPageOf(list, take),
       preSerialization: countAnswer,
       describe: describePages,
-      complete,
+      complete: (schema) => withPaging(schema, rules, () => app.getSchemas() as SchemaStore),
     }
   },
 })
 
 function pageOf(this: FastifyRequest): Page {
   return requestedOf(this).page as Page
-}
-
-/** Adds the parameters to the schema of a route, or to the OpenAPI document alone, and removes them before validation. */
-function completeQuery(app: FastifyInstance, route: RouteOptions, rules: ListRules) {
-  const complete = (schema: FastifySchema): FastifySchema =>
-    withPaging(schema, rules, () => app.getSchemas() as SchemaStore)
-  if (!hasValidatorOfTheApp(app, route)) {
-    route.schema = complete(route.schema ?? {})
-    return {}
-  }
-  // A compiler of the app need not know JSON Schema, nor convert texts to numbers.
-  route.schema ??= {}
-  const { querystring, query = querystring } = route.schema as RouteSchema
-  if (query === undefined) return { complete }
-  return { complete, remove: parameterRemover(app, route, query, parameterNames(rules)).remove }
 }
 
 interface Found {
