@@ -93,7 +93,7 @@ export class RequestSelection implements FieldSelection {
 
   /** Returns a value without its hidden fields, if no schema describes it, such as the result of an operation. */
   withoutHidden(value: unknown): unknown {
-    return ownFields(value, this.#all, false)
+    return ownFields(value, this.#all)
   }
 
   of(response: Shape, status: number): Selection {

@@ -1,119 +1,94 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from '../http/media-types.js'
-import { exactJson, holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
-import type { OnLostDigits } from '../json/int64.js'
+import { holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
 import { hasLongInteger } from '../json/json-text.js'
 import type { Write } from '../json/object-writer.js'
 import { parseExact } from '../json/parse-exact.js'
-import type { Selection } from '../json/selection.js'
 import { WriterCompiler } from '../json/writer.js'
-import { compileConditions, loadAjv } from '../json-schema/ajv.js'
+import { compileConditions } from '../json-schema/ajv.js'
 import type { CompileSerializer } from '../json-schema/alternatives.js'
 import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../json-schema/json-schema.js'
 import { isProviderSchema } from '../json-schema/provider-schema.js'
-import { bodyFor, responseBodies } from '../json-schema/responses.js'
+import { bodyFor, type ResponseBody, responseBodies } from '../json-schema/responses.js'
 import { anything, type Shape } from '../json-schema/shape.js'
 import { shapeOf } from '../json-schema/shape-reader.js'
 import { containsInt64 } from '../json-schema/twins.js'
 import { reporterOf } from '../rules/report.js'
 import { hasReplySerializer } from './internals.js'
-import { lazily } from './lazily.js'
-import { hasCompiledSerializer, hasSerializerOfItsOwn, hookError, passString } from './reply.js'
+import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, hookError, passString } from './reply.js'
 import { addHook } from './route.js'
 import { jsonSchemasOf } from './route-schemas.js'
 import { type RequestSelection, selectionOf } from './selection.js'
 import { routeSlot } from './slots.js'
 
-/** How responses of one status (and of one media type, if the schema has several) become JSON. */
-export interface ResponseWriter {
-  /** The key of the response schema: a status, a class of statuses or `default`. */
-  readonly status: string
-  /** `null` for any. */
-  readonly mediaType: string | null
+/** What writes the responses of a shape. */
+interface ShapeWriter {
   readonly shape: Shape
   /** Whether declared 64-bit integers have twins in it, which Fastify cannot write. */
   readonly hasTwins: boolean
   readonly write: Write
-  /** Fastify's serializer of a schema of one media type; `null` if `reply.serialize()` finds the serializer. */
-  readonly stringify: ((payload: unknown) => string) | null
 }
 
-/** Writes the responses of a route as JSON, where fields are selected or integers have twins. */
+/** What writes the responses of one status, and of one media type if the schema has several. */
+type ResponseWriter = ShapeWriter & Pick<ResponseBody, 'status' | 'mediaType'>
+
+/** Writes the responses of a route as JSON, where fields are selected or integers have twins. Fastify writes all others. */
 export class RouteSerialization {
   /** Set before the app is ready. */
   twins = false
   /** What a request gets that has selected nothing, on a route that hides fields. */
   unselected: ((request: FastifyRequest) => RequestSelection | null) | null = null
-  readonly #app: FastifyInstance
-  readonly #route: string
-  readonly #compiler: RouteOptions['serializerCompiler']
-  readonly #response: unknown
-  readonly #statuses: ReadonlySet<string>
-  #writers: readonly ResponseWriter[] = []
-  readonly #byStatus = new Map<number, ResponseWriter | null>()
-  #open: ResponseWriter | null = null
-  #prepared = false
-  // The app serializes all replies alike: its JSON need not follow the schemas.
-  #isOfTheApp = false
-  /** Whether the app compiles the serializers: the conventions apply to the JSON that these make. Known once prepared. */
+  /** Whether the app compiles the serializers: fields and twins apply to the JSON that these make. Known once prepared. */
   isCompiled = false
+  readonly #app: FastifyInstance
+  readonly #route: RouteOptions
+  readonly #bodies: readonly ResponseBody[]
+  readonly #byStatus = new Map<number, ResponseWriter | null>()
+  #responses: readonly ResponseWriter[] = []
+  #writers: Writers | null = null
+  // A serializer of the app for all replies need not follow the schemas.
+  #isOfTheApp = false
+  #isPrepared = false
 
-  constructor(
-    app: FastifyInstance,
-    response: unknown,
-    route = 'a route',
-    compiler?: RouteOptions['serializerCompiler'],
-  ) {
+  constructor(app: FastifyInstance, route: RouteOptions, response = jsonSchemasOf(route)?.response) {
     this.#app = app
-    this.#compiler = compiler
     this.#route = route
-    this.#response = response
-    const declared = typeof response === 'object' && response !== null ? Object.keys(response) : []
-    this.#statuses = new Set(declared.map((status) => status.toLowerCase()))
-  }
-
-  get #shared(): SharedWriters {
-    return sharedWriters(this.#app, this.twins, this.isCompiled, this.#route)
+    this.#bodies = responseBodies(response)
   }
 
   /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
   prepare(): void {
-    if (this.#prepared) return
-    this.#prepared = true
+    if (this.#isPrepared) return
+    this.#isPrepared = true
+    this.isCompiled = hasCompiledSerializer(this.#app, this.#route.serializerCompiler)
+    const writers = writersOf(this.#app, this.twins, this.isCompiled)
+    this.#writers = writers
     this.#isOfTheApp = hasReplySerializer(this.#app)
     if (this.#isOfTheApp) return
-    this.isCompiled = hasCompiledSerializer(this.#app, this.#compiler)
     try {
-      this.#writers = responseWriters(this.#app, this.#response, this.#shared)
+      this.#responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>
+        isSchemaObject(schema) && !isProviderSchema(schema)
+          ? [{ status, mediaType, ...writers.ofSchema(schema) }]
+          : [],
+      )
     } catch (error) {
+      const route = `${[this.#route.method].flat().join(', ')} ${this.#route.url}`
       const reason = `its response schema cannot be read: ${(error as Error).message}`
       for (const plugin of ['fields', 'integerTwins']) {
-        reporterOf(this.#app).addException({
-          plugin,
-          route: this.#route,
-          rules: [plugin],
-          reason,
-          declared: false,
-          unused: false,
-        })
+        const exception = { plugin, route, rules: [plugin], reason, declared: false, unused: false }
+        reporterOf(this.#app).addException(exception)
       }
     }
   }
 
   /** Known once it is prepared. */
   get isReadable(): boolean {
-    return this.#writers.length > 0
-  }
-
-  /** The writer of a status, found as Fastify finds its serializer: by the status, by its class, the default. */
-  writerFor(status: number, contentType = 'application/json'): ResponseWriter | null {
-    return bodyFor(this.#writers, status, mediaTypeOf(contentType))
+    return this.#responses.length > 0
   }
 
   /** The shapes of the answers of some statuses, in their order; each once. */
   shapesOf(statuses: readonly number[]): readonly Shape[] {
-    const writers = statuses.map((status) => this.writerFor(status))
-    return [...new Set(writers.flatMap((writer) => (writer === null ? [] : [writer.shape])))]
+    return [...new Set(statuses.flatMap((status) => bodyFor(this.#responses, status)?.shape ?? []))]
   }
 
   /** The `preSerialization` hook. */
@@ -130,36 +105,73 @@ export class RouteSerialization {
       next(hookError(error))
       return
     }
-    if (json === null) next(null, payload)
-    else {
-      passString(reply)
-      next(null, json)
-    }
+    if (json !== null) passString(reply)
+    next(null, json ?? payload)
   }
 
   /** The JSON of a payload; `null` where it is left to Fastify. */
   #jsonOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): string | null {
-    const { statusCode: status } = reply
     this.prepare()
-    const selection = status < 300 ? this.#selectionFor(request) : null
-    if (this.#isOfTheApp && selection?.hides !== true) return null
-    const selected = selection === null ? null : this.selected(selection, reply)
-    if (selected !== null) return selected.write(this.#sentOf(reply, payload), throwLost, selected.of)
+    const { statusCode: status } = reply
+    const selected = selectionOf(request)
+    const selection = selected === undefined ? (this.unselected?.(request) ?? null) : selected
+    const isSelected =
+      selection !== null && status < 300 && (selection.hides || (status !== 202 && !this.#isOfTheApp))
+    const json = isSelected ? this.#selectedJson(selection, reply, payload) : null
+    if (json !== null || !this.twins || this.#isOfTheApp) return json
     const writer = this.#writerOf(reply)
-    if (this.isCompiled && this.#hasSchemaOf(status)) {
-      const isOurs = writer !== null && (writer.hasTwins || (this.twins && holdsBigInt(payload)))
-      return isOurs ? writer.write(this.#sentOf(reply, payload), throwLost) : null
-    }
-    if (writer?.hasTwins) return writer.write(payload, throwLost)
-    // Where the schema could not be read, only Fastify knows what it lets out.
-    if (!this.twins || (writer === null && this.#hasSchemaOf(status))) return null
-    return jsonOfFastify(reply, payload, writer)
+    const isOurs = this.isCompiled || writer?.hasTwins || (writer === null && this.#hasSchemaOf(status))
+    return isOurs ? this.twinnedJson(reply, payload) : this.#jsonOfFastify(reply, payload)
   }
 
+  /** The JSON of what a request selects of a payload; `null` where all is sent. */
+  #selectedJson(selection: RequestSelection, reply: FastifyReply, payload: unknown): string | null {
+    const writer = this.#writerOf(reply)
+    if (writer !== null)
+      return writer.write(this.#sentOf(reply, payload), selection.of(writer.shape, reply.statusCode))
+    if (selection.hides)
+      throw new TypeError(
+        'hidden fields cannot be removed from this response, because no schema describes its status',
+      )
+    // The items of a list without a schema have the fields that they have.
+    if (reply.statusCode !== 200 || this.#hasSchemaOf(200)) return null
+    return this.#open.write(payload, selection.of(anything, 200))
+  }
+
+  /** The JSON of a payload with twins; `null` if it needs none. */
+  twinnedJson(reply: FastifyReply, payload: unknown): string | null {
+    const writer = this.#writerOf(reply)
+    if (!writer?.hasTwins && !holdsBigInt(payload)) return null
+    if (writer !== null) return writer.write(this.#sentOf(reply, payload))
+    // Where the schema could not be read, only Fastify knows which members it has.
+    return this.#hasSchemaOf(reply.statusCode) ? null : this.#open.write(payload)
+  }
+
+  /** The JSON that Fastify writes of a payload, unless it holds integers that need twins. */
+  #jsonOfFastify(reply: FastifyReply, payload: unknown): string | null {
+    if (isBigIntPatched() && holdsBigInt(payload)) return this.twinnedJson(reply, payload)
+    let json: string | null = null
+    try {
+      json = this.#stringify(reply, payload)
+    } catch (error) {
+      // Fastify throws on a BigInt if the schema has several types, or if there is no schema.
+      if (!holdsBigInt(payload)) throw error
+    }
+    return json === null || hasLongInteger(json) ? (this.twinnedJson(reply, payload) ?? json) : json
+  }
+
+  #stringify(reply: FastifyReply, payload: unknown): string {
+    const { status = '', mediaType = null } = this.#writerOf(reply) ?? {}
+    // `reply.serialize()` does not look for the serializer of a media type.
+    const stringify = mediaType === null ? undefined : reply.getSerializationFunction(status, mediaType)
+    return (stringify ?? reply.serialize.bind(reply))(payload as object) as string
+  }
+
+  /** What the serializer of the app makes of a payload: it may convert values, and leave some out. */
   #sentOf(reply: FastifyReply, payload: unknown): unknown {
     if (!this.isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
     try {
-      return parseExact(reply.serialize(payload as object) as string)
+      return parseExact(this.#stringify(reply, payload))
     } catch (error) {
       if (!(error instanceof TypeError) || !holdsBigInt(payload)) throw error
       throw new TypeError('the serializer of the app cannot write a BigInt: see docs/type-providers.md', {
@@ -168,49 +180,21 @@ export class RouteSerialization {
     }
   }
 
-  /** Returns what writes a successful answer, and what is selected of it; `null` where all is sent. */
-  selected(
-    selection: RequestSelection,
-    reply: FastifyReply,
-  ): { readonly write: Write; readonly of: Selection } | null {
-    const { statusCode: status } = reply
-    if (status === 202 && !selection.hides) return null
-    const writer = this.#writerOf(reply)
-    if (writer !== null) return { write: writer.write, of: selection.of(writer.shape, status) }
-    if (selection.hides)
-      throw new TypeError(
-        'hidden fields cannot be removed from this response, because no schema describes its status',
-      )
-    // A list without a schema has what its items have.
-    if (status !== 200 || this.#hasSchemaOf(status)) return null
-    this.#open ??= openWriter(this.#shared)
-    return { write: this.#open.write, of: selection.of(anything, status) }
-  }
-
-  /** Returns the writer of a payload that gets twins; `null` if it has none. */
-  twinnedWriter(reply: FastifyReply, payload: unknown): ResponseWriter | null {
-    const writer = this.#writerOf(reply)
-    if (!writer?.hasTwins && !holdsBigInt(payload)) return null
-    if (writer === null && this.#hasSchemaOf(reply.statusCode)) return null
-    this.#open ??= openWriter(this.#shared)
-    return writer ?? this.#open
-  }
-
-  #selectionFor(request: FastifyRequest): RequestSelection | null {
-    const selected = selectionOf(request)
-    return selected === undefined ? (this.unselected?.(request) ?? null) : selected
+  get #open(): ShapeWriter {
+    return (this.#writers as Writers).open
   }
 
   #hasSchemaOf(status: number): boolean {
-    return [`${status}`, `${Math.trunc(status / 100)}xx`, 'default'].some((key) => this.#statuses.has(key))
+    const keys = [`${status}`, `${Math.trunc(status / 100)}xx`, 'default']
+    return this.#bodies.some((body) => keys.includes(body.status))
   }
 
   #writerOf(reply: FastifyReply): ResponseWriter | null {
     const { statusCode: status } = reply
     const known = this.#byStatus.get(status)
     if (known !== undefined) return known
-    const writer = this.writerFor(status, String(reply.getHeader('content-type') ?? ''))
-    if (this.#writers.every(({ mediaType }) => mediaType === null)) this.#byStatus.set(status, writer)
+    const writer = bodyFor(this.#responses, status, mediaTypeOf(headerOf(reply, 'content-type')))
+    if (this.#responses.every(({ mediaType }) => mediaType === null)) this.#byStatus.set(status, writer)
     return writer
   }
 }
@@ -218,140 +202,70 @@ export class RouteSerialization {
 export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
   const known = serializations.get(route)
   if (known !== undefined) return known
-  const name = `${[route.method].flat().join(', ')} ${route.url}`
-  const { response } = jsonSchemasOf(route) ?? {}
-  const serialization = new RouteSerialization(app, response, name, route.serializerCompiler)
+  const serialization = new RouteSerialization(app, route)
   serializations.set(route, serialization)
   addHook(route, 'preSerialization', 'serialization', serialization.serialize)
-  prepareWhenReady(app, serialization)
+  reporterOf(app).checkAtReady(() => serialization.prepare())
   return serialization
 }
+
+const serializations = routeSlot<RouteSerialization>('serialization')
 
 /** Whether integers that a Number cannot hold get string twins in the answer to a request. */
 export function writesTwins(request: FastifyRequest): boolean {
   return serializations.of(request)?.twins ?? false
 }
 
-const serializations = routeSlot<RouteSerialization>('serialization')
+/** What the routes of a context share: in one context, equal schemas mean the same. */
+class Writers {
+  readonly open: ShapeWriter
+  readonly #app: FastifyInstance
+  readonly #compile: CompileSerializer
+  readonly #compiler: WriterCompiler
+  readonly #bySchema = new Map<string, ShapeWriter>()
 
-const pending = new WeakMap<FastifyInstance, RouteSerialization[]>()
-
-/** Prepares a serialization when the app gets ready, so that no request waits for the compiler. */
-function prepareWhenReady(app: FastifyInstance, serialization: RouteSerialization): void {
-  const known = pending.get(app)
-  if (known !== undefined) {
-    known.push(serialization)
-    return
+  constructor(app: FastifyInstance, twins: boolean, isCompiled: boolean) {
+    this.#app = app
+    this.#compile = isCompiled ? compileConditions : compilerOf(app)
+    this.#compiler = new WriterCompiler(twins, this.#compile)
+    this.open = this.#ofShape(anything)
   }
-  const all = [serialization]
-  pending.set(app, all)
-  app.addHook('onReady', async function compileWriters() {
-    for (const one of all) one.prepare()
-    if (all.some((one) => one.isCompiled)) await loadAjv()
-  })
+
+  ofSchema(schema: Json): ShapeWriter {
+    const text = schemaText(schema) ?? ''
+    const known = this.#bySchema.get(text)
+    if (known !== undefined) return known
+    const options = { compile: this.#compile, int64: this.#compiler.twins }
+    const writer = this.#ofShape(shapeOf(schema, this.#app.getSchemas() as SchemaStore, options))
+    if (text !== '') this.#bySchema.set(text, writer)
+    return writer
+  }
+
+  #ofShape(shape: Shape): ShapeWriter {
+    const compiler = this.#compiler
+    // Most responses without twins are never written by this package.
+    if (!containsInt64(shape))
+      return { shape, hasTwins: false, write: (...given) => compiler.writerOf(shape)(...given) }
+    return { shape, hasTwins: true, write: compiler.writerOf(shape) }
+  }
 }
 
-/** What the routes of a context share. */
-interface SharedWriters {
-  readonly compile: CompileSerializer
-  readonly twins: boolean
-  readonly compiler: WriterCompiler
-  /** By the JSON of the schema: in one context, equal schemas mean the same. */
-  readonly bySchema: Map<string, Body>
-  readonly shapes: Map<string, Shape>
-}
+const writersOfApps = new WeakMap<FastifyInstance, Map<string, Writers>>()
 
-type Body = Omit<ResponseWriter, 'status' | 'mediaType' | 'stringify'>
-
-const sharedOfApps = new WeakMap<FastifyInstance, Map<string, SharedWriters>>()
-
-function sharedWriters(
-  app: FastifyInstance,
-  twins: boolean,
-  isCompiled: boolean,
-  route: string,
-): SharedWriters {
-  const ofApp = sharedOfApps.get(app) ?? new Map<string, SharedWriters>()
-  sharedOfApps.set(app, ofApp)
+function writersOf(app: FastifyInstance, twins: boolean, isCompiled: boolean): Writers {
+  const ofApp = writersOfApps.get(app) ?? new Map<string, Writers>()
+  writersOfApps.set(app, ofApp)
   const key = `${twins} ${isCompiled}`
-  const known = ofApp.get(key)
-  if (known !== undefined) return known
-  const compile = isCompiled ? compileConditions : compilerOf(app, route)
-  const compiler = new WriterCompiler(twins, compile)
-  const shared = { compile, twins, compiler, bySchema: new Map(), shapes: new Map() }
-  ofApp.set(key, shared)
-  return shared
+  const writers = ofApp.get(key) ?? new Writers(app, twins, isCompiled)
+  ofApp.set(key, writers)
+  return writers
 }
 
-// Compiles a schema as Fastify does in the context of the route.
-function compilerOf(app: FastifyInstance, route: string): CompileSerializer {
+/** Compiles a schema as Fastify does in a context. */
+function compilerOf(app: FastifyInstance): CompileSerializer {
   return function compileAsFastify(schema) {
     const compile = app.serializerCompiler
     if (compile === undefined) throw new TypeError('the app has no serializer compiler yet')
-    return compile({ schema, method: 'GET', url: route, httpStatus: '200' })
+    return compile({ schema, method: 'GET', url: '*', httpStatus: '200' })
   }
-}
-
-function responseWriters(
-  app: FastifyInstance,
-  response: unknown,
-  shared: SharedWriters,
-): readonly ResponseWriter[] {
-  const bodies = responseBodies(response).filter(
-    ({ schema }) => isSchemaObject(schema) && !isProviderSchema(schema),
-  )
-  return bodies.map(({ status, mediaType, schema }) => {
-    const stringify = mediaType === null ? null : lazily(() => shared.compile(schema as Json))
-    return { status, mediaType, ...bodyOf(app, schema as Json, shared), stringify }
-  })
-}
-
-function bodyOf(app: FastifyInstance, schema: Json, shared: SharedWriters): Body {
-  const text = schemaText(schema)
-  const known = text === null ? undefined : shared.bySchema.get(text)
-  if (known !== undefined) return known
-  const { compile, twins, shapes } = shared
-  const shape = shapeOf(schema, app.getSchemas() as SchemaStore, { compile, int64: twins, known: shapes })
-  const body = bodyOfShape(shape, shared)
-  if (text !== null) shared.bySchema.set(text, body)
-  return body
-}
-
-function bodyOfShape(shape: Shape, { twins, compiler }: SharedWriters): Body {
-  const hasTwins = twins && containsInt64(shape)
-  return {
-    shape,
-    hasTwins,
-    write: hasTwins ? compiler.writerOf(shape) : lazily(() => compiler.writerOf(shape)),
-  }
-}
-
-function openWriter(shared: SharedWriters): ResponseWriter {
-  return { status: 'default', mediaType: null, ...bodyOfShape(anything, shared), stringify: null }
-}
-
-function jsonOfFastify(reply: FastifyReply, payload: unknown, writer: ResponseWriter | null): string {
-  const exact = (): string =>
-    writer === null ? (exactJson(payload, true) ?? 'null') : writer.write(payload, throwLost)
-  if (isBigIntPatched() && holdsBigInt(payload)) return exact()
-  let json: string
-  try {
-    json = writer?.stringify?.(payload) ?? (reply.serialize(payload as object) as string)
-  } catch (error) {
-    // Fastify throws on a BigInt if the schema has several types, or if there is no schema.
-    if (!holdsBigInt(payload)) throw error
-    try {
-      return exact()
-    } catch {
-      throw error
-    }
-  }
-  return typeof json === 'string' && hasLongInteger(json) && holdsBigInt(payload) ? exact() : json
-}
-
-/** Throws because digits are lost. */
-const throwLost: OnLostDigits = () => {
-  throw new TypeError(
-    'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string',
-  )
 }

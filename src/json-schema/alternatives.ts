@@ -1,4 +1,3 @@
-import { holdsBigInt } from '../json/exact-json.js'
 import { isDecimal, rangeOf } from '../json/int64.js'
 import { type Json, mapSchema } from './json-schema.js'
 import type { Alternative, SchemaReader } from './reader.js'
@@ -49,8 +48,8 @@ export function optionsOf(
   const hasNumbers = context.int64 && group.some(({ condition }) => mayBeNumber(condition))
   const matchOf = (condition: Json): Match => {
     const strict = matcher(condition, context)
-    if (!hasNumbers) return (value) => strict(value)
-    const large = largeMatcher(condition, context)
+    if (!hasNumbers) return strict
+    const large = matcher(condition, context, withLargeIntegers)
     return (value, orLarge = false) => (orLarge && large(value)) || strict(value)
   }
   const [first] = group
@@ -61,37 +60,20 @@ export function optionsOf(
   return group.map((one) => ({ ...one, matches: (value) => isMet(value, true) === one.isMet }))
 }
 
-/** The test by which Fastify's serializer tells one type of a list (`type: ['string', 'null']`) from the others. */
-export function isOfListedType(type: string): Match {
-  return listedTypes[type] ?? (() => false)
-}
-
-export function isLargeInteger(value: unknown, isInt64: boolean): boolean {
-  return typeof value === 'bigint' || (isInt64 && typeof value === 'string' && isDecimal(value))
-}
-
-const met = '1'
-
 function matcher(
   condition: Json,
   { reader, compile }: ShapeContext,
   change = (bundle: Json): Json => bundle,
-): Match {
+): (value: unknown) => boolean {
   let stringify: ((value: unknown) => string) | undefined
   return (value) => {
     // Compiled when first needed: most alternatives never are.
     stringify ??= compile(
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-      change(reader.bundle({ if: condition, then: { const: Number(met) }, else: { const: 0 } })),
+      change(reader.bundle({ if: condition, then: { const: 1 }, else: { const: 0 } })),
     )
-    return stringify(value) === met
+    return stringify(value) === '1'
   }
-}
-
-function largeMatcher(condition: Json, context: ShapeContext): Match {
-  const matches = matcher(condition, context, withLargeIntegers)
-  const mayBeText = /"(?:u?int64|\$ref)"/.test(JSON.stringify(condition))
-  return (value) => holdsBigInt(value, mayBeText) && matches(value)
 }
 
 function mayBeNumber(condition: Json): boolean {
@@ -109,6 +91,15 @@ function withLargeIntegers(schema: Json): Json {
     const large = rangeOf(one.format) === null ? [notJson] : [notJson, decimalText]
     return { anyOf: [own, ...large], ...(definitions === undefined ? {} : { definitions }) }
   })
+}
+
+export function isLargeInteger(value: unknown, isInt64: boolean): boolean {
+  return typeof value === 'bigint' || (isInt64 && typeof value === 'string' && isDecimal(value))
+}
+
+/** The test by which Fastify's serializer tells one type of a list (`type: ['string', 'null']`) from the others. */
+export function isOfListedType(type: string): Match {
+  return listedTypes[type] ?? (() => false)
 }
 
 const listedTypes: Readonly<Record<string, Match>> = {

@@ -9,15 +9,12 @@ import {
   type ShapeContext,
 } from './alternatives.js'
 import {
-  int64RangeOf,
   isSchemaObject,
   type Json,
-  mapSchema,
   maxSchemaDepth,
   namedSchemas,
   type SchemaObject,
   type SchemaStore,
-  schemaText,
   typesOf,
 } from './json-schema.js'
 import { type Alternative, constrains, SchemaContradiction, type SchemaNode, SchemaReader } from './reader.js'
@@ -33,7 +30,6 @@ export interface ShapeOptions {
    * @default true
    */
   readonly int64?: boolean
-  readonly known?: Map<string, Shape>
 }
 
 export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOptions = {}): Shape {
@@ -49,11 +45,9 @@ type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
 export class ShapeReader {
   readonly #context: ShapeContext
   readonly #known = new Map<SchemaNode, Draft>()
-  readonly #byText: Map<string, Shape> | null
   #depth = 0
 
-  constructor(reader: SchemaReader, { compile = neverCompile, int64 = true, known }: ShapeOptions = {}) {
-    this.#byText = known ?? null
+  constructor(reader: SchemaReader, { compile = neverCompile, int64 = true }: ShapeOptions = {}) {
     this.#context = { reader, compile, int64 }
   }
 
@@ -69,12 +63,7 @@ export class ShapeReader {
   }
 
   #part(schema: Json): Shape {
-    const text = this.#byText === null ? null : objectText(schema)
-    const known = text === null ? undefined : this.#byText?.get(text)
-    if (known !== undefined) return known
-    const shape = this.#read(this.#context.reader.read(schema))
-    if (text !== null) this.#byText?.set(text, shape)
-    return shape
+    return this.#read(this.#context.reader.read(schema))
   }
 
   #read(node: SchemaNode): Shape {
@@ -171,12 +160,15 @@ export class ShapeReader {
 
   #array(keywords: SchemaObject, nullable: boolean): Shape {
     const { items } = keywords
-    if (!Array.isArray(items)) return { kind: 'array', items: this.#part(items ?? {}), nullable }
-    const { reader, int64 } = this.#context
-    const schema = reader.bundle(keywords)
-    if (int64 && holdsInt64(schema))
-      throw new TypeError('a tuple holds 64-bit integers, which get no twins there')
-    return { kind: 'tuple', schema, nullable }
+    if (!Array.isArray(items))
+      return {
+        kind: 'array',
+        items: this.#part(items ?? {}),
+        isSet: keywords.uniqueItems === true,
+        nullable,
+      }
+    const schema = this.#context.reader.bundle(keywords)
+    return { kind: 'tuple', schema, items: items.map((item) => this.#part(item)), nullable }
   }
 
   #object(keywords: SchemaObject, nullable: boolean): Shape {
@@ -211,24 +203,8 @@ export class ShapeReader {
   }
 }
 
-/** The JSON of an object's schema that says all of it; `null` for any other schema. */
-function objectText(schema: Json): string | null {
-  if (!isSchemaObject(schema) || schema.type !== 'object') return null
-  const text = schemaText(schema)
-  return text === null || text.includes('"$ref"') ? null : text
-}
-
 function neverCompile(): never {
   throw new TypeError('alternatives cannot be distinguished without a serializer')
-}
-
-function holdsInt64(schema: Json): boolean {
-  let found = false
-  mapSchema(schema, (one) => {
-    found ||= int64RangeOf(one) !== null
-    return one
-  })
-  return found
 }
 
 type Picked = readonly (Alternative & Option)[]

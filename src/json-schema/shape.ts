@@ -2,7 +2,7 @@ import type { Int64Range } from '../json/int64.js'
 import type { Match, Option } from './alternatives.js'
 import type { Json } from './json-schema.js'
 
-/** What a response schema says of a value, in the terms that writing and projecting need. */
+/** What a schema says of a value, as Fastify's serializer reads it. */
 export type Shape = ShapeBase &
   (
     | { readonly kind: 'text'; readonly format: TextFormat | null }
@@ -11,8 +11,9 @@ export type Shape = ShapeBase &
     | { readonly kind: 'number' | 'boolean' | 'null' | 'anything' }
     | { readonly kind: 'constant'; readonly json: string }
     | ObjectForm
-    | { readonly kind: 'array'; readonly items: Shape }
-    | { readonly kind: 'tuple'; readonly schema: Json }
+    /** `isSet`: whether items have to differ. */
+    | { readonly kind: 'array'; readonly items: Shape; readonly isSet: boolean }
+    | { readonly kind: 'tuple'; readonly schema: Json; readonly items: readonly Shape[] }
     | { readonly kind: 'choice'; readonly options: readonly ShapeOption[] }
   )
 
@@ -57,27 +58,21 @@ export interface ShapeOption extends Option {
 
 export const anything: Shape = { kind: 'anything', nullable: true }
 
+/** The shapes that are reached from others, and these; each once. */
+function reached(shapes: readonly Shape[], partsOf: (shape: Shape) => readonly Shape[]): Shape[] {
+  const found = new Set(shapes)
+  // The loop also visits the shapes that it adds to the set.
+  for (const shape of found) for (const part of partsOf(shape)) found.add(part)
+  return [...found]
+}
+
 export function someShape(shape: Shape, test: (shape: Shape) => boolean): boolean {
-  const seen = new Set<Shape>()
-  const visit = (one: Shape): boolean => {
-    if (seen.has(one)) return false
-    seen.add(one)
-    return test(one) || partsOf(one).some(visit)
-  }
-  return visit(shape)
+  return reached([shape], partsOf).some(test)
 }
 
 /** The shapes among which the values of shapes are, or the items of these values; each once. */
-export function leavesOf(shapes: readonly Shape[]): ReadonlySet<Shape> {
-  const found = new Set<Shape>()
-  const visit = (shape: Shape): void => {
-    if (found.has(shape)) return
-    found.add(shape)
-    if (shape.kind === 'array') visit(shape.items)
-    if (shape.kind === 'choice') for (const option of shape.options) visit(option.shape)
-  }
-  for (const shape of shapes) visit(shape)
-  return found
+export function leavesOf(shapes: readonly Shape[]): Shape[] {
+  return reached(shapes, (shape) => (shape.kind === 'array' || shape.kind === 'choice' ? partsOf(shape) : []))
 }
 
 function partsOf(shape: Shape): readonly Shape[] {
@@ -88,6 +83,8 @@ function partsOf(shape: Shape): readonly Shape[] {
     }
     case 'array':
       return [shape.items]
+    case 'tuple':
+      return shape.items
     case 'choice':
       return shape.options.map((option) => option.shape)
     default:

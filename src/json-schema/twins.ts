@@ -1,8 +1,7 @@
-import { valueTwin } from '../json/exact-json.js'
-import { arrayTwin, int64Digits } from '../json/int64.js'
+import { arrayTwin, int64Digits, valueTwin } from '../json/int64.js'
 import { choose } from './alternatives.js'
 import { type Json, schemaText } from './json-schema.js'
-import { leavesOf, type Member, type Shape, someShape } from './shape.js'
+import { leavesOf, type Shape, someShape } from './shape.js'
 
 const suffix = '_str'
 
@@ -19,8 +18,9 @@ export function isInt64(shape: Shape): boolean {
   return shape.kind === 'integer' && shape.int64 !== null
 }
 
+/** Whether a value of the shape may be a 64-bit integer, or an array with some. */
 export function isTwinned(shape: Shape): boolean {
-  return [...leavesOf([shape])].some(isInt64)
+  return leavesOf([shape]).some(isInt64)
 }
 
 export function isAlwaysTwinned(shape: Shape): boolean {
@@ -32,9 +32,7 @@ export function isAlwaysTwinned(shape: Shape): boolean {
 
 /** Whether a value of the shape may be an integer, or an array with some, so that it may need a twin. */
 export function mayBeInteger(shape: Shape): boolean {
-  return [...leavesOf([shape])].some(
-    ({ kind }) => kind === 'integer' || kind === 'number' || kind === 'anything',
-  )
+  return leavesOf([shape]).some(({ kind }) => kind === 'integer' || kind === 'number' || kind === 'anything')
 }
 
 export function containsInt64(shape: Shape): boolean {
@@ -47,9 +45,8 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
     case 'integer': {
       const { int64 } = shape
       if (int64 === null) return valueTwin
-      // The writer of the number itself has reported lost digits already.
       return (value) => {
-        const digits = int64Digits(value, int64, () => {})
+        const digits = int64Digits(value, int64)
         return digits === null ? 'null' : `"${digits}"`
       }
     }
@@ -57,10 +54,9 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
     case 'anything':
       return valueTwin
     case 'array': {
-      const isDeclared = isTwinned(shape)
+      if (!isTwinned(shape)) return valueTwin
       const empty = shape.nullable ? 'null' : '[]'
-      return (value) =>
-        Array.isArray(value) ? arrayTwin(value, isDeclared) : isDeclared && value === null ? empty : null
+      return (value) => (Array.isArray(value) ? arrayTwin(value, true) : value === null ? empty : null)
     }
     case 'choice': {
       const options = shape.options.map((option) => ({ ...option, twinOf: twinWriter(option.shape) }))
@@ -71,20 +67,6 @@ export function twinWriter(shape: Shape): (value: unknown) => string | null {
     default:
       return () => null
   }
-}
-
-export function twinTest({ name, shape, fallback }: Member): (object: object) => boolean {
-  const twinOf = twinWriter(shape)
-  const isDefaultTwinned = isTwinned(shape) && withTwin(name, fallback) !== fallback
-  return (object) => {
-    const value = (object as Readonly<Record<string, unknown>>)[name]
-    return value === undefined ? isDefaultTwinned : twinOf(value) !== null
-  }
-}
-
-export function withTwin(name: string, fallback: string | null): string | null {
-  if (fallback === null || !/^-?\d+$/.test(fallback)) return fallback
-  return `${fallback},${JSON.stringify(twinName(name))}:"${fallback}"`
 }
 
 const found = new WeakMap<object, boolean>()

@@ -1,6 +1,7 @@
-import { arrayTwin, isDecimal, unsafeDigits } from './int64.js'
+import { valueTwin } from './int64.js'
 import { textOf } from './json-text.js'
 
+/** The JSON of a value as `JSON.stringify` writes it, and BigInts as numbers; with `twins`, unsafe ones have twins. */
 export function exactJson(value: unknown, twins: boolean): string | undefined {
   // The native writer is several times faster. It refuses a BigInt, unless the app has taught it otherwise.
   if (!isBigIntPatched() || !holdsBigInt(value)) {
@@ -18,11 +19,10 @@ export function isBigIntPatched(): boolean {
   return 'toJSON' in BigInt.prototype
 }
 
-export function holdsBigInt(value: unknown, orDecimalText = false): boolean {
+export function holdsBigInt(value: unknown): boolean {
   const seen = new Set<object>()
   const visit = (given: unknown, key: string): boolean => {
     if (typeof given === 'bigint') return true
-    if (typeof given === 'string') return orDecimalText && isDecimal(given)
     if (typeof given !== 'object' || given === null || seen.has(given)) return false
     seen.add(given)
     const plain = plainValue(given, key)
@@ -42,34 +42,16 @@ export function holdsBigInt(value: unknown, orDecimalText = false): boolean {
   }
 }
 
-export function valueTwin(value: unknown): string | null {
-  if (Array.isArray(value)) return arrayTwin(value, false)
-  const digits = unsafeDigits(value)
-  return digits === null ? null : `"${digits}"`
-}
-
 const maxDepth = 500
 
 function exact(given: unknown, key: string, twins: boolean, depth: number): string | undefined {
   const value = plainValue(given, key)
-  switch (typeof value) {
-    case 'string':
-      return textOf(value)
-    case 'number':
-      if (!Number.isFinite(value)) return 'null'
-      return `${value}`
-    case 'bigint':
-      return value.toString()
-    case 'boolean':
-      return value ? 'true' : 'false'
-    case 'object':
-      if (value === null) return 'null'
-      if (depth >= maxDepth)
-        throw new TypeError(`a value goes deeper than ${maxDepth} levels, or round in a circle`)
-      return Array.isArray(value) ? exactArray(value, twins, depth + 1) : exactObject(value, twins, depth + 1)
-    default:
-      return undefined
-  }
+  if (typeof value === 'string') return textOf(value)
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (depth >= maxDepth)
+    throw new TypeError(`a value goes deeper than ${maxDepth} levels, or round in a circle`)
+  return Array.isArray(value) ? exactArray(value, twins, depth + 1) : exactObject(value, twins, depth + 1)
 }
 
 function exactArray(items: readonly unknown[], twins: boolean, depth: number): string {
@@ -92,13 +74,12 @@ function exactObject(object: object, twins: boolean, depth: number): string {
 
 function plainValue(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null) return value
-  // A BigInt in an object (`Object(1n)`) is one, whatever the app has given BigInts to write themselves by.
+  // `Object(1n)` is a BigInt, whatever `toJSON` the app has given to BigInts.
   if (value instanceof BigInt) return value.valueOf()
   const json = jsonValueOf(value, key)
   if (json !== value) return json
-  if (value instanceof Number) return Number(value)
-  if (value instanceof String) return String(value)
-  return value instanceof Boolean ? value.valueOf() : value
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf()
+  return value
 }
 
 export function jsonValueOf(value: unknown, key?: string): unknown {

@@ -1,20 +1,12 @@
 import type { Member, ObjectShape, Shape } from '../json-schema/shape.js'
-import {
-  isAlwaysTwinned,
-  isTwinned,
-  mayBeInteger,
-  twinName,
-  twinTest,
-  twinWriter,
-  withTwin,
-} from '../json-schema/twins.js'
+import { isAlwaysTwinned, isTwinned, mayBeInteger, twinName, twinWriter } from '../json-schema/twins.js'
 import { jsonValueOf } from './exact-json.js'
-import { int64Digits, type OnLostDigits } from './int64.js'
+import { int64Digits } from './int64.js'
 import { isPlainText, textOf } from './json-text.js'
 import { ownFields, partOf, partOfOwn, type Selection, whole } from './selection.js'
 
 /** Writes the selected fields of a value as JSON; without a selection, all. */
-export type Write = (value: unknown, onLost: OnLostDigits, selection?: Selection) => string
+export type Write = (value: unknown, selection?: Selection) => string
 
 /** What compiles the writers of values. */
 interface ValueCompiler {
@@ -29,19 +21,13 @@ interface WrittenMember extends Member {
   /** The JSON before the value, for the first member of the object and for later ones. */
   readonly first: string
   readonly later: string
-  readonly firstText: string
-  readonly laterText: string
   /** Writes the value, followed by the twin and its key. */
   readonly write: Write
   readonly kind: 'text' | 'number' | 'other'
   /** Whether `Object.prototype` has the name too. */
   readonly isInherited: boolean
-  /** Where the name is that of the twin of a number: whether the twin stands in its place in an object. */
-  readonly isReplaced: ((object: object) => boolean) | null
-  /** The names by which it is selected. */
-  readonly names: readonly [name: string, alias: string]
-  /** JSON of the default, without a twin. */
-  readonly plainFallback: string | null
+  /** Another name by which it is selected: that of its twin. */
+  readonly alias: string
 }
 
 /** A member, and what is selected of it. */
@@ -51,99 +37,87 @@ interface Part {
   readonly fallback: string | null
 }
 
-/** What is written of the objects of a shape. */
-interface Plan {
-  readonly parts: readonly Part[]
-  readonly hasRest: boolean
-}
-
 /** What a selection leaves of the members is looked up once for each selection. */
 export function objectWriter(compiler: ValueCompiler, shape: ObjectShape): Write {
   const members = writtenMembers(compiler, shape)
   const writeRest = restWriter(compiler, shape)
   const nothing = shape.nullable && shape.allows === undefined ? 'null' : '{}'
-  const plans = new WeakMap<Selection, Plan>()
+  const planned = new WeakMap<Selection, readonly Part[]>()
   let last: Selection | undefined
-  let plan: Plan
+  let ofLast: readonly Part[] = []
 
-  function planFor(selection: Selection): Plan {
-    const known = plans.get(selection)
+  function partsFor(selection: Selection): readonly Part[] {
+    const known = planned.get(selection)
     if (known !== undefined) return known
-    const parts = members.flatMap((member) => {
-      const left = partOf(selection, ...member.names)
+    const made = members.flatMap((member) => {
+      const left = partOf(selection, member.name, member.alias)
       return left === null ? [] : [{ member, left, fallback: fallbackOf(member, left, compiler.twins) }]
     })
-    const made = { parts, hasRest: writeRest?.isSelected(selection) === true }
-    plans.set(selection, made)
+    planned.set(selection, made)
     return made
   }
 
-  return function writeObject(value, onLost, selection = whole) {
+  return function writeObject(value, selection = whole) {
     const object = jsonValueOf(value) as Fields | null
     if (object === null) return nothing
     if (selection === whole) {
       for (const name of shape.alsoRequired) if (object[name] === undefined) throw missing(name)
     }
     if (selection !== last) {
-      plan = planFor(selection)
+      ofLast = partsFor(selection)
       last = selection
     }
-    const { parts, hasRest } = plan
+    // An object within this one may have another selection.
+    const parts = ofLast
     let json = ''
     for (let index = 0; index < parts.length; index++) {
       const { member, left, fallback } = parts[index] as Part
-      const { name, isReplaced } = member
-      if (isReplaced?.(object)) continue
-      const found = member.isInherited && !Object.hasOwn(object, name) ? undefined : object[name]
-      const isFirst = json === ''
+      const found =
+        member.isInherited && !Object.hasOwn(object, member.name) ? undefined : object[member.name]
+      const key = json === '' ? member.first : member.later
       // Most values are their own JSON, but for quotes.
       if (member.kind === 'text' && typeof found === 'string' && isPlainText(found))
-        json += `${isFirst ? member.firstText : member.laterText}${found}"`
-      else if (member.kind === 'number' && Number.isSafeInteger(found))
-        json += (isFirst ? member.first : member.later) + (found as number)
-      else if (found !== undefined)
-        json += (isFirst ? member.first : member.later) + member.write(found, onLost, left)
-      else if (fallback !== null) json += (isFirst ? member.first : member.later) + fallback
-      else if (member.required) throw missing(name)
+        json += `${key}"${found}"`
+      else if (member.kind === 'number' && Number.isSafeInteger(found)) json += key + (found as number)
+      else if (found !== undefined) json += key + member.write(found, left)
+      else if (fallback !== null) json += key + fallback
+      else if (member.required) throw missing(member.name)
     }
-    if (hasRest && writeRest !== null) {
-      const rest = writeRest.write(object, onLost, selection)
+    if (writeRest !== null) {
+      const rest = writeRest(object, selection)
       json += json === '' && rest !== '' ? `{${rest.slice(1)}` : rest
     }
     return json === '' ? '{}' : `${json}}`
   }
 }
 
-function writtenMembers(
-  compiler: ValueCompiler,
-  { members, isClosed }: ObjectShape,
-): readonly WrittenMember[] {
-  const { twins } = compiler
-  const names = new Set(members.map(({ name }) => name))
-  const numbers = new Map(
-    members.filter(({ shape }) => twins && isTwinned(shape)).map((member) => [twinName(member.name), member]),
-  )
-  return members.flatMap((member) => {
-    const { name, shape, fallback } = member
-    const number = numbers.get(name)
-    if (number !== undefined && isAlwaysTwinned(number.shape)) return []
+function writtenMembers(compiler: ValueCompiler, shape: ObjectShape): readonly WrittenMember[] {
+  const names = new Set(shape.members.map(({ name }) => name))
+  const twins = twinNames(compiler, shape, isTwinned)
+  // The twin of a number stands right after it, wherever the schema declares it.
+  const members = shape.members.filter(({ name }) => !twins.has(name))
+  return members.map((member) => {
+    const { name, shape: own } = member
     const key = `${JSON.stringify(name)}:`
-    const written: WrittenMember = {
+    return {
       ...member,
       first: `{${key}`,
       later: `,${key}`,
-      firstText: `{${key}"`,
-      laterText: `,${key}"`,
-      write: memberWriter(compiler, name, shape, isClosed === true || names.has(twinName(name))),
+      write: memberWriter(compiler, name, own, shape.isClosed === true || names.has(twinName(name))),
       isInherited: name in Object.prototype,
-      kind: kindOf(shape),
-      isReplaced: number === undefined ? null : twinTest(number),
-      names: number === undefined ? [name, isTwinned(shape) ? twinName(name) : name] : [number.name, name],
-      fallback: twins && isTwinned(shape) ? withTwin(name, fallback) : fallback,
-      plainFallback: fallback,
+      kind: kindOf(own),
+      alias: isTwinned(own) ? twinName(name) : name,
     }
-    return [written]
   })
+}
+
+/** The names of the twins of declared members. */
+function twinNames(
+  { twins }: ValueCompiler,
+  { members }: ObjectShape,
+  hasTwin: (shape: Shape) => boolean,
+): ReadonlySet<string> {
+  return new Set(members.flatMap(({ name, shape }) => (twins && hasTwin(shape) ? twinName(name) : [])))
 }
 
 function kindOf(shape: Shape): WrittenMember['kind'] {
@@ -157,76 +131,77 @@ function memberWriter(compiler: ValueCompiler, name: string, shape: Shape, isTak
   const key = `,${JSON.stringify(twinName(name))}:`
   if (shape.kind === 'integer' && shape.int64 !== null) {
     const range = shape.int64
-    return function writeInt64Member(value, onLost) {
-      const digits = int64Digits(value, range, onLost)
+    return function writeInt64Member(value) {
+      const digits = int64Digits(value, range)
       return digits === null ? `null${key}null` : `${digits}${key}"${digits}"`
     }
   }
   const twinOf = twinWriter(shape)
-  return function writeTwinnedMember(value, onLost, selection = whole) {
+  return function writeTwinnedMember(value, selection = whole) {
     // A part of an object has no twin.
     const twin = selection !== whole && typeof value === 'object' ? null : twinOf(value)
-    return twin === null ? write(value, onLost, selection) : write(value, onLost) + key + twin
+    return twin === null ? write(value, selection) : write(value) + key + twin
   }
 }
 
 function fallbackOf(
-  { fallback, plainFallback }: WrittenMember,
+  { name, shape, fallback }: WrittenMember,
   left: Selection,
   twins: boolean,
 ): string | null {
-  if (plainFallback === null || left === whole) return fallback
-  return JSON.stringify(ownFields(JSON.parse(plainFallback), left, twins))
+  if (fallback === null) return null
+  if (left !== whole) return JSON.stringify(ownFields(JSON.parse(fallback), left))
+  const isTwin = twins && isTwinned(shape) && /^-?\d+$/.test(fallback)
+  return isTwin ? `${fallback},${JSON.stringify(twinName(name))}:"${fallback}"` : fallback
 }
 
-/** Writes the members of an object that its shape does not declare, each with a comma in front. */
-interface RestWriter {
-  readonly isSelected: (selection: Selection) => boolean
-  readonly write: (object: Fields, onLost: OnLostDigits, selection: Selection) => string
-}
+type WriteRest = (object: Fields, selection: Selection) => string
 
-/** Compiles the writer of undeclared members, in the order of the payload; `null` if the shape drops them. */
-function restWriter(compiler: ValueCompiler, object: ObjectShape): RestWriter | null {
-  const { twins } = compiler
-  if (object.rest === null && object.patterns.length === 0) return null
-  const declared = new Set(
-    object.members.flatMap(({ name, shape }) =>
-      twins && isAlwaysTwinned(shape) ? [name, twinName(name)] : [name],
-    ),
+/**
+ * Compiles the writer of undeclared members, each with a comma in front, in the order of the payload; `null` if the shape
+ * drops them.
+ */
+function restWriter(compiler: ValueCompiler, shape: ObjectShape): WriteRest | null {
+  if (shape.rest === null && shape.patterns.length === 0) return null
+  const entryOf = entryFinder(compiler, shape)
+  const taken = new Set([
+    ...shape.members.map(({ name }) => name),
+    ...twinNames(compiler, shape, isAlwaysTwinned),
+  ])
+  // Whether these have a twin, which has been written then, depends on the value.
+  const numbers = new Map(
+    shape.members
+      .filter((member) => compiler.twins && mayBeInteger(member.shape) && !taken.has(twinName(member.name)))
+      .map((member) => [twinName(member.name), { ...member, twinOf: twinWriter(member.shape) }]),
   )
-  const entryOf = entryFinder(compiler, object)
-  // Beside these, only the value decides whether a member of that name has been written already.
-  const twinTests = new Map(
-    object.members
-      .filter(({ shape }) => twins && mayBeInteger(shape) && !isAlwaysTwinned(shape))
-      .map((member) => [twinName(member.name), { number: member.name, isTwinned: twinTest(member) }]),
-  )
-
-  return {
-    isSelected: ({ only, within = [] }) =>
-      only === null || within.length > 0 || [...only.keys()].some((name) => !declared.has(name)),
-    write(fields, onLost, selection) {
-      const hasTwin = (name: string): boolean =>
-        !declared.has(name) &&
-        Object.hasOwn(fields, name) &&
-        (entryOf(name)?.twinOf(fields[name]) ?? null) !== null
-      let json = ''
-      for (const name of Object.keys(fields)) {
-        if (declared.has(name)) continue
-        const known = twinTests.get(name)
-        if (known?.isTwinned(fields) && partOf(selection, known.number) !== null) continue
-        const left = selection === whole ? whole : partOfOwn(selection, name, twins ? hasTwin : null)
-        const entry = left === null ? null : entryOf(name)
-        const value = fields[name]
-        if (left === null || entry === null || !isWritable(value)) continue
-        json += `,${textOf(name)}:${entry.write(value, onLost, left)}`
-        const isPart = left !== whole && typeof value === 'object'
-        const twin = isPart || Object.hasOwn(fields, twinName(name)) ? null : entry.twinOf(value)
-        if (twin !== null) json += `,${textOf(twinName(name))}:${twin}`
-      }
-      return json
-    },
+  const isWritten = (twin: string, object: Fields, selection: Selection): boolean => {
+    const number = numbers.get(twin)
+    return (
+      number !== undefined &&
+      partOf(selection, number.name) !== null &&
+      number.twinOf(object[number.name]) !== null
+    )
   }
+
+  return function writeRest(object, selection) {
+    let json = ''
+    for (const name of Object.keys(object)) {
+      if (taken.has(name) || isWritten(name, object, selection)) continue
+      const left = selection === whole ? whole : partOfOwn(selection, name)
+      const entry = left === null ? null : entryOf(name)
+      const value = object[name]
+      if (left === null || entry === null || !isWritable(value)) continue
+      json += `,${textOf(name)}:${entry.write(value, left)}`
+      const twin = left !== whole && typeof value === 'object' ? null : entry.twinOf(value)
+      if (twin !== null && !isSent(object, twinName(name), selection))
+        json += `,${textOf(twinName(name))}:${twin}`
+    }
+    return json
+  }
+}
+
+function isSent(object: Fields, name: string, selection: Selection): boolean {
+  return Object.hasOwn(object, name) && partOfOwn(selection, name) !== null
 }
 
 interface Entry {

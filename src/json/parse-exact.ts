@@ -1,4 +1,4 @@
-import { exactInteger, isDecimal } from './int64.js'
+import { isDecimal } from './int64.js'
 import { hasLongDigits, longRun } from './json-text.js'
 
 export function parseExact(json: string): unknown {
@@ -49,15 +49,18 @@ function restore(root: Container, written: Container): void {
       const [value, text] = [values[key], texts[key]]
       if (typeof value === 'object' && value !== null) left.push([value as Container, text as Container])
       else if (typeof value === 'number' && typeof text === 'string')
-        values[key] = longInteger(value, text) ?? value
+        values[key] = isLost(value, text) ? BigInt(text) : value
     }
   }
 }
 
-/** The integer that a text is, if a Number cannot hold it. */
-function longInteger(value: number, text: string): bigint | null {
-  return Number.isSafeInteger(value) || !isDecimal(text) ? null : exactInteger(text)
+function isLost(value: number, text: string): boolean {
+  const digits = text.startsWith('-') ? text.length - 1 : text.length
+  return !Number.isSafeInteger(value) && digits <= maxDigits && isDecimal(text)
 }
+
+// Those of the largest integer of 64 bits.
+const maxDigits = 20
 
 const quote = 0x22
 const plus = 0x2b

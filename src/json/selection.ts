@@ -1,5 +1,5 @@
-import { numberName, twinName } from '../json-schema/twins.js'
-import { jsonValueOf, valueTwin } from './exact-json.js'
+import { numberName } from '../json-schema/twins.js'
+import { jsonValueOf } from './exact-json.js'
 
 /** Fields by name, each whole (`true`) or in part. */
 export type Fields = ReadonlyMap<string, Fields | true>
@@ -96,35 +96,23 @@ export function partOf(
     : { only: asked === true ? null : asked, without: hidden ?? null }
 }
 
-export function partOfOwn(
-  selection: Selection,
-  name: string,
-  hasTwin: ((name: string) => boolean) | null,
-): Selection | null {
-  const left = partOf(selection, name)
-  if (hasTwin === null || isWithin(selection)) return left
-  const { only, without } = selection
-  const number = numberName(name)
-  if (without?.get(name) === true || (number !== null && without?.get(number) === true)) return null
-  if (left !== null || only === null) return left
-  const isOfTwo =
-    number !== null && only.has(number) ? hasTwin(number) : only.has(twinName(name)) && hasTwin(name)
-  return isOfTwo ? whole : null
+/** The same for a member that no schema declares: what hides a number hides a member that is named like its twin. */
+export function partOfOwn(selection: Selection, name: string): Selection | null {
+  const number = isWithin(selection) ? null : numberName(name)
+  return number !== null && selection.without?.get(number) === true ? null : partOf(selection, name)
 }
 
-export function ownFields(value: unknown, selection: Selection, twins: boolean): unknown {
+/** A value with its own fields that are selected, where no schema describes it. */
+export function ownFields(value: unknown, selection: Selection): unknown {
   if (selection === whole) return value
   const object = jsonValueOf(value)
   if (typeof object !== 'object' || object === null) return object
   if (Array.isArray(object))
-    return isWithin(selection) ? object : object.map((item) => ownFields(item, selection, twins))
+    return isWithin(selection) ? object : object.map((item) => ownFields(item, selection))
   const fields = object as Readonly<Record<string, unknown>>
-  const hasTwin = twins
-    ? (name: string): boolean => Object.hasOwn(fields, name) && valueTwin(fields[name]) !== null
-    : null
   const entries = Object.keys(fields).flatMap((name): [string, unknown][] => {
-    const left = partOfOwn(selection, name, hasTwin)
-    return left === null ? [] : [[name, ownFields(fields[name], left, twins)]]
+    const left = partOfOwn(selection, name)
+    return left === null ? [] : [[name, ownFields(fields[name], left)]]
   })
   return Object.fromEntries(entries)
 }

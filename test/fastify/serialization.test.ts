@@ -1,7 +1,6 @@
 /** How answers become JSON where several plugins have a say in it: one pass over the payload, at the right place. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { RouteSerialization } from '../../src/fastify/serialization.js'
 import { conventions, fields, integerTwins } from '../../src/index.js'
 
 const id = { type: 'integer', format: 'int64' }
@@ -95,57 +94,6 @@ t.test(
     t.equal(answers[1]?.headers['x-own'], 'yes')
   },
 )
-
-t.test('the writer of a response is found like Fastify’s serializer', async (t) => {
-  const json = (name: string): object => ({ type: 'object', properties: { [name]: text } })
-  const content = { 'application/json': { schema: json('json') }, '*/*': { schema: json('any') } }
-  const serialization = new RouteSerialization(Fastify(), {
-    200: json('exact'),
-    '2xx': json('class'),
-    '4XX': { content },
-    default: json('default'),
-  })
-  serialization.prepare()
-  serialization.prepare()
-  const rows: readonly (readonly [status: number, type: string | undefined, member: string])[] = [
-    [200, undefined, 'exact'],
-    [200, 'text/html', 'exact'],
-    [204, undefined, 'class'],
-    [404, undefined, 'json'],
-    [404, 'application/json; charset=utf-8', 'json'],
-    [404, 'APPLICATION/JSON', 'json'],
-    [404, 'application/vnd.api+json', 'any'],
-    [500, undefined, 'default'],
-  ]
-  for (const [status, type, member] of rows) {
-    const writer = serialization.writerFor(status, type)
-    t.match(writer?.shape, { members: [{ name: member }] }, `${status} ${type}`)
-  }
-})
-
-t.test('without a schema for the status there is no writer', async (t) => {
-  for (const response of [undefined, null, {}, { 201: user }, { 200: true }, 'text']) {
-    const serialization = new RouteSerialization(Fastify(), response)
-    serialization.prepare()
-    t.equal(serialization.writerFor(200), null)
-  }
-})
-
-t.test('this package writes declared 64-bit integers, if there are twins', async (t) => {
-  for (const [schema, expected] of [
-    [user, true],
-    [{ ...user, additionalProperties: true }, true],
-    [{ type: 'array', items: { anyOf: [text, id] } }, true],
-    [{ type: 'object', properties: { n: { type: 'integer' } } }, false],
-  ] as const) {
-    for (const twins of [true, false]) {
-      const serialization = new RouteSerialization(Fastify(), { 200: schema })
-      serialization.twins = twins
-      serialization.prepare()
-      t.equal(serialization.writerFor(200)?.hasTwins, expected && twins, JSON.stringify(schema))
-    }
-  }
-})
 
 t.test('serializer options of the app apply', async (t) => {
   const app = Fastify({ serializerOpts: { rounding: 'ceil' } })

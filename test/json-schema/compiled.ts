@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import type { OnLostDigits } from '../../src/json/int64.js'
 import { WriterCompiler } from '../../src/json/writer.js'
 import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
 import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
@@ -23,13 +22,8 @@ export function ourWriter(schema: Json, options: { twins: boolean; shared?: Sche
   const compile: CompileSerializer = (one) => fastifyWriter(one, shared)
   const shape = shapeOf(schema, shared, { compile })
   const write = new WriterCompiler(twins, compile).writerOf(shape)
-  return (value) => write(value, refuseLost)
+  return (value) => write(value)
 }
 
 /** Compiles a schema without shared schemas into Fastify's serializer. */
 export const compileSerializer: CompileSerializer = (schema) => fastifyWriter(schema)
-
-/** Throws. */
-export const refuseLost: OnLostDigits = () => {
-  throw new TypeError('lost digits')
-}

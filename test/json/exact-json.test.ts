@@ -1,7 +1,8 @@
 /** Without a schema the bytes are those of `JSON.stringify`, with exact integers and their twins. */
 import fc from 'fast-check'
 import t from 'tap'
-import { exactJson, holdsBigInt, valueTwin } from '../../src/json/exact-json.js'
+import { exactJson, holdsBigInt } from '../../src/json/exact-json.js'
+import { valueTwin } from '../../src/json/int64.js'
 import { parseExact, twinFaults, withoutTwins, writeExact } from '../json-schema/exact-tree.js'
 
 const big = 9_007_199_254_740_993n

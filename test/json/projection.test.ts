@@ -5,7 +5,7 @@ import { WriterCompiler } from '../../src/json/writer.js'
 import type { Json } from '../../src/json-schema/json-schema.js'
 import type { Shape } from '../../src/json-schema/shape.js'
 import { shapeOf } from '../../src/json-schema/shape-reader.js'
-import { compileSerializer, refuseLost } from '../json-schema/compiled.js'
+import { compileSerializer } from '../json-schema/compiled.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }
@@ -75,7 +75,7 @@ t.test('missing values and null', async (t) => {
 t.test('a missing required member throws only if it is selected', async (t) => {
   t.equal(projected(user, ['age'], {}), '{"age":18}')
   t.throws(() => projected(user, ['name'], {}), { message: '"name" is required!' })
-  t.throws(() => projected(user, ['id'], { id: 2 ** 53 }), { message: 'lost digits' })
+  t.throws(() => projected(user, ['id'], { id: 2 ** 53 }), { message: /digits are lost/ })
   t.equal(projected(user, ['age'], { id: 2 ** 53 }), '{"age":18}')
 })
 
@@ -205,7 +205,7 @@ function projected(schema: Parameters<typeof shapeOf>[0], paths: readonly string
 
 function selected(shape: Shape, selection: Selection): (value: unknown) => string {
   const write = new WriterCompiler(true, compileSerializer).writerOf(shape)
-  return (value) => write(value, refuseLost, selection)
+  return (value) => write(value, selection)
 }
 
 function only(paths: readonly string[]): Selection {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Effect, Steps } from '../../convention/steps.js'
-import type { OwnParameter } from '../../fastify/own-parameters.js'
+import type { OwnParameters } from '../../fastify/own-parameters.js'
 import {
   discard,
   hasSerializerOfItsOwn,
@@ -71,52 +71,24 @@ export class RouteFields {
     return selection instanceof ProblemError ? null : selection
   }
 
-  /** What would change in an answer, in the words of the report; `null` for nothing. */
-  changeOf(selection: RequestSelection, reply: FastifyReply, payload: unknown): string | null {
-    if (reply.statusCode >= 300) return null
-    const selected = this.#selected(selection, reply)
-    if (selected === 'none') return 'the answer would not be sent: no schema names its fields'
-    if (selected === null) return null
-    try {
-      if (selected.write(payload, ignoreLoss, selected.of) === selected.write(payload, ignoreLoss))
-        return null
-    } catch {
-      // A payload that does not match its schema is reported by Fastify, which sends it.
-      return null
-    }
-    return selection.hides
-      ? 'fields that are hidden would be left out'
-      : 'the answer would be narrowed to the default set'
-  }
-
-  #selected(selection: RequestSelection, reply: FastifyReply) {
-    try {
-      return this.#serialization.selected(selection, reply)
-    } catch {
-      return 'none'
-    }
-  }
-
   #hiddenFrom(request: FastifyRequest): ReadonlySet<string> {
     if (this.#hiddenFromAll !== null) return this.#hiddenFromAll
     return new Set(this.#hidden.filter(([, hides]) => hides === true || hides(request)).map(([path]) => path))
   }
 }
 
-const ignoreLoss = (): void => {}
-
 /** Returns the steps that select the fields of a response. */
 export function selectSteps(
   fields: RouteFields,
   { hidden }: FieldsRouteOptions,
   serialization: RouteSerialization,
-  { read, remove }: OwnParameter,
+  { read, take }: OwnParameters,
 ): Steps {
   const select: Steps = {
-    preValidation: remove === null ? undefined : (request) => void remove(request),
+    preValidation: take === null ? undefined : (request) => void take(request),
     // By now the app's hooks have found out who the caller is, and the handler has not run.
     preHandler(request) {
-      const selection = fields.select(request, valuesOf(read(request)))
+      const selection = fields.select(request, valuesOf(read(request, 'fields')))
       if (selection instanceof ProblemError) return { rule: 'projection', given: '', refusal: selection }
       selections.set(request, selection)
       return undefined
@@ -138,6 +110,11 @@ export function selectSteps(
   }
 }
 
+function hidesFrom(fields: RouteFields, request: FastifyRequest): boolean {
+  const selected = selectionOf(request)
+  return (selected === undefined ? fields.unasked(request) : selected)?.hides === true
+}
+
 // A shared cache would give one caller the fields that are hidden from them, or keep them from another.
 function keepPrivate(reply: FastifyReply, payload: unknown): Effect {
   const response = isResponse(payload) ? payload : null
@@ -146,63 +123,50 @@ function keepPrivate(reply: FastifyReply, payload: unknown): Effect {
   return { rule: 'hidden', given: '', headers, ...(response && { payload: withHeaders(response, headers) }) }
 }
 
-/** Returns the steps that say what {@link selectSteps} would do. */
+/** Returns the steps that say what {@link selectSteps} would do. The answers are not compared. */
 export function countSteps(fields: RouteFields, options: FieldsRouteOptions): Steps {
+  // What would be narrowed without being asked for, until it is known that it can be.
   const pending = new WeakMap<FastifyRequest, RequestSelection>()
-  const effect = (given: string, refusal?: ProblemError): Effect => ({
-    rule: 'projection',
-    given,
-    ...(refusal && { refusal }),
-  })
+  const effect = (given: string, refusal?: ProblemError): Effect => ({ rule: 'projection', given, refusal })
   const failure = (given: string): Effect => effect(given, new ProblemError('internal-server-error'))
 
-  function countRequest(request: FastifyRequest): Effect | undefined {
-    const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
-    const isAsked = received !== undefined && isRead(request.method)
-    if (!isAsked && !narrowsUnasked(options)) return undefined
-    let selection: ReturnType<RouteFields['select']>
-    try {
-      selection = isAsked ? fields.select(request, valuesOf(received)) : fields.unasked(request)
-    } catch {
-      return failure('the request would fail: a predicate of a hidden field throws')
-    }
-    if (selection instanceof ProblemError)
-      return effect('the request would be refused: fields that cannot be selected', selection)
-    if (selection === null) return undefined
-    if (isAsked) return effect('the answer would be projected')
-    pending.set(request, selection)
-    return undefined
-  }
-
-  function countAnswer(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
-    const selection = pending.get(request)
-    if (selection === undefined || payload === null || hasSerializerOfItsOwn(reply)) return undefined
-    pending.delete(request)
-    const change = fields.changeOf(selection, reply, payload)
-    return change === null ? undefined : effect(change)
-  }
-
-  function countUnnarrowed(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-    if (pending.get(request)?.hides !== true || !isUnnarrowed(reply, payload)) return undefined
-    return failure(
-      'the response would not be sent: hidden fields cannot be removed, because it is not an object',
-    )
-  }
-
   return {
-    preHandler: countRequest,
-    preSerialization: narrowsUnasked(options) ? countAnswer : undefined,
-    onSend: options.hidden === undefined ? undefined : countUnnarrowed,
+    preHandler(request) {
+      const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
+      const values = isRead(request.method) ? valuesOf(received) : null
+      if (values === null && !narrowsUnasked(options)) return undefined
+      try {
+        const selection = fields.select(request, values)
+        if (selection instanceof ProblemError)
+          return effect('the request would be refused: fields that cannot be selected', selection)
+        if (selection === null) return undefined
+        if (values !== null) return effect('the answer would be projected')
+        pending.set(request, selection)
+        return undefined
+      } catch {
+        return failure('the request would fail: a predicate of a hidden field throws')
+      }
+    },
+    preSerialization(request, reply, payload) {
+      const selection = pending.get(request)
+      if (selection === undefined || payload === null || hasSerializerOfItsOwn(reply)) return undefined
+      pending.delete(request)
+      const { statusCode: status } = reply
+      return status < 300 && (status !== 202 || selection.hides)
+        ? effect('the answer would be narrowed to the default set, or without hidden fields')
+        : undefined
+    },
+    onSend(request, reply, payload) {
+      if (pending.get(request)?.hides !== true || !isUnnarrowed(reply, payload)) return undefined
+      return failure(
+        'the response would not be sent: hidden fields cannot be removed, because it is not an object',
+      )
+    },
   }
 }
 
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
-}
-
-function hidesFrom(fields: RouteFields, request: FastifyRequest): boolean {
-  const selected = selectionOf(request)
-  return (selected === undefined ? fields.unasked(request) : selected)?.hides === true
 }
 
 function valuesOf(received: unknown): readonly string[] | null {

@@ -3,11 +3,12 @@ import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { hasReplySerializer } from '../../fastify/internals.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { type OwnParameter, ownParameter } from '../../fastify/own-parameters.js'
+import { ownParameters } from '../../fastify/own-parameters.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { type FieldSelection, neededFields, selectionOf, selections } from '../../fastify/selection.js'
 import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import { loadAjv } from '../../json-schema/ajv.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { isObjectSchema, queryOf } from '../../json-schema/responses.js'
@@ -54,7 +55,8 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
   rules: ['projection', 'hidden'],
   options: fieldsOptions,
   routeOptions: fieldsRouteOptions,
-  setUp({ app, options: { mode } }) {
+  async setUp({ app, options: { mode } }) {
+    await loadAjv()
     selections.declare(app)
     offerNames(app, { plugin: 'fields', mode, owner: 'request', members: { fields: { get: fieldsOf } } })
     const asked: Asked = new WeakMap()
@@ -65,16 +67,10 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     const facts = factsOf(app, route, methods, `${name} config.fields`, options)
     if (!concerns(app, route, facts, options, state)) return undefined
     if (options.mode === 'report') {
-      const { response } = jsonSchemasOf(route) ?? {}
-      const fields = new RouteFields(
-        facts,
-        options,
-        new RouteSerialization(app, response, name, route.serializerCompiler),
-      )
+      const fields = new RouteFields(facts, options, new RouteSerialization(app, route))
       atReady(() => fields.prepare())
       return countSteps(fields, options)
     }
-    const parameter = facts.reads ? ownParameter(app, route, queryOf(route.schema), 'fields') : noParameter
     const serialization = serializationOf(app, route)
     const fields = new RouteFields(facts, options, serialization)
     atReady(() => fields.prepare())
@@ -85,14 +81,17 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
       ])
     }
     return {
-      ...selectSteps(fields, options, serialization, parameter),
+      ...selectSteps(
+        fields,
+        options,
+        serialization,
+        ownParameters(app, route, facts.reads ? ['fields'] : []),
+      ),
       describe: facts.reads ? describeSelection : undefined,
       document: documentFields(options, facts),
     }
   },
 })
-
-const noParameter: OwnParameter = { remove: null, read: () => undefined }
 
 function fieldsOf(this: FastifyRequest): FieldSelection | null {
   const selection = selectionOf(this) ?? null

@@ -3,7 +3,7 @@ import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
 import { chosenFormat, negotiates } from '../../fastify/formats.js'
-import { declaresParameter, ownParameter } from '../../fastify/own-parameters.js'
+import { declaresParameter, ownParameters } from '../../fastify/own-parameters.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
@@ -71,7 +71,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     const query = queryOf(route.schema)
     let prepared: ResponseWriters | undefined
     const writers = (): ResponseWriters => {
-      prepared ??= responseWriters(responseFacts(app, route, name, produces), formulas, libraries)
+      prepared ??= responseWriters(responseFacts(app, route, produces), formulas, libraries)
       return prepared
     }
     atReady(function findFaults() {
@@ -101,11 +101,10 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
 function responseFacts(
   app: FastifyInstance,
   route: RouteOptions & { readonly path: string },
-  name: string,
   produces: readonly Format[],
 ): ResponseFacts {
   const { response } = jsonSchemasOf(route) ?? {}
-  const serialization = new RouteSerialization(app, response, name, route.serializerCompiler)
+  const serialization = new RouteSerialization(app, route, response)
   // For the columns of twins: nothing is written with it.
   serialization.twins = true
   serialization.prepare()

@@ -1,49 +1,41 @@
-import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { listenAlong } from '../../fastify/raw-request.js'
 import { quoteLongNumbers } from '../../json/parse-exact.js'
 
-/** The text of a body, of which a parser keeps rounded Numbers. */
-export interface BodyText {
-  /** `null` where the body is not collected, or has not come yet. */
-  text: string | null
-  /** Whether bytes came that are not UTF-8. */
-  isMalformed: boolean
-}
-
-export function collectText(payload: Readable, limit: number, state: BodyText): void {
-  const chunks: (string | Uint8Array)[] = []
+/** Collects the text of a body, of which a parser keeps rounded Numbers. */
+export function collectText(payload: Readable, limit: number, keep: (text: string) => void): void {
+  const chunks: Buffer[] = []
   let length = 0
   listenAlong(payload, {
     part(chunk) {
       length += chunk.length
       // The parser refuses what is over its limit: no need to keep it.
-      if (length <= limit) chunks.push(chunk)
+      if (length <= limit) chunks.push(Buffer.from(chunk as Uint8Array))
     },
     end() {
-      if (length <= limit) readText(chunks, state)
+      const text = Buffer.concat(chunks).toString()
+      if (length <= limit) keep(text.startsWith('\ufeff') ? text.slice(1) : text)
     },
   })
 }
 
-const byteOrderMark = '\ufeff'
-
-function readText(chunks: readonly (string | Uint8Array)[], state: BodyText): void {
-  const [first] = chunks
-  const bytes =
-    chunks.length === 1 && Buffer.isBuffer(first)
-      ? first
-      : Buffer.concat(chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)))
-  state.isMalformed = !isUtf8(bytes)
-  const text = bytes.toString()
-  state.text = text.startsWith(byteOrderMark) ? text.slice(1) : text
-}
-
 /** A body with the text of its long numbers; nothing where only the parser of the app takes it for JSON. */
-export function writtenAs(text: string): unknown {
+export function withLongNumbers(text: string): unknown {
   try {
     return JSON.parse(quoteLongNumbers(text))
   } catch {
     return undefined
   }
 }
+
+/** A copy of what a validator may convert in place. */
+export function copyOf(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > maxDepth) return value
+  if (Array.isArray(value)) return value.map((item) => copyOf(item, depth + 1))
+  // Instances of classes may be streams.
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one, depth + 1)]))
+}
+
+const maxDepth = 500

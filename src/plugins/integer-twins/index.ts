@@ -1,21 +1,41 @@
-import { documentRoute } from '../../fastify/document.js'
-import { conventionPlugin } from '../../fastify/plugin.js'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { convention } from '../../convention/convention.js'
+import type { PayloadStep } from '../../convention/steps.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
-import { serializationOf } from '../../fastify/serialization.js'
+import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
+import { LostDigitsError } from '../../json/int64.js'
 import { loadAjv } from '../../json-schema/ajv.js'
 import { mentionsInt64 } from '../../json-schema/twins.js'
-import { resolveOptions, resolveRouteOptions } from '../../options.js'
-import { reporterOf } from '../../rules/report.js'
-import { addCountHook, addInputHooks } from './hooks.js'
+import type { OptionsOf } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { inputSteps, requestInputs } from './hooks.js'
 import { describeIntegers, documentTwins } from './openapi.js'
-import {
-  type IntegerTwinsOptions,
-  type IntegerTwinsRouteOptions,
-  integerTwinsChecks,
-  integerTwinsDefaults,
-} from './options.js'
 
-export type { IntegerTwinsOptions, IntegerTwinsRouteOptions } from './options.js'
+const integerTwinsOptions = {
+  /**
+   * `enforce` writes twins and reads exact integers. `report` changes nothing and counts the answers that would get one
+   * (`integerTwins.twin`), those that have lost digits already (`integerTwins.lost-digits`) and the requests with integers
+   * that would be BigInts, or refused (`integerTwins.input`). `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+}
+
+const integerTwinsRouteOptions = {
+  /**
+   * As the option of the plugin, for this route.
+   * @default the option of the plugin
+   */
+  mode: routeModeOption,
+}
+
+/** Options of {@link integerTwins}. */
+export interface IntegerTwinsOptions extends OptionsOf<typeof integerTwinsOptions> {}
+
+/** What a route sets under `config.integerTwins`; `false` leaves its integers alone. */
+export interface IntegerTwinsRouteOptions extends OptionsOf<typeof integerTwinsRouteOptions> {}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,43 +58,51 @@ declare module 'fastify' {
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const integerTwins = conventionPlugin<IntegerTwinsOptions>(
-  'integerTwins',
-  async function setUpIntegerTwins(app, received) {
+export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & RegistrationOptions> = convention({
+  name: 'integerTwins',
+  rules: ['twin', 'lost-digits', 'input'],
+  options: integerTwinsOptions,
+  routeOptions: integerTwinsRouteOptions,
+  async setUp({ app }) {
     await loadAjv()
-    const options = resolveOptions('integerTwins', received, integerTwinsChecks, integerTwinsDefaults)
-    const reporter = reporterOf(app)
-    const prepared: { prepare(): void }[] = []
-
-    app.addHook('onRoute', function completeOnRoute(route) {
-      const own = resolveRouteOptions(
-        `${[route.method].flat().join(', ')} ${route.path} config.integerTwins`,
-        route.config?.integerTwins,
-        integerTwinsChecks,
-        options,
-      )
-      if (own === false || own.mode === 'off') return
-      const schemas = jsonSchemasOf(route) ?? {}
-      if (own.mode === 'report') {
-        const readInputs = addInputHooks(this, route, reporter)
-        if (readInputs !== null) prepared.push({ prepare: readInputs })
-        const serialization = addCountHook(this, route, reporter)
-        if (mentionsInt64(schemas.response)) prepared.push(serialization)
-        return
-      }
-      const serialization = serializationOf(this, route)
-      serialization.twins = true
-      const readSchemas = addInputHooks(this, route, null)
-      if (readSchemas !== null) prepared.push({ prepare: readSchemas })
-      const describe = describeIntegers(schemas.body)
-      documentRoute(this, route, 'integerTwins', () => ({
-        describe,
-        document: (operation, openapi) => documentTwins(operation, openapi, serialization.isReadable),
-      }))
-    })
-    app.addHook('onReady', function prepareRoutes(done) {
-      for (const part of prepared) part.prepare()
-      done()
-    })
+    requestInputs.declare(app)
   },
-)
+  route({ app, route, options: { mode }, atReady, exclude }) {
+    if (route === null || mode === 'off') return undefined
+    const schemas = jsonSchemasOf(route) ?? {}
+    const steps = inputSteps(app, schemas, {
+      given: route.schema ?? {},
+      isEnforced: mode === 'enforce',
+      atReady,
+      onUnreadable: (reason) => exclude(reason, ['input']),
+    })
+    if (mode === 'report') {
+      const serialization = new RouteSerialization(app, route)
+      serialization.twins = true
+      atReady(() => serialization.prepare())
+      return { ...steps, preSerialization: countTwins(serialization) }
+    }
+    const serialization = serializationOf(app, route)
+    serialization.twins = true
+    return {
+      ...steps,
+      describe: describeIntegers(schemas.body),
+      document: (operation, openapi) => documentTwins(operation, openapi, serialization.isReadable),
+    }
+  },
+})
+
+/** Counts the answers that would get twins. */
+function countTwins(serialization: RouteSerialization): PayloadStep {
+  return (_request, reply, payload) => {
+    try {
+      const json = payload === null ? null : serialization.twinnedJson(reply, payload)
+      const isTwinned = json?.includes('_str":') === true
+      return isTwinned ? { rule: 'twin', given: 'integers would get twins', payload: json } : undefined
+    } catch (error) {
+      // A payload that does not match its schema is the app's to handle, as without this plugin.
+      if (!(error instanceof LostDigitsError)) return undefined
+      return { rule: 'lost-digits', given: error.message, refusal: new ProblemError('internal-server-error') }
+    }
+  }
+}

@@ -20,13 +20,13 @@ import {
 
 export const requests = requestSlot<ListRequest>('lists.request')
 
-export function readPageOf(list: List, remove?: (request: FastifyRequest) => void): RequestStep {
+export function readPageOf(list: List, take: ((request: FastifyRequest) => void) | null): RequestStep {
   return (request) => {
     const query = (request.query ?? {}) as Record<string, unknown>
     // In a query a plus sign stands for a space; validation follows and needs the sign.
     if (typeof query.before_time === 'string') query.before_time = withPlus(query.before_time)
     const page = readPage(query, list.rules)
-    remove?.(request)
+    take?.(request)
     if (!Array.isArray(page)) {
       requests.set(request, listRequest(page, list))
       return undefined

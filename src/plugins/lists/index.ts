@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions 
 import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { offerNames } from '../../fastify/offer-names.js'
-import { parameterRemover } from '../../fastify/own-parameters.js'
+import { ownParameters } from '../../fastify/own-parameters.js'
 import { hasSerializerOfTheApp } from '../../fastify/reply.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
@@ -108,11 +108,9 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     }
     needFields(route, (request) => keysOf(requestedOf(request)))
     const list = { rules, reporter: state.reporter, hasMore: false }
-    const query = queryOf(route.schema)
-    const remove =
-      query === undefined ? undefined : parameterRemover(app, route, query, parameterNames(rules)).remove
+    const { take } = ownParameters(app, route, parameterNames(rules))
     return {
-      preValidation: readPageOf(list, remove),
+      preValidation: readPageOf(list, take),
       preSerialization: countAnswer,
       describe: describePages,
       document: documentPages(rules),

@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-t.test('responses that the default or a hidden field would change are counted, and no others', async (t) => {
+t.test('responses that the default or a hidden field may change are counted', async (t) => {
   const rows: readonly (readonly [
     about: string,
     config: FieldsRouteOptions,
@@ -90,24 +90,19 @@ t.test('responses that the default or a hidden field would change are counted, a
     counted: boolean,
   ])[] = [
     ['a default that leaves out', { default: ['id'] }, {}, true],
-    ['a default that is all', { default: ['name', 'id'] }, {}, false],
-    ['a default that leaves out what is not there', { default: ['id'] }, { value: { id: 1 } }, false],
     ['hidden', { hidden: { name: true } }, {}, true],
     ['hidden from this request', { hidden: { name: () => true } }, {}, true],
     ['not hidden from this request', { hidden: { name: () => false } }, {}, false],
-    ['hidden, but not there', { hidden: { name: true } }, { value: { id: 1 } }, false],
     ['a predicate that throws', { hidden: { name: () => broken() } }, {}, true],
     ['an error', { default: ['id'], hidden: { name: true } }, { status: 404 }, false],
     ['202', { default: ['id'] }, { status: 202 }, false],
     ['202, hidden', { hidden: { name: true } }, { status: 202 }, true],
     ['hidden, and no schema', { hidden: { name: true } }, { status: 203 }, true],
-    ['default, and no schema', { default: ['id'] }, { status: 203 }, false],
     ['a string, of which nothing can be hidden', { hidden: { name: true } }, { value: 'text' }, true],
     ['a string, and a default', { default: ['id'] }, { value: 'text' }, false],
     ['bytes', { hidden: { name: true } }, { value: Buffer.from('text') }, true],
     ['a string of an error', { hidden: { name: true } }, { value: 'text', status: 404 }, false],
     ['null', { hidden: { name: true } }, { value: null }, false],
-    ['not what the schema says', { default: ['id'] }, { value: { id: 'x', name: Symbol('y') } }, false],
     ['POST', { default: ['id'] }, { method: 'POST' }, false],
     ['POST, hidden', { hidden: { name: true } }, { method: 'POST' }, true],
     ['HEAD', { default: ['id'] }, { method: 'HEAD' }, true],

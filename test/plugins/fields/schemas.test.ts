@@ -146,7 +146,7 @@ t.test(
         t.equal((await app.inject('/v1/users/1?fields=nope')).statusCode, 400, label)
         t.equal((await app.inject('/v1/users/1?tag=nope')).statusCode, 400, `${label}: the rest is checked`)
         t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada","age":36}', label)
-        t.match(seen[0], { fields: 'name', tag: 'a' }, `${label}: the handler sees the query as it came`)
+        t.match(seen[0], { fields: undefined, tag: 'a' }, `${label}: the parameter is not in the query`)
         if (about === 'a reference')
           t.match(seen, [{ limit: 5 }, { limit: 5 }, { limit: 5 }], 'with its defaults')
       }
@@ -211,7 +211,7 @@ t.test('defaults and coercion of the route’s query schema stay', async (t) => 
   })
   await app.inject('/v1/users/1?fields=name&ids=7')
   await app.inject('/v1/users/1?limit=9')
-  t.strictSame(seen, [{ fields: 'name', ids: [7], limit: 5 }, { limit: 9 }])
+  t.strictSame(seen, [{ ids: [7], limit: 5 }, { limit: 9 }])
 })
 
 t.test('a route may declare the parameter fields', async (t) => {

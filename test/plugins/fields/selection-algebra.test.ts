@@ -7,7 +7,7 @@ import { WriterCompiler } from '../../../src/json/writer.js'
 import type { Shape } from '../../../src/json-schema/shape.js'
 import { shapeOf } from '../../../src/json-schema/shape-reader.js'
 import { SelectionReader } from '../../../src/plugins/fields/selection.js'
-import { compileSerializer, refuseLost } from '../../json-schema/compiled.js'
+import { compileSerializer } from '../../json-schema/compiled.js'
 import {
   leavesOf,
   narrowed,
@@ -145,14 +145,14 @@ function holds(
 }
 
 function routeOf(write: Write, shape: Shape, selector: SelectionReader, given: unknown): Route {
-  const full = parseExact(write(given, refuseLost))
+  const full = parseExact(write(given))
   return {
     full,
     paths: pathsOf(full),
     ask: (paths, { payload = given, hidden = [] } = {}) => {
       const selection = selector.select([paths.join()], new Set(hidden))
-      if (selection === null) return write(payload, refuseLost)
-      return 'detail' in selection ? null : write(payload, refuseLost, selection.of(shape, 200))
+      if (selection === null) return write(payload)
+      return 'detail' in selection ? null : write(payload, selection.of(shape, 200))
     },
   }
 }

@@ -5,7 +5,7 @@ import { WriterCompiler } from '../../../src/json/writer.js'
 import { shapeOf } from '../../../src/json-schema/shape-reader.js'
 import { fields } from '../../../src/plugins/fields/index.js'
 import { SelectionReader } from '../../../src/plugins/fields/selection.js'
-import { compileSerializer, refuseLost } from '../../json-schema/compiled.js'
+import { compileSerializer } from '../../json-schema/compiled.js'
 
 const names = Array.from({ length: 20 }, (_, index) => `field_${index}`)
 const text = { type: 'string' }
@@ -33,7 +33,7 @@ function directly(): (number: number) => void {
   return (number) => {
     const selection = selector.select([distinct(number)], hidden[number % 2 === 0 ? 0 : 1])
     if (selection === null || 'detail' in selection) throw new Error(JSON.stringify(selection))
-    write(value, refuseLost, selection.of(shape, 200))
+    write(value, selection.of(shape, 200))
   }
 }
 

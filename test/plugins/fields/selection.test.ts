@@ -5,7 +5,7 @@ import type { FieldBounds } from '../../../src/json/selection.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
 import { shapeOf } from '../../../src/json-schema/shape-reader.js'
 import { type RefusedSelection, SelectionReader } from '../../../src/plugins/fields/selection.js'
-import { compileSerializer, refuseLost } from '../../json-schema/compiled.js'
+import { compileSerializer } from '../../json-schema/compiled.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }
@@ -210,5 +210,5 @@ function refusal(selector: SelectionReader, values: readonly string[], hidden = 
 }
 
 function answer(selector: SelectionReader, values: readonly string[] | null, hidden = none): string {
-  return write(value, refuseLost, selected(selector, values, hidden).of(shape, 200))
+  return write(value, selected(selector, values, hidden).of(shape, 200))
 }

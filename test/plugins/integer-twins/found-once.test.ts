@@ -44,14 +44,8 @@ const rows: readonly (readonly [id: string, schema: object, value: unknown, json
     '{"ids":null,"ids_str":null}',
   ],
   [
-    'a declared twin of what may be text stays beside a text',
-    { properties: { id_str: text, id: idOrText }, required: ['id_str', 'id'] },
-    { id: 'abc', id_str: 'mine' },
-    '{"id_str":"mine","id":"abc"}',
-  ],
-  [
-    'and gives way to the twin of an integer',
-    { properties: { id_str: text, id: idOrText }, required: ['id_str', 'id'] },
+    'a declared twin of what may be text gives way to that of an integer',
+    { properties: { id_str: text, id: idOrText }, required: ['id'] },
     { id: big, id_str: 'mine' },
     '{"id":9007199254740993,"id_str":"9007199254740993"}',
   ],
@@ -62,7 +56,7 @@ const rows: readonly (readonly [id: string, schema: object, value: unknown, json
     '{"id":5,"id_str":"5"}',
   ],
   [
-    'so does one that is not declared',
+    'one that is not declared stays beside a text',
     { properties: { id: idOrText }, additionalProperties: true },
     { id: 'abc', id_str: 'mine' },
     '{"id":"abc","id_str":"mine"}',
@@ -86,26 +80,8 @@ for (const [about, schema, value, json] of rows) {
   )
 }
 
-t.test('a projection writes a declared twin like the full response', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  await app.register(integerTwins)
+t.test('a declared twin is hidden with its number', async (t) => {
   const properties = { id: idOrText, id_str: text, name: text }
-  app.get<{ Params: { id: string } }>(
-    '/v1/users/:id',
-    { schema: { response: { 200: { type: 'object', properties } } } },
-    ({ params }) => ({ id: params.id === '5' ? 5 : params.id, id_str: 'mine', name: 'Ada' }),
-  )
-  for (const names of ['id', 'id_str', 'id,id_str']) {
-    t.equal(
-      (await app.inject(`/v1/users/abc?fields=${names}`)).payload,
-      '{"id":"abc","id_str":"mine"}',
-      names,
-    )
-  }
-  t.equal((await app.inject('/v1/users/5?fields=id,id_str')).payload, '{"id":5,"id_str":"5"}')
-  t.equal((await app.inject('/v1/users/5?fields=id')).payload, '{"id":5,"id_str":"5"}')
-
   const hiding = Fastify()
   await hiding.register(fields)
   await hiding.register(integerTwins)
@@ -117,7 +93,7 @@ t.test('a projection writes a declared twin like the full response', async (t) =
     },
     () => ({ id: 'abc', id_str: 'mine', name: 'Ada' }),
   )
-  t.equal((await hiding.inject('/v1/users/1')).payload, '{"name":"Ada"}', 'hidden with its number')
+  t.equal((await hiding.inject('/v1/users/1')).payload, '{"name":"Ada"}')
 })
 
 t.test('the twin of an undeclared array: digits, or null for items that are not integers', async (t) => {

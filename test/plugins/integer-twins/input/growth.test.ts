@@ -2,13 +2,9 @@
 import t from 'tap'
 import { hasLongDigits } from '../../../../src/json/json-text.js'
 import { quoteLongNumbers } from '../../../../src/json/parse-exact.js'
-import {
-  type Int64Input,
-  needsPreparation,
-  prepareInput,
-  putExactIntegers,
-} from '../../../../src/plugins/integer-twins/int64-input.js'
-import { int64PlacesOf } from '../../../../src/plugins/integer-twins/int64-places.js'
+import { compileConditions, loadAjv } from '../../../../src/json-schema/ajv.js'
+import { shapeOf } from '../../../../src/json-schema/shape-reader.js'
+import { putIntegers, takeTwins } from '../../../../src/plugins/integer-twins/input.js'
 import { superlinearSeeds } from '../../../support/growth.js'
 
 /** Of text: repeated, they once made a scanner go back, or are what JSON is made of. */
@@ -40,7 +36,8 @@ const properties = {
   either: { anyOf: [int64, { type: 'string', format: 'uuid' }, { type: 'string' }] },
   map: { type: 'object', additionalProperties: { type: 'array', items: int64 } },
 }
-const places = int64PlacesOf({ type: 'object', properties }, {})
+await loadAjv()
+const shape = shapeOf({ type: 'object', properties }, {}, { compile: compileConditions })
 
 t.test('a text is scanned in linear time, also if it is not JSON', async (t) => {
   for (const [before, after] of [
@@ -80,13 +77,18 @@ t.test('a body is read in linear time', async (t) => {
 })
 
 function read(text: string): unknown {
-  if (places === null) throw new Error('there is nothing declared')
-  const plan = { ...places, part: 'body' } as const
-  const isLong = hasLongDigits(text)
-  const written: unknown = isLong ? JSON.parse(quoteLongNumbers(text)) : undefined
-  const input: Int64Input = { value: JSON.parse(text), written, isOfTexts: false, distinct: null }
-  const refusal = needsPreparation(plan, text, isLong) ? prepareInput(plan, input) : null
-  return refusal ?? putExactIntegers(plan, input)
+  const written: unknown = hasLongDigits(text) ? JSON.parse(quoteLongNumbers(text)) : undefined
+  const input = {
+    part: 'body',
+    shape,
+    written,
+    isOfTexts: false,
+    standIns: new Map<string, number>(),
+  } as const
+  const holder = { value: JSON.parse(text) as unknown }
+  for (const change of takeTwins(input, holder, 'value').changes) change()
+  for (const change of putIntegers(input, holder, 'value').changes) change()
+  return holder.value
 }
 
 function neighbour(_: string, index: number): bigint {

@@ -17,6 +17,7 @@ const invalid = (pointer: string, message: string): object => ({
 })
 const byValidator = 'in the words of the validator'
 const notZero = 'must be 0, not -0'
+const notDecimal = 'must be an integer in plain decimal digits'
 const plainDigits = 'must be written in plain digits, as it is beyond 2^53'
 
 t.test('a declared integer reaches the handler as an exact BigInt', async (t) => {
@@ -33,8 +34,6 @@ t.test('a declared integer reaches the handler as an exact BigInt', async (t) =>
     ['1e3', 1000n],
     ['1.0', 1n],
     ['100e-1', 10n],
-    ['1.0000000000000000', 1n],
-    ['1000000000000000000000e-20', 10n],
   ]
   for (const [literal, exact] of rows) {
     const text = `{"id":${literal}}`
@@ -52,14 +51,15 @@ t.test('a value that is not a 64-bit integer is refused', async (t) => {
     ['9'.repeat(10_000), byValidator],
     ['1.5', byValidator],
     ['0.1234567890123456789', byValidator],
-    ['9007199254740991.4', fromInt64],
-    ['1.00000000000000000001', fromInt64],
+    ['9007199254740991.4', notDecimal],
+    ['1.00000000000000000001', notDecimal],
+    ['1.0000000000000000', notDecimal],
     ['-0', notZero],
     ['-0.0', notZero],
     ['-0.00000000000000000000', notZero],
     ['1e17', plainDigits],
-    ['9007199254740993.0', plainDigits],
-    ['9007199254740992e0', plainDigits],
+    ['9007199254740993.0', notDecimal],
+    ['9007199254740992e0', notDecimal],
   ]
   for (const [literal, message] of rows) {
     const schema = objectOf({ id: int64 })
@@ -152,8 +152,8 @@ t.test('values that a validator converts to integers are exact', async (t) => {
   }
   const refused: readonly (readonly [json: string, message: string])[] = [
     ['"9223372036854775808"', fromInt64],
-    ['" 9007199254740993 "', plainDigits],
-    ['"9007199254740993.0"', plainDigits],
+    ['" 9007199254740993 "', notDecimal],
+    ['"9007199254740993.0"', notDecimal],
     ['"1e30"', fromInt64],
     ['"-0"', notZero],
   ]
@@ -209,7 +209,7 @@ t.test('a nested body', async (t) => {
   const tree = recursive(objectOf({ id: int64, next: self }))
   const nested = (levels: number): string => `${'{"next":'.repeat(levels)}{"id":-0}${'}'.repeat(levels)}`
   t.strictSame(await received(tree, nested(3)), invalid('/next/next/next/id', notZero))
-  t.strictSame(await received(tree, nested(100_000)), {
+  t.strictSame(await received(tree, nested(600)), {
     refusal: {
       kind: 'invalid',
       issues: [

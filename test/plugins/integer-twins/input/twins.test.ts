@@ -113,16 +113,6 @@ t.test('twins out of range are refused', async (t) => {
   }
 })
 
-t.test('an invalid twin takes precedence over a mismatch', async (t) => {
-  t.match(await received(item, '{"id":1e400,"id_str":"5"}'), {
-    refusal: { kind: 'invalid', issues: [{ pointer: '/id_str' }, { pointer: '/id' }] },
-  })
-  const schema = objectOf({ a: int64, b: int64 })
-  t.match(await received(schema, '{"a":1,"a_str":"2","b":-0}'), {
-    refusal: { kind: 'invalid', issues: [{ pointer: '/a_str' }, { pointer: '/b' }] },
-  })
-})
-
 t.test('twins of arrays, item by item', async (t) => {
   const schema = objectOf({ ids: list() }, { additionalProperties: false })
   const nested = objectOf({ ids: list(list()) }, { additionalProperties: false })
@@ -161,32 +151,11 @@ t.test('null is the twin of a value that is not an integer', async (t) => {
   t.strictSame(await receivedStrictly(mixed, '{"ids":[1,null,1.5],"ids_str":["1",null,null]}'), {
     value: { ids: [1n, null, 1.5] },
   })
-  const tuple = objectOf({ pair: { type: 'array', items: [{ type: 'string' }, int64] } })
-  t.strictSame(
-    await receivedStrictly(tuple, '{"pair":["a",9007199254740992],"pair_str":[null,"9007199254740993"]}'),
-    {
-      value: { pair: ['a', 9007199254740993n] },
-    },
-  )
-})
-
-t.test('a twin of an undeclared item is ignored', async (t) => {
-  const tuple = objectOf({ pair: { type: 'array', items: [{ type: 'integer' }, int64] } })
-  t.strictSame(
-    await receivedStrictly(tuple, '{"pair":[9007199254740993,5],"pair_str":["9007199254740993","5"]}'),
-    {
-      value: { pair: [9007199254740992, 5n] },
-    },
-  )
 })
 
 t.test('a twin has a maximum depth', async (t) => {
-  const schema = objectOf(
-    { ids: { $ref: '#/definitions/ids' } },
-    { definitions: { ids: list({ $ref: '#/definitions/ids', anyOf: [int64, {}] }) } },
-  )
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
-  t.match(await received(schema, `{"ids_str":${deep}}`), { refusal: { kind: 'invalid' } })
+  t.match(await received(objectOf({ ids: list() }), `{"ids_str":${deep}}`), { refusal: { kind: 'invalid' } })
 })
 
 t.test('a declared twin is read as a twin, and stays if the schema requires it', async (t) => {

@@ -151,11 +151,3 @@ t.test('a hook of the app that changes the body', async (t) => {
     await app.close()
   }
 })
-
-t.test('path and query integers with a validator that does not convert', async (t) => {
-  const app = Fastify({ ajv: { customOptions: { coerceTypes: false } } })
-  const querystring = objectOf({ id: int64, ids: list })
-  const result = await answerOf(app, { querystring }, { url: `/x?id=${long}&ids=1&ids=2` }, 'query')
-  t.match(result, { value: { id: exact, ids: [1n, 2n] } })
-  await app.close()
-})

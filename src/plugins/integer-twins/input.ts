@@ -1,0 +1,350 @@
+import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
+import { pointerToken } from '../../json/json-pointer.js'
+import { longRun } from '../../json/json-text.js'
+import type { Match } from '../../json-schema/alternatives.js'
+import { anything, leavesOf, type ObjectShape, type Shape } from '../../json-schema/shape.js'
+import { containsInt64, isInt64, isTwinned, numberName } from '../../json-schema/twins.js'
+import { IssueList } from '../../problem/issue-list.js'
+import type { ProblemIssue } from '../../problem/problem-error.js'
+import { looksLikeTwin, type TwinFault, takeTwin } from './twin-value.js'
+
+/** One part of a request while it is read. */
+export interface Input {
+  readonly part: Exclude<ProblemIssue['in'], 'header'>
+  readonly shape: Shape
+  /** The part with its long numbers as text, or as it was before validation; `undefined` where all Numbers are exact. */
+  readonly written: unknown
+  /** Whether its integers came as text: those of a path, a query or a form. */
+  readonly isOfTexts: boolean
+  /** Numbers that stand for integers of a set, by their digits. */
+  readonly standIns: Map<string, number>
+}
+
+/** What is done with an input, or why it is refused. */
+export interface InputResult {
+  readonly changes: readonly (() => void)[]
+  readonly issues: readonly ProblemIssue[]
+  /** Whether integers differ from their string twins, and nothing else is wrong. */
+  readonly isMismatch: boolean
+}
+
+/** Takes the string twins of a body, before it is validated. */
+export function takeTwins(input: Input, holder: object, key: string): InputResult {
+  return new InputReader(input, false).read(holder as Container, key)
+}
+
+/** Puts BigInts in the places of declared 64-bit integers. A validator knows no BigInts, so this follows validation. */
+export function putIntegers(input: Input, holder: object, key: string): InputResult {
+  return new InputReader(input, true).read(holder as Container, key)
+}
+
+type Key = string | number
+type Container = Record<Key, unknown>
+type Shapes = readonly Shape[]
+
+/** Where a value of the input stands, and the text that it was written as, if that is known. */
+interface Spot {
+  readonly holder: Container
+  readonly key: Key
+  readonly written: unknown
+}
+
+const maxDepth = 500
+
+/** Follows all shapes that a value may have, together: each value is visited once. */
+class InputReader {
+  readonly #input: Input
+  readonly #isValidated: boolean
+  readonly #path: Key[] = []
+  readonly #changes: (() => void)[] = []
+  readonly #issues = new IssueList()
+  #isMismatch = true
+  #isInSet = false
+  readonly #taken = new Set<number>()
+
+  constructor(input: Input, isValidated: boolean) {
+    this.#input = input
+    this.#isValidated = isValidated
+  }
+
+  read(holder: Container, key: string): InputResult {
+    const { shape, written } = this.#input
+    this.#visit([shape], { holder, key, written })
+    return { changes: this.#changes, issues: this.#issues.issues, isMismatch: this.#isMismatch }
+  }
+
+  #visit(shapes: Shapes, spot: Spot): void {
+    const value = spot.holder[spot.key]
+    if (typeof value === 'string') {
+      if (this.#isValidated) this.#text(shapesFor(shapes), spot, value)
+      return
+    }
+    const held = shapesFor(shapes, (matches) => mayMatch(matches, value))
+    if (typeof value === 'number') {
+      if (this.#isValidated) this.#number(held, spot, value)
+      else if (this.#isInSet && held.some(isInt64)) this.#distinguish(spot, value)
+    } else if (isContainer(value) && !ArrayBuffer.isView(value)) {
+      if (this.#path.length <= maxDepth) this.#parts(held, value, spot.written)
+      else if (this.#isValidated) this.#fault(`must not nest deeper than ${maxDepth} levels`)
+    }
+  }
+
+  #parts(shapes: Shapes, value: Container, written: unknown): void {
+    if (Array.isArray(value)) {
+      const wasInSet = this.#isInSet
+      this.#isInSet ||= shapes.some((shape) => shape.kind === 'array' && shape.isSet)
+      for (let index = 0; index < value.length; index++)
+        this.#step(itemsAt(shapes, index), value as unknown as Container, index, written)
+      this.#isInSet = wasInSet
+      return
+    }
+    const objects = shapes.filter((shape) => shape.kind === 'object')
+    if (!this.#isValidated)
+      for (const name of Object.keys(value)) this.#takeTwin(objects, value, name, written)
+    for (const name of namesIn(objects, value)) this.#step(membersAt(shapes, name), value, name, written)
+  }
+
+  #step(shapes: Shapes, holder: Container, key: Key, written: unknown): void {
+    if (!shapes.some(mayContainInt64)) return
+    this.#path.push(key)
+    this.#visit(shapes, { holder, key, written: writtenAt(written, key) })
+    this.#path.pop()
+  }
+
+  #number(shapes: Shapes, { holder, key, written }: Spot, number: number): void {
+    let fault: string | null = null
+    for (const shape of shapes) {
+      if (shape.kind !== 'integer' || shape.int64 === null) continue
+      const integer = this.#integerOf(number, alone(written), shape.int64)
+      if (typeof integer === 'bigint') {
+        this.#changes.push(() => put(holder, key, integer))
+        return
+      }
+      fault ??= integer
+    }
+    if (fault !== null && !shapes.some(isOtherNumber)) this.#fault(fault)
+  }
+
+  /** The integer that a Number was before it was rounded, or why there is none. */
+  #integerOf(number: number, written: unknown, range: Int64Range): bigint | string {
+    if (Object.is(number, -0)) return 'must be 0, not -0'
+    const { isOfTexts, standIns } = this.#input
+    // Another Number was not made of the text: the app has put it there.
+    const isOfText =
+      typeof written === 'string' && (Number(written) === number || standIns.get(written) === number)
+    if (isOfText && (isOfTexts || written.length >= longRun)) return integerOf(written, range)
+    if (Number.isSafeInteger(number)) return integerOf(`${number}`, range)
+    const isRounded = Number.isInteger(number) && number > Number(range.min) && number < Number(range.max)
+    return isRounded ? 'must be written in plain digits, as it is beyond 2^53' : outside(range)
+  }
+
+  #text(shapes: Shapes, { holder, key, written }: Spot, text: string): void {
+    const ranges = shapes.flatMap((shape) => (shape.kind === 'integer' ? (shape.int64 ?? []) : []))
+    const [range] = ranges
+    if (range === undefined) return
+    const given = alone(written)
+    if (shapes.some(({ kind }) => kind === 'text' || kind === 'anything')) {
+      // A text that the validator made of a rounded Number gets all digits.
+      if (typeof given === 'string' && given !== text && isDecimal(given) && text === String(Number(given)))
+        this.#changes.push(() => put(holder, key, given))
+    } else if (this.#input.isOfTexts && !(text === '' && shapes.some(({ nullable }) => nullable))) {
+      const integers = ranges.map((one) => integerOf(text, one))
+      const integer = integers.find((one) => typeof one === 'bigint')
+      if (integer === undefined) this.#fault(integers[0] as string)
+      else this.#changes.push(() => put(holder, key, integer))
+    }
+  }
+
+  /** Takes a member that is the twin of another. */
+  #takeTwin(objects: readonly ObjectShape[], object: Container, twin: string, written: unknown): void {
+    const name = numberName(twin)
+    if (name === null || name === '' || this.#input.part !== 'body') return
+    const shape = membersAt(objects, name).find(isTwinned)
+    const isNamed = objects.some((one) => memberOf(one, name) !== undefined)
+    const given = Object.hasOwn(object, name) ? object[name] : undefined
+    if (shape === undefined || objects.some((one) => isOwnInteger(memberOf(one, twin)))) return
+    if (!isNamed && (objects.some((one) => memberOf(one, twin)) || !looksLikeTwin(object[twin], given)))
+      return
+    const result = takeTwin(given, object[twin], writtenAt(written, name), rangeIn(shape))
+    if ('fault' in result) {
+      this.#isMismatch &&= result.fault === 'mismatch'
+      this.#fault(messageOf(result, name, rangeIn(shape)), [twin, ...result.path])
+      return
+    }
+    const digits = object[twin]
+    const isRequired = objects.some((one) => requires(one, twin))
+    this.#changes.push(() => {
+      put(object, name, result.value)
+      if (isContainer(written)) put(written, name, digits)
+      if (!isRequired) delete object[twin]
+    })
+  }
+
+  /** Puts different Numbers in the place of different integers of a set, because a validator compares Numbers. */
+  #distinguish({ holder, key, written: digits }: Spot, number: number): void {
+    if (typeof digits !== 'string' || !isDecimal(digits)) return
+    const { standIns } = this.#input
+    if (!standIns.has(digits)) {
+      // No integer of 64 bits is rounded to a Number beyond 2^64.
+      const free = Math.sign(number) * (2 ** 64 + 4096 * (standIns.size + 1))
+      standIns.set(digits, this.#taken.has(number) ? free : number)
+      this.#taken.add(number)
+    }
+    const standIn = standIns.get(digits)
+    if (standIn !== number) this.#changes.push(() => put(holder, key, standIn))
+  }
+
+  #fault(message: string, within: readonly Key[] = []): void {
+    if (within.length === 0) this.#isMismatch = false
+    const path = [...this.#path, ...within]
+    const { part } = this.#input
+    this.#issues.add(
+      part === 'body'
+        ? { in: part, pointer: path.map((key) => `/${pointerToken(String(key))}`).join(''), message }
+        : { in: part, name: String(path[0] ?? ''), message },
+    )
+  }
+}
+
+function integerOf(text: string, range: Int64Range): bigint | string {
+  if (!isDecimal(text)) return 'must be an integer in plain decimal digits'
+  return parseInt64(text, range) ?? outside(range)
+}
+
+function outside({ min, max }: Int64Range): string {
+  return `must be an integer from ${min} to ${max}`
+}
+
+function messageOf({ fault }: TwinFault, name: string, range: Int64Range): string {
+  if (fault === 'range') return outside(range)
+  return fault === 'mismatch'
+    ? `must be the same integer as ${name}`
+    : 'must be the integer as a string of decimal digits'
+}
+
+/** The shapes that a value has: of alternatives, those that are held; all if none is. */
+function shapesFor(shapes: Shapes, isHeld: (matches: Match) => boolean = () => true): Shapes {
+  if (shapes.length === 1 && shapes[0]?.kind !== 'choice') return shapes
+  const found = new Set<Shape>()
+  const add = (shape: Shape): void => {
+    if (found.has(shape)) return
+    found.add(shape)
+    if (shape.kind !== 'choice') return
+    const held = shape.options.filter(({ matches }) => isHeld(matches))
+    for (const option of held.length > 0 ? held : shape.options) add(option.shape)
+  }
+  for (const shape of shapes) add(shape)
+  return [...found].filter(({ kind }) => kind !== 'choice')
+}
+
+// An alternative that cannot be tested may hold.
+function mayMatch(matches: Match, value: unknown): boolean {
+  try {
+    return matches(value)
+  } catch {
+    return true
+  }
+}
+
+const known = new WeakMap<Shape, boolean>()
+
+function mayContainInt64(shape: Shape): boolean {
+  const before = known.get(shape)
+  if (before !== undefined) return before
+  const contains = containsInt64(shape)
+  known.set(shape, contains)
+  return contains
+}
+
+function isOtherNumber(shape: Shape): boolean {
+  const { kind } = shape
+  return (
+    kind === 'number' || kind === 'anything' || kind === 'constant' || (kind === 'integer' && !isInt64(shape))
+  )
+}
+
+function isOwnInteger(shape: Shape | undefined): boolean {
+  return shape !== undefined && isTwinned(shape)
+}
+
+function rangeIn(shape: Shape): Int64Range {
+  const integer = leavesOf([shape]).find(isInt64) as Extract<Shape, { kind: 'integer' }>
+  return integer.int64 as Int64Range
+}
+
+function itemsAt(shapes: Shapes, index: number): Shapes {
+  return shapes.flatMap((shape) => {
+    if (shape.kind === 'tuple') return shape.items[index] ?? anything
+    return shape.kind === 'array' ? shape.items : shape.kind === 'anything' ? shape : []
+  })
+}
+
+function membersAt(shapes: Shapes, name: string): Shapes {
+  return shapes.flatMap((shape) => {
+    if (shape.kind !== 'object') return shape.kind === 'anything' ? shape : []
+    const declared = memberOf(shape, name) ?? []
+    const matching = shape.patterns.filter(({ pattern }) => pattern.test(name)).map((one) => one.shape)
+    const named = [declared, matching].flat()
+    return named.length > 0 ? named : (shape.rest ?? anything)
+  })
+}
+
+/** The names of the members of a value that may hold 64-bit integers. */
+function namesIn(objects: readonly ObjectShape[], value: Container): readonly string[] {
+  const isOpen = objects.some(({ rest, patterns }) => rest !== null || patterns.length > 0)
+  if (isOpen) return Object.keys(value)
+  const [only] = objects
+  const names =
+    objects.length === 1 && only !== undefined
+      ? indexOf(only).names
+      : [...new Set(objects.flatMap((one) => indexOf(one).names))]
+  return names.filter((name) => Object.hasOwn(value, name))
+}
+
+function memberOf(object: ObjectShape, name: string): Shape | undefined {
+  return indexOf(object).shapes.get(name)
+}
+
+interface Index {
+  readonly shapes: ReadonlyMap<string, Shape>
+  /** The members that may hold 64-bit integers. */
+  readonly names: readonly string[]
+}
+
+const indexes = new WeakMap<ObjectShape, Index>()
+
+function indexOf(object: ObjectShape): Index {
+  const before = indexes.get(object)
+  if (before !== undefined) return before
+  const shapes = new Map(object.members.map(({ name, shape }) => [name, shape]))
+  const names = object.members.flatMap(({ name, shape }) => (mayContainInt64(shape) ? name : []))
+  const index = { shapes, names }
+  indexes.set(object, index)
+  return index
+}
+
+function requires({ members, alsoRequired }: ObjectShape, name: string): boolean {
+  return alsoRequired.includes(name) || members.some((member) => member.name === name && member.required)
+}
+
+function writtenAt(written: unknown, key: Key): unknown {
+  if (Array.isArray(written)) return written[key as number]
+  if (isContainer(written)) return Object.hasOwn(written, key) ? written[key] : undefined
+  // A validator can make an array of a single value.
+  return key === 0 ? written : undefined
+}
+
+// A validator can make a single value of an array.
+function alone(written: unknown): unknown {
+  return Array.isArray(written) && written.length === 1 ? alone(written[0]) : written
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
+// An assignment would set the prototype.
+function put(object: Container, name: Key, value: unknown): void {
+  if (name !== '__proto__') object[name] = value
+  else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+}
