@@ -9,15 +9,7 @@ import { clip } from '../text.js'
 import { isMisspelt } from '../words/misspelt.js'
 import { explain } from './explain.js'
 import { type Phase, phases, placeOf, type Side } from './order.js'
-import {
-  type Hook,
-  memberPlaces,
-  type Next,
-  type Part,
-  type PayloadStep,
-  type PlacedStep,
-  runSteps,
-} from './steps.js'
+import { memberPlaces, type Next, type Part, type PlacedStep, runSteps } from './steps.js'
 
 type Route = RouteOptions & { path: string }
 
@@ -35,8 +27,6 @@ export interface Entry extends Watcher {
 /** What the conventions do on a route: parts, and once the app is ready, the steps of each place. */
 class CompiledRoute {
   readonly parts: Part[] = []
-  /** Hooks of conventions that are not values yet. */
-  readonly hooks: { readonly phase: Phase; readonly name: string; readonly hook: Hook }[] = []
   steps: Readonly<Record<Place, readonly PlacedStep[]>> = noSteps
 
   /** The places that have steps, in a route whose parts are known. */
@@ -54,26 +44,23 @@ class CompiledRoute {
       Place,
       PlacedStep[]
     >
-    for (const { phase, side, part, name, run, hook } of this.#placed()) {
+    for (const { phase, side, part, name, run } of this.#placed()) {
       const all = steps[`${phase} ${isServed ? side : 'beforeApp'}`]
-      if (!all.some((step) => step.run === run)) all.push({ name, part, run, ...(hook && { hook }) })
+      if (!all.some((step) => step.run === run)) all.push({ name, part, run })
     }
     this.steps = steps
     return this
   }
 
   #placed(): (PlacedStep & { readonly phase: Phase; readonly side: Side; readonly rank: number })[] {
-    const ofParts = this.parts.flatMap((part) =>
+    const placed = this.parts.flatMap((part) =>
       memberPlaces.flatMap(({ member, phase, stepOf }) => {
         const run = part.steps[member]
         const name = stepOf(part.convention)
         return run === undefined ? [] : [{ name, part, run, phase, ...placeOf(phase, name) }]
       }),
     )
-    const ofHooks = this.hooks.map(({ phase, name, hook }) => {
-      return { name, part: noPart, run: hook as PayloadStep, hook, phase, ...placeOf(phase, name) }
-    })
-    return [...ofParts, ...ofHooks].sort((one, other) => one.rank - other.rank)
+    return placed.sort((one, other) => one.rank - other.rank)
   }
 }
 
@@ -82,7 +69,6 @@ type Place = `${Phase} ${Side}`
 const sides: readonly Side[] = ['beforeApp', 'beforeRoute', 'afterRoute']
 const places = phases.flatMap((phase) => sides.map((side): Place => `${phase} ${side}`))
 const noSteps = Object.fromEntries(places.map((place) => [place, []])) as unknown as CompiledRoute['steps']
-const noPart = { convention: '', steps: {}, modeOf: {} } as unknown as Part
 
 /** What is shared by a context that registers a convention first, and by all contexts below it. */
 interface Root {
@@ -104,8 +90,6 @@ class Registry {
   readonly root: Root
   /** Called for each route before it is compiled. */
   preparations: readonly ((options: Route, declared: Declared | null) => void)[]
-  /** Hooks for all requests of conventions that are not values yet. */
-  hooks: CompiledRoute['hooks'] = []
   /** Paths without a route. */
   unknown = new CompiledRoute()
   /** Routes that are declared before the first convention. */
@@ -115,17 +99,14 @@ class Registry {
     this.root = root
     this.entries = above?.entries ?? []
     this.preparations = above?.preparations ?? []
-    this.hooks = [...(above?.hooks ?? [])]
     root.registries.push(this)
   }
 
   arrange(): void {
     const parts = this.entries.flatMap(({ unknown }) => unknown ?? [])
     this.unknown.parts.push(...parts)
-    this.unknown.hooks.push(...this.hooks)
     this.unknown.arrange(false)
     this.earlier.parts.push(...parts.map(beforeAppOnly))
-    this.earlier.hooks.push(...this.hooks)
     this.earlier.arrange(true)
   }
 }
@@ -205,7 +186,6 @@ function newRoot(app: FastifyInstance): Root {
       for (const { unknown } of registry.entries.filter((entry) => !entries.includes(entry))) {
         if (unknown !== null) route.parts.push(beforeAppOnly(unknown))
       }
-      route.hooks.push(...registry.hooks)
       route.arrange(true)
     }
     for (const registry of root.registries) registry.arrange()
@@ -309,7 +289,10 @@ function hookAt(phase: Phase, side: Side): AnyHook {
 }
 
 /** Returns a hook with the parameters that Fastify gives to hooks of a phase. */
-function hookWith(phase: Phase, run: Hook): AnyHook {
+function hookWith(
+  phase: Phase,
+  run: (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void,
+): AnyHook {
   if (phase === 'preSerialization' || phase === 'onSend' || phase === 'preParsing') {
     return function runConventions(
       request: FastifyRequest,
@@ -370,23 +353,3 @@ function unservedIn(registry: Registry | undefined, { is404 }: FastifyRequest): 
 }
 
 const nothing = new CompiledRoute()
-
-/** The names of the steps of a route, or of paths without one, by place: for tests. */
-export function stepNames(
-  app: FastifyInstance,
-  options?: RouteOptions,
-): Readonly<Record<string, readonly string[]>> {
-  const route = options === undefined ? registries.get(app)?.unknown : compiledOf.get(options)
-  const all = Object.entries(route?.steps ?? {}).filter(([, steps]) => steps.length > 0)
-  return Object.fromEntries(all.map(([place, steps]) => [place, steps.map(({ name }) => name)]))
-}
-
-/** Adds a hook of a convention that is not a value yet. */
-export function addRouteHook(options: RouteOptions, phase: Phase, name: string, hook: Hook): void {
-  compiledOf.get(options)?.hooks.push({ phase, name, hook })
-}
-
-/** Adds a hook for all requests of a context, of a convention that is not a value yet. */
-export function addContextHook(app: FastifyInstance, phase: Phase, name: string, hook: Hook): void {
-  registryOf(app).hooks.push({ phase, name, hook })
-}

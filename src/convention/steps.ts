@@ -94,8 +94,6 @@ export type ModeOf = Readonly<Record<string, Mode>>
 
 /** Passes on an error, or the payload. */
 export type Next = (error?: Error | null, payload?: unknown) => void
-/** A hook with a payload. */
-export type Hook = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void
 
 /** A convention on a route. The members change only before the app is ready. */
 export interface Part {
@@ -110,8 +108,6 @@ export interface PlacedStep {
   readonly name: string
   readonly part: Part
   readonly run: PayloadStep
-  /** A hook of a convention that is not a value yet. */
-  readonly hook?: Hook
 }
 
 /** Sees what steps say, while a request is explained. */
@@ -131,11 +127,7 @@ export function runSteps(
 ): void {
   for (let index = from; index < steps.length; index++) {
     const step = steps[index] as PlacedStep
-    const { part, run, hook } = step
-    if (hook !== undefined) {
-      runHook(hook, steps, phase, request, reply, payload, next, index + 1)
-      return
-    }
+    const { part, run } = step
     let result: StepResult
     try {
       result = run(request, reply, payload)
@@ -155,7 +147,7 @@ export function runSteps(
   next(null, payload)
 }
 
-// In functions of their own, so that the loop makes no closures.
+// In a function of its own, so that the loop makes no closures.
 function awaitEffects(
   step: PlacedStep,
   promise: PromiseLike<Effects>,
@@ -176,26 +168,6 @@ function awaitEffects(
     },
     (error: unknown) => next(hookError(error)),
   )
-}
-
-function runHook(
-  hook: Hook,
-  steps: readonly PlacedStep[],
-  phase: Phase,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  next: Next,
-  from: number,
-): void {
-  try {
-    hook.call(request.server, request, reply, payload, (error, changed = payload) => {
-      if (error) next(error)
-      else if (!reply.sent) runSteps(steps, phase, request, reply, changed, next, from)
-    })
-  } catch (error) {
-    next(hookError(error))
-  }
 }
 
 /** The request has ended, or the hook has. */

@@ -15,8 +15,7 @@ import { shapeOf } from '../json-schema/shape-reader.js'
 import { containsInt64 } from '../json-schema/twins.js'
 import { reporterOf } from '../rules/report.js'
 import { hasReplySerializer } from './internals.js'
-import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, hookError, passString } from './reply.js'
-import { addHook } from './route.js'
+import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './reply.js'
 import { jsonSchemasOf } from './route-schemas.js'
 import { type RequestSelection, selectionOf } from './selection.js'
 import { routeSlot } from './slots.js'
@@ -91,22 +90,13 @@ export class RouteSerialization {
     return [...new Set(statuses.flatMap((status) => bodyFor(this.#responses, status)?.shape ?? []))]
   }
 
-  /** The `preSerialization` hook. */
-  readonly serialize = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    payload: unknown,
-    next: (error: Error | null, payload?: unknown) => void,
-  ): void => {
-    let json: string | null
-    try {
-      json = payload === null || hasSerializerOfItsOwn(reply) ? null : this.#jsonOf(request, reply, payload)
-    } catch (error) {
-      next(hookError(error))
-      return
-    }
-    if (json !== null) passString(reply)
-    next(null, json ?? payload)
+  /** The step `serialization` of a route. */
+  readonly serialize: PayloadStep = (request, reply, payload) => {
+    if (payload === null || hasSerializerOfItsOwn(reply)) return undefined
+    const json = this.#jsonOf(request, reply, payload)
+    if (json === null) return undefined
+    passString(reply)
+    return { rule: 'serialization', given: '', payload: json, isNeeded: true }
   }
 
   /** The JSON of a payload; `null` where it is left to Fastify. */
@@ -199,12 +189,12 @@ export class RouteSerialization {
   }
 }
 
+/** Returns the serialization of a route, which its conventions share: each gives {@link RouteSerialization.serialize} as step. */
 export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
   const known = serializations.get(route)
   if (known !== undefined) return known
   const serialization = new RouteSerialization(app, route)
   serializations.set(route, serialization)
-  addHook(route, 'preSerialization', 'serialization', serialization.serialize)
   reporterOf(app).checkAtReady(() => serialization.prepare())
   return serialization
 }

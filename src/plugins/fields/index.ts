@@ -11,7 +11,7 @@ import { RouteSerialization, serializationOf } from '../../fastify/serialization
 import { loadAjv } from '../../json-schema/ajv.js'
 import type { SchemaStore } from '../../json-schema/json-schema.js'
 import { memberName } from '../../json-schema/member-name.js'
-import { isObjectSchema, queryOf } from '../../json-schema/responses.js'
+import { isObjectSchema } from '../../json-schema/responses.js'
 import { invalid } from '../../options.js'
 import { countSteps, isRead, RouteFields, selectSteps } from './hooks.js'
 import { describeSelection, documentFields, namesFields } from './openapi.js'
@@ -87,6 +87,7 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
         serialization,
         ownParameters(app, route, facts.reads ? ['fields'] : []),
       ),
+      serialization: serialization.serialize,
       describe: facts.reads ? describeSelection : undefined,
       document: documentFields(options, facts),
     }

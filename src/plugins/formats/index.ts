@@ -3,7 +3,7 @@ import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
 import { chosenFormat, negotiates } from '../../fastify/formats.js'
-import { declaresParameter, ownParameters } from '../../fastify/own-parameters.js'
+import { declaresParameter } from '../../fastify/own-parameters.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
@@ -64,7 +64,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     app.addHook('onReady', () => closingIfFails(app, () => loadLibraries(libraries, needed)))
     return { libraries, needed }
   },
-  route({ app, name, route, options, isHeadSibling, state, atReady, addFinding }) {
+  route({ app, route, options, isHeadSibling, state, atReady, addFinding }) {
     const { produces = [], parameter, formulas, mode } = options
     if (route === null || produces.length === 0 || mode === 'off') return undefined
     const { libraries, needed } = state

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import type { PayloadStep } from '../../convention/steps.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
@@ -6,7 +6,6 @@ import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization, serializationOf } from '../../fastify/serialization.js'
 import { LostDigitsError } from '../../json/int64.js'
 import { loadAjv } from '../../json-schema/ajv.js'
-import { mentionsInt64 } from '../../json-schema/twins.js'
 import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
@@ -86,6 +85,7 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
     serialization.twins = true
     return {
       ...steps,
+      serialization: serialization.serialize,
       describe: describeIntegers(schemas.body),
       document: (operation, openapi) => documentTwins(operation, openapi, serialization.isReadable),
     }
