@@ -87,7 +87,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     chosenFormat.declare(app)
     negotiates.set(route, true)
     return {
-      preValidation: chooseFormat(formats, ownParameter(app, route, query, parameter).remove),
+      preValidation: chooseFormat(formats, ownParameters(app, route, [parameter]).take),
       onSend: writeFormat(formats),
       ...(!isHeadSibling && {
         describe: describeChoice(produces),
