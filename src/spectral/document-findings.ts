@@ -12,14 +12,13 @@ import { documentedErrors } from '../plugins/problems/documented-errors.js'
 import { problemsOptions } from '../plugins/problems/options.js'
 import { responseRulesOptions, vocabularyOf } from '../plugins/response-rules/options.js'
 import { responseRuleNames } from '../plugins/response-rules/response-rules.js'
-import { routeBreaches, successSchemas, withCommonStyle } from '../plugins/response-rules/route-breaches.js'
+import { routeBreaches, successSchemas } from '../plugins/response-rules/route-breaches.js'
 import { schemaBreaches } from '../plugins/response-rules/schema-breaches.js'
 import { unlistedBreach, versionReader } from '../plugins/versions/lifecycle.js'
 import { versionsOptions } from '../plugins/versions/options.js'
 import type { ConventionsOptions } from '../preset.js'
 import { matchesUrl, type RuleException } from '../rules/exceptions.js'
 import { type Mode, modesOf } from '../rules/modes.js'
-import { prevailingOtherStyle } from '../words/key-names.js'
 import { type DocumentRoute, type DocumentRoutes, documentRoutes, openApiPath } from './document-routes.js'
 
 export interface DocumentRule {
@@ -150,22 +149,12 @@ function responseRules({ responseRules: given = {}, mode = 'enforce' }: Conventi
   const [checks, defaults] = checksOf(responseRulesOptions)
   const options = resolveOptions('responseRules', given, checks, { ...defaults, mode })
   const vocabulary = vocabularyOf(options)
-  const breachesOf = ({ routes, schemas }: DocumentRoutes): RouteBreach[] => {
-    const names = new Set<string>()
-    const found = routes.map((route) => {
+  const breachesOf = ({ routes, schemas }: DocumentRoutes): RouteBreach[] =>
+    routes.flatMap((route) => {
       const { judged } = successSchemas(route.response)
-      const { breaches } = routeBreaches(judged, (schema) => {
-        const verdict = schemaBreaches(schema, schemas, vocabulary)
-        for (const name of verdict.names) names.add(name)
-        return verdict
-      })
-      return { route, breaches }
+      const { breaches } = routeBreaches(judged, (schema) => schemaBreaches(schema, schemas, vocabulary))
+      return breaches.map((breach) => ({ route, ...breach }))
     })
-    const style = prevailingOtherStyle(names, options.keyStyle)
-    return found.flatMap(({ route, breaches }) =>
-      withCommonStyle(breaches, () => style).map((breach) => ({ route, ...breach })),
-    )
-  }
   return convention('responseRules', modesOf(responseRuleNames, options), breachesOf, options.exceptions)
 }
 

@@ -57,26 +57,6 @@ export function restyledKey(name: string, style: KeyStyle): string | null {
   return restyled !== name && inStyle[style].test(restyled) ? restyled : null
 }
 
-/** Returns the other style if three names or more, and most of those with several words, are in that one; else `null`. */
-export function prevailingOtherStyle(names: Iterable<string>, style: KeyStyle): KeyStyle | null {
-  const other = style === 'snake_case' ? 'camelCase' : 'snake_case'
-  let inOther = 0
-  let inOwn = 0
-  for (const name of names) {
-    if (isOnlyIn(other, name)) inOther++
-    else if (isOnlyIn(style, name)) inOwn++
-  }
-  return inOther >= 3 && inOther > inOwn ? other : null
-}
-
-/** Whether a key is in a style, and not in the other one as well, as keys of one word are. */
-export function isOnlyIn(style: KeyStyle, name: string): boolean {
-  return (
-    restyledKey(name, style) === null &&
-    restyledKey(name, style === 'snake_case' ? 'camelCase' : 'snake_case') !== null
-  )
-}
-
 function capitalized(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }

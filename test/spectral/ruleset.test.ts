@@ -96,20 +96,6 @@ for (const openapi of ['3.0.3', '3.1.0']) {
   })
 }
 
-t.test(
-  'keys of an API in the other style are one finding for each route, which names the option',
-  { skip },
-  async (t) => {
-    const user = object({ firstName: text, lastName: text, birthName: text })
-    const get = { responses: { 200: { content: { 'application/json': { schema: user } } } } }
-    const document = { openapi: '3.1.0', paths: { '/v1/users': { get } } }
-    t.strictSame(await linted(document), [
-      "responseRules.keys GET /v1/users: most keys are in camelCase; write instead: set keyStyle: 'camelCase'",
-    ])
-    t.strictSame(await linted(document, { responseRules: { keyStyle: 'camelCase' } }), [])
-  },
-)
-
 const list = { content: { 'application/json': { schema: { type: 'array' } } } }
 
 t.test(

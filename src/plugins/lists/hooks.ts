@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
-import type { Effect, RequestStep } from '../../convention/steps.js'
+import type { RequestStep } from '../../convention/steps.js'
 import { headerOf } from '../../fastify/reply.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { addLinks, formatLinks, hrefWith } from '../../http/links.js'
@@ -37,13 +37,6 @@ export function readPageOf(list: List, take: ((request: FastifyRequest) => void)
   }
 }
 
-/** Counts an answer of a list that `reply.list()` did not make: nothing is known of its order, and it has no `Link`. */
-export function countAnswer(request: FastifyRequest, { statusCode }: FastifyReply): Effect | undefined {
-  if (statusCode !== 200 || requests.get(request)?.isListed !== false) return undefined
-  const given = 'a 200 that reply.list() did not make: it has no Link, and its order is not checked'
-  return { rule: 'answer', given, notice: 'each route' }
-}
-
 export function keysOf({ page, list }: ListRequest): readonly string[] {
   const { id, time } = list.rules
   return page.by === 'time' ? [id, time] : [id]
@@ -67,7 +60,6 @@ export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
   readFetch: boolean
-  isListed: boolean
 }
 
 function listRequest(page: Page<bigint | string>, list: List): ListRequest {
@@ -81,7 +73,6 @@ function listRequest(page: Page<bigint | string>, list: List): ListRequest {
     },
     list,
     readFetch: false,
-    isListed: false,
   }
   return request
 }
@@ -92,46 +83,32 @@ export function writeList(
   total?: number | bigint,
 ): Record<string, unknown> {
   const request = requestedOf(this.request)
-  request.isListed = true
   const { page, list, readFetch } = request
   const { rules } = list
   const hasNext = rows.length > page.limit
   list.hasMore ||= hasNext
   const items = hasNext ? rows.slice(0, page.limit) : rows
   if (hasNext) linkNext(this, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
-  else if (rows.length === page.limit && !readFetch && !list.hasMore) {
-    warnOnce(
-      this,
-      list,
-      'the handler gave exactly `page.limit` rows and did not read `page.fetch`: without the row after the page there is no ' +
-        '`Link` to the next one',
-    )
-  }
+  else if (rows.length === page.limit && !readFetch && !list.hasMore)
+    list.reporter.warnOnce('lists', this.request, missingRow)
   if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
     checkOrder(this, list, page, items)
-  if (page.includeTotal && total === undefined) {
-    warnOnce(
-      this,
-      list,
-      'include_total=true got a response without a total: pass it to reply.list(), or declare `lists: { total: false }`',
-    )
-  }
   return { [rules.member]: items, ...(total === undefined ? {} : { total: countOf(total) }) }
 }
 
 function linkNext(
   reply: FastifyReply,
-  list: List,
+  { rules, reporter }: List,
   page: Page<bigint | string>,
   last: Readonly<Record<string, unknown>>,
 ): void {
-  const { rules } = list
   // A link goes to the URL that the client used, before any rewrite.
   const target = reply.request.originalUrl
   const cursor = nextCursor(page, {
     id: cursorText('id', last, rules),
     time: () => {
-      if (last[rules.time] instanceof Date) warnOnce(reply, list, lossOfDates(rules.time))
+      if (last[rules.time] instanceof Date)
+        reporter.warnOnce('lists', reply.request, `${rules.time} ${lossOfDates}`)
       return cursorText('time', last, rules)
     },
   })
@@ -182,13 +159,10 @@ function textOf(value: unknown): string | null {
   return isText ? String(value) : null
 }
 
-function lossOfDates(time: string): string {
-  return (
-    `${time} is a Date, which has milliseconds. If the store has more digits, rows are missing between pages: ` +
-    'return it as text, with all digits'
-  )
-}
+const missingRow =
+  'the handler gave exactly `page.limit` rows and did not read `page.fetch`: without the row after the page there is no ' +
+  '`Link` to the next one'
 
-function warnOnce({ request }: FastifyReply, { reporter }: List, message: string): void {
-  reporter.warnOnce('lists', request, message)
-}
+const lossOfDates =
+  'is a Date, which has milliseconds. If the store has more digits, rows are missing between pages: return it as text, ' +
+  'with all digits'

@@ -13,7 +13,7 @@ import { partsOf, propertiesOf } from '../../json-schema/parts.js'
 import { SchemaReader } from '../../json-schema/reader.js'
 import { queryOf } from '../../json-schema/responses.js'
 import { reporterOf } from '../../rules/report.js'
-import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
+import { keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
 import { describePages, documentPages, missingMembers, offsetBreach, parameterNames } from './openapi.js'
 import {
   type ListRules,
@@ -65,8 +65,8 @@ declare module 'fastify' {
  */
 export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = convention({
   name: 'lists',
-  rules: ['order', 'answer', 'schema', 'offset', 'hidden'],
-  rulesOfRequests: ['order', 'answer'],
+  rules: ['order', 'schema', 'offset', 'hidden'],
+  rulesOfRequests: ['order'],
   acceptsTrue: true,
   options: listsOptions,
   routeOptions: listsRouteOptions,
@@ -96,7 +96,7 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     const keyStyle = keyStyleOf(app)
     const rules: ListRules = {
       ...options,
-      ...limitsOf(`${name} config.lists`, own, options, jsonSchemasOf(route)),
+      ...limitsOf(`${name} config.lists`, own, options),
       member: options.member ?? memberName(path, keyStyle),
       time: options.time ?? (keyStyle === 'camelCase' ? 'createdAt' : 'created_at'),
     }
@@ -111,7 +111,6 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     const { take } = ownParameters(app, route, parameterNames(rules))
     return {
       preValidation: readPageOf(list, take),
-      preSerialization: countAnswer,
       describe: describePages,
       document: documentPages(rules),
     }

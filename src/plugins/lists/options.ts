@@ -1,4 +1,3 @@
-import type { FastifySchema } from 'fastify'
 import {
   type Check,
   flag,
@@ -91,27 +90,14 @@ export interface ListRules extends PageRules {
 
 type Limits = Pick<ResolvedOptions<typeof listsOptions>, 'defaultLimit' | 'maxLimit'>
 
-/** Returns the limits of a route: its own options, what its schema declares, and those of the plugin. */
+/** Returns the limits of a route: its own options, over those of the plugin. */
 export function limitsOf(
   label: string,
   own: ListsRouteOptions,
   { defaultLimit = 50, maxLimit }: Limits,
-  schema?: FastifySchema,
 ): Required<Pick<ListsOptions, 'defaultLimit' | 'maxLimit'>> {
-  const { querystring, query } = (schema ?? {}) as {
-    readonly querystring?: Limited
-    readonly query?: Limited
-  }
-  const declared = (querystring ?? query)?.properties?.limit ?? {}
-  const most = own.maxLimit ?? (typeof declared.maximum === 'number' ? declared.maximum : maxLimit)
-  const inherited = typeof declared.default === 'number' ? declared.default : defaultLimit
+  const most = own.maxLimit ?? maxLimit
   if (own.defaultLimit !== undefined && own.defaultLimit > most)
     invalid(`${label}.defaultLimit`, `at most maxLimit (${most})`, own.defaultLimit)
-  return { maxLimit: most, defaultLimit: Math.min(own.defaultLimit ?? inherited, most) }
-}
-
-interface Limited {
-  readonly properties?: {
-    readonly limit?: { readonly default?: unknown; readonly maximum?: unknown }
-  }
+  return { maxLimit: most, defaultLimit: Math.min(own.defaultLimit ?? defaultLimit, most) }
 }

@@ -7,7 +7,6 @@ import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { type Json, schemaText } from '../../json-schema/json-schema.js'
 import { clip, counted } from '../../text.js'
-import { type KeyStyle, prevailingOtherStyle } from '../../words/key-names.js'
 import {
   type ResponseRulesOptions,
   type ResponseRulesRouteOptions,
@@ -17,7 +16,7 @@ import {
 } from './options.js'
 import { type PayloadBreach, payloadBreaches } from './payload-breaches.js'
 import { type ResponseVocabulary, responseRuleNames } from './response-rules.js'
-import { routeBreaches, type SuccessSchemas, successSchemas, withCommonStyle } from './route-breaches.js'
+import { routeBreaches, type SuccessSchemas, successSchemas } from './route-breaches.js'
 import { type SchemaVerdict, schemaBreaches } from './schema-breaches.js'
 
 export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
@@ -51,22 +50,9 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
   options: responseRulesOptions,
   routeOptions: responseRulesRouteOptions,
   setUp({ app, options, note }) {
-    const { keyStyle } = options
     const vocabulary = vocabularyOf(options)
-    declareKeyStyle(app, keyStyle)
-    // The names in the schemas of each route.
-    const names: (() => readonly string[])[] = []
-    let style: KeyStyle | null | undefined
-    const state = {
-      vocabulary,
-      names,
-      verdictOf: verdictsOf(vocabulary),
-      unchecked: 0,
-      styleOfAll(): KeyStyle | null {
-        style ??= prevailingOtherStyle(new Set(names.splice(0).flatMap((namesOf) => namesOf())), keyStyle)
-        return style
-      },
-    }
+    declareKeyStyle(app, options.keyStyle)
+    const state = { vocabulary, verdictOf: verdictsOf(vocabulary), unchecked: 0 }
     note(() =>
       state.unchecked === 0
         ? ''
@@ -84,9 +70,6 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     const verdictOf = (schema: Json): SchemaVerdict => state.verdictOf(app, schema)
     const isWatched = isWithout(schemas()) && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
     const watch = isWatched ? payloadWatch(state.vocabulary) : null
-    if (!isHeadSibling) {
-      state.names.push(() => schemas().judged.flatMap(({ schema }) => [...verdictOf(schema).names]))
-    }
 
     // Shared schemas, and changes by other plugins, are complete when the app gets ready.
     atReady(function checkSchemas() {
@@ -94,10 +77,7 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       if (judged.length + excluded.length > 0) watch?.stop()
       const { breaches, unresolved } = routeBreaches(judged, verdictOf)
       for (const reason of [...excluded, ...unresolved]) exclude(reason)
-      const kept = breaches.filter(({ rule }) => modeOf[rule] !== 'off')
-      for (const { rule, problem, instead } of withCommonStyle(kept, state.styleOfAll)) {
-        addFinding(rule, problem, instead)
-      }
+      for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
       // The breaches of payloads are not known at boot.
       breaks(judged.length > 0 ? breaches.map(({ rule }) => rule) : responseRuleNames)
       if (

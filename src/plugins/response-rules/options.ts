@@ -1,7 +1,7 @@
 import { listOf, type OptionsOf, oneOf, option, type ResolvedOptions, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
 import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
-import { defaultTimeNames, defaultUnixTimes } from './times.js'
+import { defaultUnixTimes } from './times.js'
 
 const timeName = text(
   "a name such as 'date', or an ending such as '_at'",
@@ -21,18 +21,8 @@ const ownOptions = {
    */
   words: option(listOf(text()), []),
   /**
-   * The values that `sex` may have, in any case.
-   * @default ['male', 'female', 'intersex', 'unknown']
-   */
-  sexValues: option(listOf(text()), ['male', 'female', 'intersex', 'unknown']),
-  /**
-   * Names of members that are times. A name that begins with `_` matches all names with that ending, in both key styles:
-   * `_at` matches `created_at` and `createdAt`.
-   * @default ['_at', '_time', '_date', '_datetime', '_timestamp', 'date', 'datetime', 'timestamp']
-   */
-  timeNames: option(listOf(timeName), defaultTimeNames),
-  /**
-   * Names of integers that are Unix times, in the same form: with `_ts`, an integer `created_at_ts` is allowed.
+   * Names of integers that are Unix times, in either key style. One that begins with `_` matches all names with that ending:
+   * with `_ts`, an integer `created_at_ts` is allowed.
    * @default ['_unix', '_ts']
    */
   unixTimes: option(listOf(timeName), defaultUnixTimes),
@@ -50,6 +40,6 @@ export type ResponseRulesRouteOptions = RouteRuleOptions<ResponseRule>
 
 /** Returns the words that the rules use. */
 export function vocabularyOf(options: ResolvedOptions<typeof ownOptions>): ResponseVocabulary {
-  const { keyStyle, words, sexValues, timeNames, unixTimes } = options
-  return { keyStyle, words: new Set(words), sexes: sexValues, timeNames, unixTimes }
+  const { keyStyle, words, unixTimes } = options
+  return { keyStyle, words: new Set(words), unixTimes }
 }

@@ -14,8 +14,6 @@ export interface ResponseBreach<Rule extends string = ResponseRule> {
   readonly rule: Rule
   readonly problem: string
   readonly instead: string
-  /** The key that is in another style, of rule `keys`. */
-  readonly key?: string
 }
 
 /** The words of the API and its domain that the rules use. */
@@ -23,8 +21,6 @@ export interface ResponseVocabulary extends TimeVocabulary {
   readonly keyStyle: KeyStyle
   /** Names that `plural` and `dates` accept as they are. */
   readonly words: ReadonlySet<string>
-  /** The values of `sex`, in any case. */
-  readonly sexes: readonly string[]
 }
 
 export function memberOf(pointer: string, name: string): string {
@@ -61,7 +57,7 @@ export function keyBreach(
   const restyled = isTwin(name, siblings) ? null : restyledKey(name, keyStyle)
   if (restyled === null) return []
   const problem = `${memberOf(pointer, name)} is not in ${keyStyle}`
-  return [{ rule: 'keys', problem, instead: restyled, key: name }]
+  return [{ rule: 'keys', problem, instead: restyled }]
 }
 
 export function pluralBreach(

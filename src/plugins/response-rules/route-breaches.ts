@@ -3,7 +3,6 @@ import { isPlainObject, type Json, type SchemaObject } from '../../json-schema/j
 import { constrains } from '../../json-schema/reader.js'
 import { successBodies } from '../../json-schema/responses.js'
 import { problemMediaType } from '../../problem/problem-document.js'
-import { isOnlyIn, type KeyStyle } from '../../words/key-names.js'
 import type { ResponseBreach } from './response-rules.js'
 import type { SchemaVerdict } from './schema-breaches.js'
 
@@ -36,25 +35,6 @@ export function routeBreaches(
     problem: `${[...statuses].join(', ')}: ${breach.problem}`,
   }))
   return { breaches, unresolved: notResolved }
-}
-
-export function withCommonStyle(
-  breaches: readonly ResponseBreach[],
-  styleOfAll: () => KeyStyle | null,
-): readonly ResponseBreach[] {
-  const isCommon = ({ key }: ResponseBreach): boolean => {
-    const style = key === undefined ? null : styleOfAll()
-    return style !== null && isOnlyIn(style, key ?? '')
-  }
-  const first = breaches.find(isCommon)
-  if (first === undefined) return breaches
-  const style = styleOfAll()
-  const common = {
-    rule: first.rule,
-    problem: `most keys are in ${style}`,
-    instead: `set keyStyle: '${style}'`,
-  }
-  return breaches.flatMap((breach) => (breach === first ? [common] : isCommon(breach) ? [] : [breach]))
 }
 
 /** What a route declares of its answers of success. */

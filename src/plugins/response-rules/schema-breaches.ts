@@ -1,11 +1,4 @@
-import { BoundedCache } from '../../bounded-cache.js'
-import {
-  isSchemaObject,
-  type Json,
-  type SchemaObject,
-  type SchemaStore,
-  schemaText,
-} from '../../json-schema/json-schema.js'
+import type { Json, SchemaObject, SchemaStore } from '../../json-schema/json-schema.js'
 import {
   formsOf,
   isTuple,
@@ -15,8 +8,7 @@ import {
   typesOfParts,
   valuesOf,
 } from '../../json-schema/parts.js'
-import { isPlain, SchemaReader } from '../../json-schema/reader.js'
-import { numberName } from '../../json-schema/twins.js'
+import { SchemaReader } from '../../json-schema/reader.js'
 import {
   bareBreach,
   envelopeBreach,
@@ -24,11 +16,11 @@ import {
   keyBreach,
   mayWrap,
   memberOf,
+  nounOf,
   pluralBreach,
   type ResponseBreach,
   type ResponseVocabulary,
 } from './response-rules.js'
-import { sexBreaches } from './sex-rule.js'
 import { formatsOf, namedTime } from './times.js'
 
 /** What there is to say of a response schema. */
@@ -36,8 +28,6 @@ export interface SchemaVerdict {
   readonly breaches: readonly ResponseBreach[]
   /** References that cannot be resolved: the schemas behind them were not checked. */
   readonly unresolved: readonly string[]
-  /** The names of all members that were checked. */
-  readonly names: ReadonlySet<string>
 }
 
 interface Node {
@@ -55,8 +45,6 @@ export function schemaBreaches(
   const reader = new SchemaReader(shared, { onUnresolved: (reference) => unresolved.add(reference) })
   const start = reader.absolute(schema, schema)
   const breaches = formsOf(reader, start).flatMap((form) => topLevelBreaches(form, reader))
-  const flawless = flawlessMembers(vocabulary)
-  const names = new Set<string>()
   const seen = new Set<SchemaObject>()
   const pending: Node[] = [{ parts: partsOf(reader, [start]), pointer: '' }]
   for (const { parts, pointer } of pending) {
@@ -66,40 +54,14 @@ export function schemaBreaches(
     // Members of schemas that were all seen before have been judged.
     const unjudged = fresh.length === parts.length ? members : propertiesOf(fresh)
     for (const name of unjudged.keys()) {
-      names.add(name)
-      const declared = members.get(name) ?? []
-      const key = scalarKey(name, declared)
-      if (key !== null && flawless.get(key) === true) continue
-      const member = partsOf(reader, declared)
-      const found = memberBreaches(pointer, name, member, members, vocabulary)
-      breaches.push(...found)
-      if (key !== null && found.length === 0) flawless.set(key, true)
+      const member = partsOf(reader, members.get(name) ?? [])
+      breaches.push(...memberBreaches(pointer, name, member, members, vocabulary))
       if (!member.every(isScalar)) pending.push({ parts: member, pointer: memberOf(pointer, name) })
     }
     for (const nameless of namelessOf(fresh))
       pending.push({ parts: partsOf(reader, [nameless]), pointer: `${pointer}/*` })
   }
-  return { breaches: withoutRepeats(breaches), unresolved: [...unresolved], names }
-}
-
-// By the words of the rules. Most members of an API, such as `id` and `created_at`, stand in many schemas.
-const flawlessByVocabulary = new WeakMap<ResponseVocabulary, BoundedCache<string, true>>()
-
-function flawlessMembers(vocabulary: ResponseVocabulary): BoundedCache<string, true> {
-  const known = flawlessByVocabulary.get(vocabulary) ?? new BoundedCache<string, true>(2000)
-  flawlessByVocabulary.set(vocabulary, known)
-  return known
-}
-
-/** Name and schema of a scalar of which the rules find the same in every object; `null` for any other member. */
-function scalarKey(name: string, declared: readonly Json[]): string | null {
-  const [schema] = declared
-  // The twin of a number is judged by what stands beside it.
-  if (declared.length !== 1 || !isSchemaObject(schema) || !isScalar(schema) || numberName(name) !== null)
-    return null
-  if (!isPlain(schema)) return null
-  const text = schemaText(schema)
-  return text === null ? null : `${name} ${text}`
+  return { breaches: withoutRepeats(breaches), unresolved: [...unresolved] }
 }
 
 const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
@@ -138,9 +100,41 @@ function memberBreaches(
   return [
     ...keyBreach(pointer, name, siblings, vocabulary),
     ...(isList && !isTuple(parts) ? pluralBreach(pointer, name, siblings, vocabulary) : []),
-    ...sexBreaches(pointer, name, parts, vocabulary),
+    ...sexBreaches(pointer, name, parts),
     ...dateBreaches(pointer, name, parts, vocabulary),
   ]
+}
+
+const maxShown = 5
+
+const sexes = ['male', 'female', 'intersex', 'unknown']
+
+function sexBreaches(pointer: string, name: string, parts: readonly SchemaObject[]): ResponseBreach[] {
+  const noun = nounOf(name)
+  if ((noun !== 'sex' && noun !== 'gender') || !mayBeWord(parts)) return []
+  const values = [...new Set(valuesOf(parts).filter((value) => value !== null))].map(String)
+  const others = values.filter((value) => !sexes.includes(value.toLowerCase()))
+  const place = memberOf(pointer, name)
+  const breach = (problem: string, instead: string): ResponseBreach[] => [
+    { rule: 'sex', problem: `${place} ${problem}`, instead },
+  ]
+  if (noun === 'gender') {
+    const isSex = values.length > 1 && others.length === 0
+    return isSex ? breach('has the biological sexes as its values', 'sex') : []
+  }
+  const biologicalEnum = `"enum": ${JSON.stringify(sexes)}`
+  if (values.length === 0) return breach('has no enum of the biological sexes', biologicalEnum)
+  if (others.length > 0) {
+    const shown = others.slice(0, maxShown).join(', ')
+    return breach(`has values that are not a biological sex: ${shown}`, `gender, or ${biologicalEnum}`)
+  }
+  return []
+}
+
+// A boolean such as `same_sex` and an object are not checked.
+function mayBeWord(parts: readonly SchemaObject[]): boolean {
+  const types = typesOfParts(parts)
+  return types.size === 0 || types.has('string') || types.has('integer') || types.has('number')
 }
 
 function dateBreaches(

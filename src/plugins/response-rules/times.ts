@@ -3,24 +3,14 @@ import { wordsOf } from '../../words/key-names.js'
 
 /** The names of members that are times. */
 export interface TimeVocabulary {
-  readonly timeNames: readonly string[]
-  /** Names of integers that are Unix times, in the same form. */
+  /** Names of integers that are Unix times; one that begins with `_` matches all names with that ending. */
   readonly unixTimes: readonly string[]
 }
 
-/** The kind of time that a name means: a point in time, a day, a time of day, one of the first two, or Unix time. */
-export type NamedTime = 'instant' | 'day' | 'clock' | 'instant-or-day' | 'unix'
+/** The kind of time that a name means: a point in time, a day, a time of day, or Unix time. */
+export type NamedTime = 'instant' | 'day' | 'clock' | 'unix'
 
-export const defaultTimeNames: readonly string[] = [
-  '_at',
-  '_time',
-  '_date',
-  '_datetime',
-  '_timestamp',
-  'date',
-  'datetime',
-  'timestamp',
-]
+const timeName = /(?:.(?:_at|_time)|(?:^|._)(?:date|datetime|timestamp))$/
 
 export const defaultUnixTimes: readonly string[] = ['_unix', '_ts']
 
@@ -28,7 +18,6 @@ export const formatsOf: Readonly<Record<Exclude<NamedTime, 'unix'>, readonly [st
   instant: ['date-time'],
   day: ['date', 'date-time'],
   clock: ['date-time', 'time', 'duration'],
-  'instant-or-day': ['date-time', 'date'],
 }
 
 // These are durations, such as `response_time`.
@@ -39,11 +28,11 @@ const durationName = new RegExp(
 )
 
 /** Returns the kind of time that a name means; `null` if it means none. */
-export function namedTime(name: string, { timeNames, unixTimes }: TimeVocabulary): NamedTime | null {
+export function namedTime(name: string, { unixTimes }: TimeVocabulary): NamedTime | null {
   const words = wordsOf(name)
   const key = words.join('_')
   if (unixTimes.some((pattern) => matchesName(pattern, key))) return 'unix'
-  if (!timeNames.some((pattern) => matchesName(pattern, key)) || durationName.test(key)) return null
+  if (!timeName.test(key) || durationName.test(key)) return null
   switch (words.at(-1)) {
     case 'at':
     case 'datetime':
@@ -51,10 +40,8 @@ export function namedTime(name: string, { timeNames, unixTimes }: TimeVocabulary
       return 'instant'
     case 'date':
       return 'day'
-    case 'time':
-      return 'clock'
     default:
-      return 'instant-or-day'
+      return 'clock'
   }
 }
 

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { type ListsOptions, type ListsRouteOptions, lists, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -107,25 +107,6 @@ t.test('the built-in default limit is lowered to maxLimit', async (t) => {
   t.match(await pageOf(await appWithList({}, { maxLimit: 5 }), ''), { limit: 5 }, 'of the route')
   const both = await appWithList({ defaultLimit: 30 }, { maxLimit: 5, defaultLimit: undefined } as object)
   t.match(await pageOf(both, ''), { limit: 5 }, 'the plugin set it, but not for this route')
-})
-
-t.test('the limits of the route’s query schema apply, in querystring and in query', async (t) => {
-  const own = { type: 'object', properties: { limit: { type: 'integer', default: 3, maximum: 5 } } }
-  for (const schema of [{ querystring: own }, { query: own } as FastifySchema]) {
-    for (const [config, limit] of [
-      [{}, 3],
-      [{ maxLimit: 2 }, 2],
-    ] as const) {
-      const app = Fastify()
-      await app.register(lists)
-      app.get('/v1/users', { schema, config: { lists: config } }, async ({ page }) => ({ limit: page.limit }))
-      t.strictSame((await app.inject('/v1/users')).json(), { limit }, JSON.stringify([schema, config]))
-    }
-    const app = Fastify()
-    await app.register(lists, { maxLimit: 4 })
-    app.get('/v1/users', { schema, config: { lists: {} } }, async ({ page }) => ({ limit: page.limit }))
-    t.strictSame((await app.inject('/v1/users?limit=5')).json(), { limit: 5 }, JSON.stringify(schema))
-  }
 })
 
 t.test('the member with the items is the last literal of the path, or the option member', async (t) => {

@@ -2,7 +2,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import {
-  conventionsReport,
   type ListsOptions,
   type ListsRouteOptions,
   lists,
@@ -234,13 +233,6 @@ t.test('a handler that fetches page.limit rows sends no Link: one warning for ea
   }
 })
 
-t.test('a requested total that the handler does not return: one warning', async (t) => {
-  const { app, warnings } = await appWith(() => [])
-  for (let times = 0; times < 2; times++) await app.inject('/v1/rows?include_total=true')
-  t.match(warnings(), [/include_total=true got a response without a total/])
-  t.equal(warnings().length, 1)
-})
-
 t.test('a response schema without the items or the total is one finding per route at boot', async (t) => {
   const items = { type: 'array', items: { type: 'object', properties: { id: { type: 'integer' } } } }
   const schema = { response: { 200: { type: 'object', properties: { users: items } } } }
@@ -323,18 +315,3 @@ async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsR
     faults: () => at(levels.error)().map(({ err }) => String((err as Error).message)),
   }
 }
-
-t.test('a 200 of a list without reply.list() is counted', async (t) => {
-  for (const mode of ['enforce', 'report', 'off'] as const) {
-    const app = Fastify()
-    await app.register(lists, { mode })
-    app.get('/v1/rows', { config: { lists: {} } }, async () => ({ rows }))
-    app.get('/v1/pages', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
-    app.get('/v1/gone', { config: { lists: {} } }, async (_request, reply) => reply.code(404).send({}))
-    for (const path of ['rows', 'rows', 'pages', 'gone']) await app.inject(`/v1/${path}`)
-    const counted = { plugin: 'lists', rule: 'answer', route: 'GET /v1/rows', effect: 'none', count: 2 }
-    const observations = conventionsReport(app)?.observations ?? []
-    t.match(observations, mode === 'off' ? [] : [counted], mode)
-    t.equal(observations.length, mode === 'off' ? 0 : 1, mode)
-  }
-})

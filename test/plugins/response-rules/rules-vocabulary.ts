@@ -1,13 +1,11 @@
 import type { Json } from '../../../src/json-schema/json-schema.js'
 import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
-import { defaultTimeNames, defaultUnixTimes } from '../../../src/plugins/response-rules/times.js'
+import { defaultUnixTimes } from '../../../src/plugins/response-rules/times.js'
 
 /** The default vocabulary of the rules. */
 export const vocabulary: ResponseVocabulary = {
   keyStyle: 'snake_case',
   words: new Set(),
-  sexes: ['male', 'female', 'intersex', 'unknown'],
-  timeNames: defaultTimeNames,
   unixTimes: defaultUnixTimes,
 }
 
