@@ -22,7 +22,7 @@ function objectOf(members: Readonly<Record<string, Shape>>, rest: Shape | null =
 }
 
 function arrayOf(items: Shape): Shape {
-  return { kind: 'array', items, nullable: false }
+  return { kind: 'array', items, isSet: false, nullable: false }
 }
 
 function choiceOf(...shapes: readonly Shape[]): Shape {
