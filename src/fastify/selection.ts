@@ -27,7 +27,7 @@ export interface FieldSelection {
    * taken from the items, they contain the fields that these need, whether or not the client selects them.
    */
   readonly names: readonly string[]
-  /** All selected dot paths; a dot or a comma in a name has a backslash before it. */
+  /** All selected dot paths. */
   readonly paths: readonly string[]
   /** Whether the field is wanted, whole or in part. */
   has(path: string): boolean
@@ -41,8 +41,6 @@ export class RequestSelection implements FieldSelection {
   readonly hides: boolean
   readonly #shape: Shape
   readonly #named: readonly string[]
-  // Few entries: the needed fields depend on the route and on the key of the page.
-  readonly #needing = new Map<string, FieldSelection>()
   readonly #selection: Selection
   readonly #within: readonly string[]
   // By what a response may be: the items of a list, or an object.
@@ -81,14 +79,9 @@ export class RequestSelection implements FieldSelection {
   /** The same selection for a handler that needs more fields: their names are among `names`. */
   needing(needed: readonly string[]): FieldSelection {
     if (needed.every((name) => this.names.includes(name))) return this
-    const key = needed.join()
-    const known = this.#needing.get(key)
-    if (known !== undefined) return known
     const wanted = new Set([...this.names, ...needed])
     const names = Object.freeze([...new Set([...this.#named.filter((name) => wanted.has(name)), ...wanted])])
-    const selection = Object.freeze({ names, paths: this.paths, has: (path: string) => this.has(path) })
-    this.#needing.set(key, selection)
-    return selection
+    return Object.freeze({ names, paths: this.paths, has: (path: string) => this.has(path) })
   }
 
   /** Returns a value without its hidden fields, if no schema describes it, such as the result of an operation. */

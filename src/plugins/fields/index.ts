@@ -59,13 +59,11 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     await loadAjv()
     selections.declare(app)
     offerNames(app, { plugin: 'fields', mode, owner: 'request', members: { fields: { get: fieldsOf } } })
-    const asked: Asked = new WeakMap()
-    return asked
   },
-  route({ app, name, methods, route, options, state, atReady, exclude }) {
+  route({ app, name, methods, route, options, atReady, exclude }) {
     if (route === null || options.mode === 'off') return undefined
     const facts = factsOf(app, route, methods, `${name} config.fields`, options)
-    if (!concerns(app, route, facts, options, state)) return undefined
+    if (!concerns(app, route, facts, options)) return undefined
     if (options.mode === 'report') {
       const fields = new RouteFields(facts, options, new RouteSerialization(app, route))
       atReady(() => fields.prepare())
@@ -101,16 +99,12 @@ function fieldsOf(this: FastifyRequest): FieldSelection | null {
 
 type Route = RouteOptions & { readonly path: string }
 
-/** What is known of response schemas: a GET route and the HEAD route that Fastify adds to it have the same. */
-type Asked = WeakMap<object, { readonly path: string; readonly namesFields: boolean }>
-
 /** Whether the plugin has anything to do on a route: there is something to select from, or to hide. */
 function concerns(
   app: FastifyInstance,
   route: Route,
   { label, reads, isList, lists }: RouteFacts,
   own: FieldsRouteOptions,
-  asked: Asked,
 ): boolean {
   if (!reads && own.default !== undefined)
     invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
@@ -122,11 +116,7 @@ function concerns(
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own) || typeof own.list === 'string') return true
     if (hasReplySerializer(app)) return false
-    const known = asked.get(response)
-    if (known?.path === route.path) return known.namesFields
-    const answer = namesFields(response, lists, schemasOf(app))
-    asked.set(response, { path: route.path, namesFields: answer })
-    return answer
+    return namesFields(response, lists, schemasOf(app))
   }
   for (const name of ['hidden', 'default'] as const) {
     if (own[name] !== undefined) invalid(`${label}.${name}`, 'a route with response schemas', own[name])

@@ -35,7 +35,6 @@ export const fieldBounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDept
 const cachedSelections = 100
 const maxNamed = 20
 const maxNameLength = 100
-const maxLevels = 5
 
 /** Makes selections for the answers of one route. */
 export class SelectionReader {
@@ -110,7 +109,7 @@ export class SelectionReader {
     const first = unknown.slice(0, maxNamed)
     const named = first.map((name) => clip(name, maxNameLength))
     return {
-      detail: `Not among the fields: ${named.join(', ')}${this.#allowed(without, first)}`,
+      detail: `Not among the fields: ${named.join(', ')}${this.#allowed(without, first[0])}`,
       messages: named.map((name) => `'${name}' is not among the fields`),
     }
   }
@@ -119,32 +118,17 @@ export class SelectionReader {
     return isField(this.#shape, names) && !isHidden(without, canonicalPath(this.#shape, names))
   }
 
-  #allowed(without: Fields | null, unknown: readonly string[] = ['']): string {
-    const levels = new Map(
-      unknown.map((path) => this.#levelOf(path, without)).map((at) => [joinPath(at), at]),
-    )
-    const sentences = [...levels].slice(0, maxLevels).map(([path, at]) => {
-      const names = this.#namesAt(at, without)
-      return names === '' ? '' : `. The fields${path === '' ? '' : ` of ${path}`} are ${names}`
-    })
-    return sentences.join('')
+  /** The allowed names beside a name that is refused. */
+  #allowed(without: Fields | null, refused = ''): string {
+    const above = splitPath(refused).slice(0, -1)
+    while (above.length > 0 && !this.#hasNames(above, without)) above.pop()
+    const names = namesBelow(this.#shape, above).filter((name) => this.#isKnown([...above, name], without))
+    if (names.length === 0) return ''
+    return `. The fields${above.length === 0 ? '' : ` of ${joinPath(above)}`} are ${names.join(', ')}`
   }
 
-  #levelOf(path: string, without: Fields | null): readonly string[] {
-    const names = splitPath(path).slice(0, -1)
-    const lengths = names.map((_, index) => names.length - index)
-    const parts = lengths.map((length) => names.slice(0, length))
-    return (
-      parts.find((part) => this.#isKnown(part, without) && namesBelow(this.#shape, part).length > 0) ?? []
-    )
-  }
-
-  #namesAt(at: readonly string[], without: Fields | null): string {
-    const names = namesBelow(this.#shape, at).map((name) => [...at, name])
-    return names
-      .filter((path) => this.#isKnown(path, without))
-      .map((path) => joinPath(path.slice(-1)))
-      .join(', ')
+  #hasNames(path: readonly string[], without: Fields | null): boolean {
+    return this.#isKnown(path, without) && namesBelow(this.#shape, path).length > 0
   }
 }
 

@@ -2,6 +2,7 @@ import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
 import { pointerToken } from '../../json/json-pointer.js'
 import { longRun } from '../../json/json-text.js'
 import type { Match } from '../../json-schema/alternatives.js'
+import { memberOf } from '../../json-schema/field-names.js'
 import { anything, leavesOf, type ObjectShape, type Shape } from '../../json-schema/shape.js'
 import { containsInt64, isInt64, isTwinned, numberName } from '../../json-schema/twins.js'
 import { IssueList } from '../../problem/issues.js'
@@ -293,34 +294,9 @@ function membersAt(shapes: Shapes, name: string): Shapes {
 function namesIn(objects: readonly ObjectShape[], value: Container): readonly string[] {
   const isOpen = objects.some(({ rest, patterns }) => rest !== null || patterns.length > 0)
   if (isOpen) return Object.keys(value)
-  const [only] = objects
-  const names =
-    objects.length === 1 && only !== undefined
-      ? indexOf(only).names
-      : [...new Set(objects.flatMap((one) => indexOf(one).names))]
-  return names.filter((name) => Object.hasOwn(value, name))
-}
-
-function memberOf(object: ObjectShape, name: string): Shape | undefined {
-  return indexOf(object).shapes.get(name)
-}
-
-interface Index {
-  readonly shapes: ReadonlyMap<string, Shape>
-  /** The members that may hold 64-bit integers. */
-  readonly names: readonly string[]
-}
-
-const indexes = new WeakMap<ObjectShape, Index>()
-
-function indexOf(object: ObjectShape): Index {
-  const before = indexes.get(object)
-  if (before !== undefined) return before
-  const shapes = new Map(object.members.map(({ name, shape }) => [name, shape]))
-  const names = object.members.flatMap(({ name, shape }) => (mayContainInt64(shape) ? name : []))
-  const index = { shapes, names }
-  indexes.set(object, index)
-  return index
+  const members = objects.flatMap((object) => object.members)
+  const names = members.flatMap(({ name, shape }) => (mayContainInt64(shape) ? name : []))
+  return [...new Set(names)].filter((name) => Object.hasOwn(value, name))
 }
 
 function requires({ members, alsoRequired }: ObjectShape, name: string): boolean {

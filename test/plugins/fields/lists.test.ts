@@ -299,53 +299,10 @@ t.test('the error of an invalid name has the allowed names of its level', async 
     ['lines.price.nope', 'Not among the fields: lines.price.nope. The fields of lines.price are net'],
     ['lines.nope.deeper', 'Not among the fields: lines.nope.deeper. The fields of lines are sku, price'],
     ['id.nope', 'Not among the fields: id.nope. The fields are id, lines'],
-    [
-      'a,lines.b,lines.c',
-      'Not among the fields: a, lines.b, lines.c. The fields are id, lines. The fields of lines are sku, price',
-    ],
+    ['a,lines.b,lines.c', 'Not among the fields: a, lines.b, lines.c. The fields are id, lines'],
   ]
   for (const [names, detail] of rows)
     t.match((await app.inject(`/v1/orders?fields=${names}`)).json(), { detail }, names)
-})
-
-t.test('a dot, comma, backslash or star in a name is escaped with a backslash', async (t) => {
-  const names = ['a.b', 'a,b', 'a\\b', '*', 'a']
-  const inner = Object.fromEntries(names.map((name) => [name, text]))
-  const values = Object.fromEntries(names.map((name) => [name, `of ${name}`]))
-  const app = await service('/v1/settings/:id', object({ ...inner, o: object(inner) }), {
-    ...values,
-    o: values,
-  })
-  for (const name of names) {
-    const path = name === 'a' ? name : name.replace(/[.,*\\]/, '\\$&')
-    const pick = async (fields: string) =>
-      (await app.inject(`/v1/settings/1?${new URLSearchParams({ fields })}`)).json()
-    t.strictSame(await pick(path), { [name]: values[name] }, path)
-    t.strictSame(await pick(`o.${path}`), { o: { [name]: values[name] } }, `o.${path}`)
-  }
-  const { detail } = (await app.inject('/v1/settings/1?fields=b')).json()
-  t.match(detail, 'The fields are a\\.b, a\\,b, a\\\\b, \\*, a, o', 'as they are to be written')
-  t.equal((await app.inject('/v1/settings/1?fields=a.b')).statusCode, 400, 'without it, it leads into a')
-})
-
-t.test('names in defaults, hidden fields and request.fields are escaped too', async (t) => {
-  const config: FieldsRouteOptions = { default: ['a\\.b', 'c'], hidden: { 'o.x\\.y': true } }
-  const seen: unknown[] = []
-  const app = Fastify()
-  await app.register(fields)
-  const schema = { response: { 200: object({ 'a.b': text, c: text, o: object({ 'x.y': text, z: text }) }) } }
-  app.get('/v1/settings', { schema, config: { fields: config } }, (request) => {
-    seen.push(
-      request.fields?.names,
-      request.fields?.paths,
-      request.fields?.has('a\\.b'),
-      request.fields?.has('a.b'),
-    )
-    return { 'a.b': '1', c: '2', o: { 'x.y': '3', z: '4' } }
-  })
-  t.strictSame((await app.inject('/v1/settings')).json(), { 'a.b': '1', c: '2' })
-  t.strictSame(seen, [['a.b', 'c'], ['a\\.b', 'c'], true, false])
-  t.strictSame((await app.inject('/v1/settings?fields=*')).json(), { 'a.b': '1', c: '2', o: { z: '4' } })
 })
 
 function object(properties: object, more: object = {}): object {

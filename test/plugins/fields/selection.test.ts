@@ -59,7 +59,7 @@ t.test('a refusal has the invalid names and the allowed ones', async (t) => {
     [['nope'], `Not among the fields: nope. ${names}`, ["'nope' is not among the fields"]],
     [
       ['nope,name', 'address.nope'],
-      `Not among the fields: nope, address.nope. ${names}. The fields of address are city, zip, note`,
+      `Not among the fields: nope, address.nope. ${names}`,
       ["'nope' is not among the fields", "'address.nope' is not among the fields"],
     ],
     [['*,nope'], `Not among the fields: nope. ${names}`, ["'nope' is not among the fields"]],
@@ -92,7 +92,7 @@ t.test('a refusal is short, however many and long the names are', async (t) => {
   })
   const unknown = levels.map((name) => `${name}.nope`).join()
   const { detail: ofLevels } = refusal(new SelectionReader(wide, [], bounds, null), [unknown])
-  t.match(ofLevels, /\. The fields of a are id\. .*\. The fields of e are id$/)
+  t.match(ofLevels, /f\.nope\. The fields of a are id$/)
 })
 
 t.test('hidden fields are not sent, whatever is selected', async (t) => {
