@@ -127,7 +127,7 @@ const brand = Symbol.for('fastify-conventions.problem')
  * It has `statusCode` and `headers`, which other error handlers of Fastify use.
  * Not for faults of the server: throw an ordinary error, whose text goes to the log and not to the client.
  *
- * The constructor never throws: a mistake in an argument must not hide the error. A code is put in lower-kebab case, a
+ * One with a 4xx has no stack. The constructor never throws: a mistake in an argument must not hide the error. A code is put in lower-kebab case, a
  * missing or invalid `status` becomes 500, and a member of another type is left out.
  */
 export class ProblemError extends Error {
@@ -148,7 +148,11 @@ export class ProblemError extends Error {
     const known = type === undefined ? (kebabCode(code) ?? statusCode(status)) : code
     const title = isText(given.title) ? given.title : (type?.title ?? inWords(known))
     const detail = typeof given.detail === 'string' ? given.detail : title
+    // A stack costs more than the rest of a response, and says nothing about a fault of the client.
+    const { stackTraceLimit } = Error
+    if (status < 500) Error.stackTraceLimit = 0
     super(detail, given.cause === undefined ? undefined : { cause: given.cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'ProblemError'
     this.code = known
     this.statusCode = status
