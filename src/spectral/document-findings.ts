@@ -2,12 +2,7 @@ import { checksOf, resolveOptions } from '../options.js'
 import { offsetBreach } from '../plugins/lists/openapi.js'
 import { listsOptions } from '../plugins/lists/options.js'
 import { pathGuardOptions, vocabularyOf as pathVocabularyOf } from '../plugins/path-guard/options.js'
-import {
-  breachesOfAll,
-  type PathRule,
-  pathRuleNames,
-  withCommonCause,
-} from '../plugins/path-guard/path-rules.js'
+import { breachesOfAll, type PathRule, pathRuleNames } from '../plugins/path-guard/path-rules.js'
 import { documentedErrors } from '../plugins/problems/documented-errors.js'
 import { problemsOptions } from '../plugins/problems/options.js'
 import { responseRulesOptions, vocabularyOf } from '../plugins/response-rules/options.js'
@@ -105,8 +100,7 @@ function pathGuard({ pathGuard: given = {}, mode = 'enforce', basePath = '' }: C
       path: route.path,
       applies: (rule: PathRule) => modes[rule] !== 'off',
     }))
-    const checked = breachesOfAll(ruled, vocabulary, options.basePath)
-    return withCommonCause(checked, options.basePath).flatMap(({ route, breaches }) =>
+    return breachesOfAll(ruled, vocabulary, options.basePath).flatMap(({ route, breaches }) =>
       breaches.map(({ rule, problem, instead }) => ({
         route,
         rule,

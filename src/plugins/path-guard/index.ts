@@ -16,7 +16,7 @@ import {
   vocabularyOf,
 } from './options.js'
 import { type PathFault, pathFault, pathFaults, pathProblem, segmentFaults } from './path-faults.js'
-import { breachesOfAll, type PathRule, pathBreaches, pathRuleNames, withCommonCause } from './path-rules.js'
+import { breachesOfAll, type PathRule, pathBreaches, pathRuleNames } from './path-rules.js'
 
 export type { PathGuardOptions, PathGuardRouteOptions } from './options.js'
 
@@ -79,7 +79,7 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
         ...route,
         applies: (rule: PathRule) => route.modeOf[rule] !== 'off',
       }))
-      for (const route of withCommonCause(breachesOfAll(ruled, vocabulary, basePath), basePath)) {
+      for (const route of breachesOfAll(ruled, vocabulary, basePath)) {
         const { methods, path, breaches, addFinding, breaks } = route
         for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
         breaks(pathBreaches(methods, path, vocabulary, basePath).map(({ rule }) => rule))

@@ -17,11 +17,11 @@ import {
 export interface ReadRoute {
   readonly methods: readonly string[]
   readonly pattern: string
+  /** The base path that the option names, if the route is below it. */
   readonly basePath: string
-  readonly isBelowBase: boolean
   readonly segments: readonly ReadSegment[]
-  /** The first segments if they are a base path that the option does not name: `api` of `/api/v1/users`. */
-  readonly base: readonly ReadSegment[]
+  /** A base path that the option does not name: `/api` of `/api/v1/users`. */
+  readonly base: string
   readonly version: PathVersion
   /** Whether the path needs no version: a root, or an endpoint for operators, browsers or tools. */
   readonly isUnversioned: boolean
@@ -29,7 +29,8 @@ export interface ReadRoute {
 }
 
 export interface ReadSegment {
-  readonly segment: PathSegment
+  /** The text of the pattern; in a literal, `:` for `::`. */
+  readonly text: string
   /** The kind that is meant: a literal such as `{id}` is a parameter. */
   readonly kind: PathSegment['kind']
   readonly parts: readonly SegmentPart[]
@@ -75,29 +76,28 @@ export function readRoute(
   basePath: string,
   collections: ReadonlySet<string>,
 ): ReadRoute {
-  const isBelowBase = pattern === basePath || pattern.startsWith(`${basePath}/`)
-  const path = isBelowBase ? pattern.slice(basePath.length) : pattern
+  const below = pattern === basePath || pattern.startsWith(`${basePath}/`) ? basePath : ''
+  const path = pattern.slice(below.length)
   const segments = path === '' ? [] : routePath(path).map(readSegment)
   const meaningful = segments.filter(({ isBlank }) => !isBlank)
   const base = basePath === '' ? meaningful.slice(0, baseLength(meaningful)) : []
   const ofApi = meaningful.slice(base.length)
   const version = readVersion(ofApi)
   const named = ofApi.filter((read) => read !== version.read)
-  const read = readNames(named, methods, vocabulary)
-  const isBelowCollection = (name: PathName) =>
-    !name.isVerb && collections.has(pathTo(segments, name.read, isBelowBase ? basePath : ''))
-  const names =
-    collections.size === 0
-      ? read
-      : read.map((name) => (isBelowCollection(name) ? { ...name, isCollection: true } : name))
+  const names = readNames(named, methods, vocabulary).map((name) =>
+    !name.isVerb && collections.size > 0 && collections.has(pathTo(segments, name.read, below))
+      ? { ...name, isCollection: true }
+      : name,
+  )
   const isRoot = ofApi.length === 0 && segments.length - base.length <= 1
-  const needsNone = version.read === null && (isRoot || isUnversionedPath(ofApi.map(({ word }) => word)))
-  return { methods, pattern, basePath, isBelowBase, segments, base, version, isUnversioned: needsNone, names }
+  const isUnversioned = version.read === null && (isRoot || isUnversionedPath(ofApi.map(({ word }) => word)))
+  const baseText = base.map(({ text }) => `/${text}`).join('')
+  return { methods, pattern, basePath: below, segments, base: baseText, version, isUnversioned, names }
 }
 
 export function pathTo(segments: readonly ReadSegment[], last: ReadSegment, basePath: string): string {
   const read = segments.slice(0, segments.indexOf(last) + 1)
-  return basePath + read.map(({ segment }) => `/${segment.text}`).join('')
+  return basePath + read.map(({ text }) => `/${text}`).join('')
 }
 
 export function isItem(read: ReadSegment | undefined): boolean {
@@ -118,17 +118,16 @@ export function areOfAction(methods: readonly string[]): boolean {
   return methods.every((method) => method === 'POST' || method === 'OPTIONS')
 }
 
-function readSegment(segment: PathSegment): ReadSegment {
-  const { kind, text } = segment
-  if (kind !== 'literal') return { segment, kind, parts: segmentParts(text), word: '', isBlank: false }
+function readSegment({ kind, text }: PathSegment): ReadSegment {
+  if (kind !== 'literal') return { text, kind, parts: segmentParts(text), word: '', isBlank: false }
   const parts = text.split(template).map((part, index) => ({ literal: index % 2 === 0, text: part }))
   if (parts.length > 1) {
     const present = parts.filter((part) => part.text !== '')
     const meant = present.length === 1 ? 'parameter' : 'mixed'
-    return { segment, kind: meant, parts: present, word: '', isBlank: false }
+    return { text, kind: meant, parts: present, word: '', isBlank: false }
   }
   const word = kebab(text)
-  return { segment, kind, parts, word, isBlank: !/[a-z0-9]/.test(word) }
+  return { text, kind, parts, word, isBlank: !/[a-z0-9]/.test(word) }
 }
 
 /** Returns how many of the first segments are a base path: words such as `api`, or any in front of a version. */
@@ -233,7 +232,7 @@ function verbsOf(
 function verbKindOf({ read, noun, crud }: CrudReading, vocabulary: PathVocabulary): 'verb' | 'either' | null {
   const { collections, verbs } = vocabulary
   if (read.kind !== 'literal' || isOneOf(collections, read) || collections.has(noun)) return null
-  return verbKind(crud.length === 0 && verbs.has(read.segment.text) ? read.segment.text : noun, verbs)
+  return verbKind(crud.length === 0 && verbs.has(read.text) ? read.text : noun, verbs)
 }
 
 function collectionsOf(
@@ -271,6 +270,6 @@ function collectionsByCrud(names: readonly CrudReading[]): ReadonlySet<CrudReadi
   return found
 }
 
-function isOneOf(words: ReadonlySet<string>, { kind, segment, word }: ReadSegment): boolean {
-  return kind === 'literal' && (words.has(segment.text) || words.has(word))
+function isOneOf(words: ReadonlySet<string>, { kind, text, word }: ReadSegment): boolean {
+  return kind === 'literal' && (words.has(text) || words.has(word))
 }
