@@ -101,7 +101,6 @@ export {
   type MaintenanceStore,
   type MaintenanceWindow,
   maintenance,
-  memoryMaintenanceStore,
   type RetryAfterFormat,
   type Schedule,
 } from './plugins/maintenance/index.js'

@@ -4,12 +4,11 @@ export {
 } from '../plugins/idempotency/stores/redis.js'
 export type { IdempotencyStore } from '../plugins/idempotency/stores/store.js'
 export type { MaintenanceNotice } from '../plugins/maintenance/notice.js'
+export type { MaintenanceStore } from '../plugins/maintenance/sources.js'
 export {
   type RedisMaintenanceClient,
-  type RedisMaintenanceStoreOptions,
   redisMaintenanceStore,
 } from '../plugins/maintenance/stores/redis.js'
-export type { MaintenanceStore } from '../plugins/maintenance/stores/store.js'
 export {
   type RedisOperationClient,
   type RedisOperationStoreOptions,

@@ -18,7 +18,6 @@ import {
 import { currentProblem, duringMaintenance } from './refusal.js'
 import { fileSource, pollerOf, type Source, storeSwitch } from './sources.js'
 import { Maintenance, type MaintenanceState } from './state.js'
-import { memoryMaintenanceStore } from './stores/store.js'
 
 export type { Schedule } from '../../time/schedule.js'
 export type { MaintenanceNotice } from './notice.js'
@@ -29,8 +28,8 @@ export type {
   MaintenanceWindow,
   RetryAfterFormat,
 } from './options.js'
+export type { MaintenanceStore } from './sources.js'
 export type { MaintenanceSource, MaintenanceState } from './state.js'
-export { type MaintenanceStore, memoryMaintenanceStore } from './stores/store.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -83,9 +82,7 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
       if (changed === null) app.log.info('maintenance: off')
       else app.log.warn({ maintenance: changed }, 'maintenance: on')
     })
-    const enabled = storeSwitch(store ?? memoryMaintenanceStore(), (notice) =>
-      state.setNotice('switch', notice),
-    )
+    const enabled = storeSwitch(store, (notice) => state.setNotice('switch', notice))
     const value: FastifyInstance['maintenance'] = {
       async enable(given: EnableOptions = {}): Promise<void> {
         const { notice } = readNotice(enableOptions('maintenance.enable()', given))
@@ -102,8 +99,7 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
     const sources: Source[] = []
     if (mode !== 'off' && file !== false)
       sources.push(fileSource(file, (notice) => state.setNotice('file', notice)))
-    // The default store is of this app alone, so it needs no polling.
-    if (mode !== 'off' && store !== undefined) sources.push(enabled.source)
+    if (mode !== 'off' && store !== undefined) sources.push(enabled)
     const pollers = sources.map((source) => pollerOf(source, options, app.log))
     app.addHook('onReady', async function readMaintenance() {
       state.refresh()

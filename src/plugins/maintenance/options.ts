@@ -1,7 +1,6 @@
 import { timeOf } from '../../http/date-time.js'
 import {
   type Check,
-  checksOf,
   functionOf,
   integer,
   invalid,
@@ -18,7 +17,7 @@ import {
 import { modeOption, routeModeOption } from '../../rules/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { maxRetryAfter } from './notice.js'
-import type { MaintenanceStore } from './stores/store.js'
+import type { MaintenanceStore } from './sources.js'
 
 /** Options of `enable()`: when the maintenance ends, or the seconds in `Retry-After` if that is not known. */
 export type EnableOptions = { readonly reason?: string } & (
@@ -36,24 +35,20 @@ export type RetryAfterFormat = 'seconds' | 'http-date'
 
 const seconds = integer(1, maxRetryAfter)
 
-const ofWindow = {
-  /** When it begins: a `Date`, or RFC 3339 text. */
-  from: optional(time),
-  /** When it ends; after `from`. */
-  until: optional(time),
-}
-
-const reasonOption = {
-  /** Why; it is the `detail` of the problem. */
-  reason: optional(text()),
-}
-
 /** A planned maintenance. */
-export interface MaintenanceWindow
-  extends Required<OptionsOf<typeof ofWindow>>,
-    OptionsOf<typeof reasonOption> {}
+export interface MaintenanceWindow {
+  /** When it begins: a `Date`, or RFC 3339 text. */
+  readonly from: Date | string
+  /** When it ends; after `from`. */
+  readonly until: Date | string
+  /** Why; it is the `detail` of the problem. */
+  readonly reason?: string
+}
 
-const windowMembers = objectOf(checksOf({ ...ofWindow, ...reasonOption })[0], ['from', 'until'])
+const windowMembers = objectOf<MaintenanceWindow, 'from' | 'until'>(
+  { from: time, until: time, reason: text() },
+  ['from', 'until'],
+)
 
 const window: Check<MaintenanceWindow> = (label, received) => {
   const checked = windowMembers(label, received)
@@ -90,7 +85,7 @@ export const maintenanceOptions = {
   ),
   /**
    * Where `enable()` and `disable()` write, for several instances to share. It is polled.
-   * @default a store in memory, for this instance alone
+   * @default none: they are for this instance alone
    */
   store: optional(store),
   /**
@@ -115,7 +110,7 @@ export const maintenanceOptions = {
    */
   jitter: option(integer(0, 3600), 0),
   /**
-   * Returns the time in milliseconds since the epoch.
+   * Returns the time in milliseconds since the epoch, for tests.
    * @default Date.now
    */
   now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
@@ -142,9 +137,7 @@ export type MaintenanceRouteOptions = OptionsOf<typeof maintenanceRouteOptions>
 
 export type ResolvedMaintenance = ResolvedOptions<typeof maintenanceOptions>
 
-const enableMembers = objectOf(
-  checksOf({ until: optional(time), retryAfter: optional(seconds), ...reasonOption })[0],
-)
+const enableMembers = objectOf({ until: time, retryAfter: seconds, reason: text() })
 
 export const enableOptions: Check<EnableOptions> = (label, received) => {
   const checked = enableMembers(label, received)

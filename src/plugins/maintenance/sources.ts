@@ -3,7 +3,19 @@ import { inTime } from '../../time/in-time.js'
 import { Outage } from '../../time/outage.js'
 import { type MaintenanceNotice, type ReadNotice, readNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'
-import type { MaintenanceStore } from './stores/store.js'
+
+/**
+ * Where instances of a service share whether they are in maintenance: one notice, or none.
+ *
+ * `get` is polled, never while a request waits. A store that rejects or does not answer in time is unreachable; the last
+ * known state stays in effect.
+ */
+export interface MaintenanceStore {
+  /** Returns the current notice; `null` if there is none. */
+  get(): Promise<MaintenanceNotice | null>
+  /** Replaces the notice; `null` removes it. Resolves when other instances can read it. */
+  set(notice: MaintenanceNotice | null): Promise<void>
+}
 
 /** Sets the notice of a source; `null` for no maintenance. */
 type SetNotice = (notice: MaintenanceNotice | null) => void
@@ -30,7 +42,6 @@ export function pollerOf(
   let isStopped = false
   let cancelTimer = (): void => {}
 
-  /** Calls a function later, unless the poller stops before. */
   function later(run: () => void, milliseconds: number): () => void {
     cancelTimer = schedule(run, milliseconds)
     return cancelTimer
@@ -88,38 +99,32 @@ export function fileSource(path: string, take: SetNotice): Source {
 
 const maxBytes = 65_536
 
-/** The notice of `enable()` and `disable()` in a store: it takes effect here at once, on other instances when they poll. */
-export function storeSwitch(store: MaintenanceStore, setNotice: SetNotice) {
-  let writes = 0
-  let writesBeforeRead = 0
+/** The notice of `enable()` and `disable()`: it takes effect here at once, on other instances when they read the store. */
+export function storeSwitch(store: MaintenanceStore | undefined, setNotice: SetNotice) {
+  let [writes, writesBeforeRead] = [0, 0]
   let last: Promise<void> = Promise.resolve()
 
-  /** Writes a notice. @throws the error of the store; the state does not change then */
   async function write(notice: MaintenanceNotice | null): Promise<void> {
     try {
-      await store.set(notice)
+      await store?.set(notice)
       setNotice(notice)
     } finally {
       writes += 1
     }
   }
 
-  const source: Source = {
-    name: 'store',
-    async read() {
+  return {
+    name: 'store' as const,
+    async read(): Promise<ReadNotice | null> {
       writesBeforeRead = writes
-      const value: unknown = await store.get()
+      const value: unknown = await store?.get()
       return value === null || value === undefined ? null : readNotice(value)
     },
-    take(notice) {
+    take(notice: MaintenanceNotice | null): void {
       // What was read may be older than a write since, and have either value if it began during the write.
       if (writes === writesBeforeRead) setNotice(notice)
     },
-  }
-
-  return {
-    source,
-    /** Writes notices one after another, in the order of the calls. */
+    /** Writes notices in the order of the calls. Rejects with the error of the store; the state does not change then. */
     set(notice: MaintenanceNotice | null): Promise<void> {
       const written = last.then(() => write(notice))
       last = written.catch(() => {})

@@ -17,31 +17,17 @@ export interface MaintenanceState {
   readonly reason: string | null
 }
 
-export interface Claim {
-  readonly source: MaintenanceSource
-  /** When it begins, in milliseconds since the epoch; `-Infinity` if it has begun. */
+/** A state, and when it begins and ends, in milliseconds since the epoch. */
+interface Claim {
+  readonly state: MaintenanceState
   readonly from: number
-  /** When it ends, in milliseconds since the epoch; `Infinity` if that is not known. */
-  readonly until: number
-  readonly retryAfter: number | null
-  readonly reason: string | null
+  readonly end: number
 }
 
-/** Returns the claim that ends last, of equals the first, with the end of those that follow without a gap. */
-export function currentClaim(
-  claims: readonly Claim[],
-  now: number,
-): { claim: Claim | null; nextChange: number } {
-  const ahead = claims.flatMap(({ from, until }) => [from, until]).filter((time) => time > now)
-  const nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
-  const [first, ...others] = claims.filter(({ from, until }) => from <= now && now < until)
-  if (first === undefined) return { claim: null, nextChange }
-  const last = others.reduce((one, other) => (other.until > one.until ? other : one), first)
-  let { until } = last
-  for (const claim of claims.toSorted((one, other) => one.from - other.from)) {
-    if (claim.from <= until && claim.until > until) until = claim.until
-  }
-  return { claim: until === last.until ? last : { ...last, until }, nextChange }
+function claimOf(source: MaintenanceSource, from: number, notice: MaintenanceNotice): Claim {
+  const { until = null, retryAfter = null, reason = null } = notice
+  const end = until === null ? Number.POSITIVE_INFINITY : Date.parse(until)
+  return { state: Object.freeze({ source, until, retryAfter, reason }), from, end }
 }
 
 export class Maintenance implements MaintenanceSignal {
@@ -52,9 +38,8 @@ export class Maintenance implements MaintenanceSignal {
   readonly #windows: readonly Claim[]
   readonly #claims = new Map<MaintenanceSource, Claim>()
   readonly #listeners = new Set<(isActive: boolean) => void>()
-  #claim: Claim | null = null
+  #state: MaintenanceState | null = null
   #nextChange = Number.NEGATIVE_INFINITY
-  #lastState = 'null'
   #cancelTimer = (): void => {}
   #isStopped = false
 
@@ -65,57 +50,49 @@ export class Maintenance implements MaintenanceSignal {
   ) {
     this.#options = options
     this.#log = log
-    this.#windows = options.windows.map((window) =>
-      claimOf('window', Number(timeOf(window.from)), Number(timeOf(window.until)), window),
-    )
+    this.#windows = options.windows.map(({ from, until, reason }) => {
+      const notice = { until: new Date(Number(timeOf(until))).toISOString(), ...(reason && { reason }) }
+      return claimOf('window', Number(timeOf(from)), notice)
+    })
   }
 
   /** Sets what a source announces from now on; `null` for no maintenance. */
   setNotice(source: MaintenanceSource, notice: MaintenanceNotice | null): void {
     if (notice === null) this.#claims.delete(source)
-    else {
-      const until = notice.until === undefined ? Number.POSITIVE_INFINITY : Date.parse(notice.until)
-      this.#claims.set(source, claimOf(source, Number.NEGATIVE_INFINITY, until, notice))
-    }
+    else this.#claims.set(source, claimOf(source, Number.NEGATIVE_INFINITY, notice))
     this.refresh()
-  }
-
-  claimAt(now: number): Claim | null {
-    // A timer may be late.
-    if (now >= this.#nextChange) this.refresh()
-    return this.#claim
-  }
-
-  isActive(): boolean {
-    return this.claimAt(this.#options.now()) !== null
-  }
-
-  onChange(listener: (isActive: boolean) => void): () => void {
-    // A function of its own: the same listener may be passed twice.
-    const call = (isActive: boolean): void => listener(isActive)
-    this.#listeners.add(call)
-    return () => void this.#listeners.delete(call)
   }
 
   state(): MaintenanceState | null {
-    this.refresh()
-    return stateOf(this.#claim)
+    // A timer may be late.
+    if (this.#options.now() >= this.#nextChange) this.refresh()
+    return this.#state
+  }
+
+  isActive(): boolean {
+    return this.state() !== null
+  }
+
+  onChange(listener: (isActive: boolean) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
   refresh(): void {
     const now = this.#options.now()
-    const { claim, nextChange } = currentClaim([...this.#claims.values(), ...this.#windows], now)
-    const wasActive = this.mayBeActive
-    this.#claim = claim
-    this.#nextChange = nextChange
-    this.mayBeActive = claim !== null
-    this.#setTimer(nextChange - now)
-    const state = stateOf(claim)
-    const text = JSON.stringify(state)
-    if (text === this.#lastState) return
-    this.#lastState = text
-    this.#log(state)
-    if (this.mayBeActive !== wasActive) for (const call of [...this.#listeners]) call(this.mayBeActive)
+    const claims = [...this.#claims.values(), ...this.#windows]
+    const ahead = claims.flatMap(({ from, end }) => [from, end]).filter((time) => time > now)
+    this.#nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
+    this.#setTimer(this.#nextChange - now)
+    const [last] = claims
+      .filter(({ from, end }) => from <= now && now < end)
+      .sort((one, other) => (one.end === other.end ? 0 : other.end - one.end))
+    const before = this.#state
+    this.#state = last?.state ?? null
+    this.mayBeActive = this.#state !== null
+    if (JSON.stringify(before) === JSON.stringify(this.#state)) return
+    this.#log(this.#state)
+    if (this.mayBeActive !== (before !== null)) for (const call of this.#listeners) call(this.mayBeActive)
   }
 
   stop(): void {
@@ -133,19 +110,3 @@ export class Maintenance implements MaintenanceSignal {
 }
 
 const maxDelay = 60_000
-
-function claimOf(
-  source: MaintenanceSource,
-  from: number,
-  until: number,
-  { retryAfter, reason }: Omit<MaintenanceNotice, 'until'>,
-): Claim {
-  return { source, from, until, retryAfter: retryAfter ?? null, reason: reason ?? null }
-}
-
-function stateOf(claim: Claim | null): MaintenanceState | null {
-  if (claim === null) return null
-  const { source, until, retryAfter, reason } = claim
-  const end = until === Number.POSITIVE_INFINITY ? null : new Date(until).toISOString()
-  return Object.freeze({ source, until: end, retryAfter, reason })
-}

@@ -2,7 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseHttpDate } from '../../../src/http/http-date.js'
-import { type RetryAfterParts, retryAfterField } from '../../../src/plugins/maintenance/refusal.js'
+import { retryAfterField } from '../../../src/plugins/maintenance/refusal.js'
+
+type RetryAfterParts = Parameters<typeof retryAfterField>[0]
 
 const now = Date.parse('2026-11-20T08:00:00.000Z')
 

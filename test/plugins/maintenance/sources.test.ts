@@ -9,11 +9,11 @@ import {
   type MaintenanceOptions,
   type MaintenanceStore,
   maintenance,
-  memoryMaintenanceStore,
 } from '../../../src/plugins/maintenance/index.js'
 import { readTimeout } from '../../../src/plugins/maintenance/sources.js'
 import { keepLogs, type Logs, levels } from '../../support/logs.js'
 import { type ManualClock, manualClock } from '../../support/manual-clock.js'
+import { memoryMaintenanceStore } from './memory-store.js'
 
 const start = '2026-11-20T08:00:00.000Z'
 const until = '2026-11-20T08:02:00.000Z'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { MaintenanceStore } from '../../../../src/plugins/maintenance/stores/store.js'
+import type { MaintenanceStore } from '../../../../src/plugins/maintenance/index.js'
 
 /** Tests the contract of a {@link MaintenanceStore}. `open` returns two views of one new store, as two instances have. */
 export async function keepsMaintenanceContract(
