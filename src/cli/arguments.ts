@@ -37,26 +37,22 @@ export function readArguments(args: readonly string[]): CheckArguments | { reado
         help: { type: 'boolean', short: 'h', default: false },
       },
     })
-    const { help, format, mode } = values
-    if (help) return 'help'
+    if (values.help) return 'help'
     const [command, file, ...others] = positionals
+    if (command !== 'check') throw new Error(`expected the command check, received ${command ?? 'none'}`)
+    if (file === undefined || others.length > 0) throw new Error('expected one file')
     const timeout = Number(values.timeout)
-    if (command !== 'check') return { error: `expected the command check, received ${command ?? 'none'}` }
-    if (file === undefined || others.length > 0) return { error: 'expected one file' }
-    if (!isOneOf(formats, format))
-      return { error: `--format: expected one of ${formats.join(', ')}, received ${format}` }
-    if (mode !== 'report' && mode !== 'enforce') {
-      return { error: `--mode: expected report or enforce, received ${mode}` }
-    }
-    if (!(timeout > 0 && timeout <= 3600)) {
-      return { error: `--timeout: expected seconds up to 3600, received ${values.timeout}` }
-    }
-    return { file, format, mode, timeout }
+    if (!(timeout > 0 && timeout <= 3600))
+      throw new Error(`--timeout: expected seconds up to 3600, received ${values.timeout}`)
+    const format = oneOf(formats, '--format', values.format)
+    return { file, format, mode: oneOf(['report', 'enforce'], '--mode', values.mode), timeout }
   } catch (error) {
     return { error: (error as Error).message }
   }
 }
 
-function isOneOf<const Value extends string>(values: readonly Value[], value: string): value is Value {
-  return (values as readonly string[]).includes(value)
+function oneOf<const Value extends string>(values: readonly Value[], name: string, given: string): Value {
+  const found = values.find((value) => value === given)
+  if (found === undefined) throw new Error(`${name}: expected one of ${values.join(', ')}, received ${given}`)
+  return found
 }

@@ -33,8 +33,7 @@ export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<O
     if (error instanceof ExportError) return { kind: 'failed', message }
     // The stack shows where.
     console.error(error)
-    const hint = isOfSchema(code) ? `; ${hintOfOptions}` : ''
-    return { kind: 'failed', message: `${message ?? String(error)}${hint}` }
+    return { kind: 'failed', message: message ?? String(error) }
   } finally {
     await closed(app)
   }
@@ -42,14 +41,6 @@ export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<O
 
 /** The file does not export what is needed: the message says what to export, and a stack would say nothing. */
 class ExportError extends Error {}
-
-const hintOfOptions =
-  'if the app needs options of Fastify(), such as ajv, export them: `export const options = { ajv: … }` beside a plugin, ' +
-  'or `export default () => buildApp()`'
-
-function isOfSchema(code: unknown): boolean {
-  return typeof code === 'string' && code.startsWith('FST_ERR_SCH_')
-}
 
 /** Makes `listen()` do nothing: a file that listens is checked like others, if it exports its app. */
 function keepFromListening(app: FastifyInstance): void {
@@ -64,25 +55,20 @@ function keepFromListening(app: FastifyInstance): void {
 
 const addressOfNothing = 'http://[::]:0'
 
-function adviceFor(loaded: object): string {
-  const names = Object.keys(loaded).filter(
-    (name) => !['default', 'module.exports', '__esModule'].includes(name),
-  )
-  const [first] = names
-  if (first === undefined)
-    return 'exports nothing: export the app, `export default app`, and listen in another file'
-  return `exports ${names.join(', ')}, and no default: \`export default () => ${first}()\` if that makes the app`
-}
-
 async function appOf(file: string): Promise<FastifyInstance> {
   const loaded = (await import(pathToFileURL(file).href)) as Loaded
   // The default export of CommonJS is `module.exports`, where compiled modules have a `default` of their own.
   const exported =
     isObject(loaded.default) && 'default' in loaded.default ? loaded.default.default : loaded.default
   if (isApp(exported)) return exported
-  if (isEmpty(exported)) throw new ExportError(adviceFor(exported ?? loaded))
-  if (typeof exported !== 'function')
-    throw new ExportError(`has no app as its default export: ${typeof exported}`)
+  if (typeof exported !== 'function') {
+    // That of a file without one is the object with its named exports.
+    const names = Object.keys(isObject(exported) ? exported : loaded).filter((name) => name !== 'default')
+    throw new ExportError(
+      `exports no app as its default, but ${names.join(', ') || typeof exported}: \`export default app\`, and listen in another file, ` +
+        'or `export default () => buildApp()`',
+    )
+  }
   if (exported.length === 0) {
     const made: unknown = await exported()
     if (isApp(made)) return made
@@ -92,26 +78,8 @@ async function appOf(file: string): Promise<FastifyInstance> {
   const { default: Fastify } = (await import(pathToFileURL(require.resolve('fastify')).href)) as Fastify
   const options = loaded.options ?? (exported as { readonly options?: FastifyServerOptions }).options
   const app = Fastify(options ?? {})
-  app.register(pluginOnly(exported as FastifyPluginCallback), {})
+  app.register(exported as FastifyPluginCallback, {})
   return app
-}
-
-/** Returns a plugin that throws if it returns an app: then it is no plugin, and the routes are not those of the context. */
-function pluginOnly(plugin: FastifyPluginCallback): FastifyPluginCallback {
-  return new Proxy(plugin, {
-    apply(target, self, parameters) {
-      const [context] = parameters as [FastifyInstance]
-      const refuseApp = (returned: unknown): unknown => {
-        // An awaited context is the root of its app.
-        if (!isApp(returned) || returned.initialConfig === context.initialConfig) return returned
-        throw new ExportError(
-          'its function has parameters, so it is taken for a plugin, and it returns an app; export () => build({}) instead',
-        )
-      }
-      const returned: unknown = refuseApp(Reflect.apply(target, self, parameters))
-      return returned instanceof Promise ? returned.then(refuseApp) : returned
-    },
-  })
 }
 
 interface Loaded {
@@ -122,11 +90,6 @@ interface Loaded {
 
 interface Fastify {
   readonly default: (options: FastifyServerOptions) => FastifyInstance
-}
-
-/** Whether a module has no default export. That of a CommonJS module is the object with its named exports. */
-function isEmpty(exported: unknown): exported is object | undefined {
-  return exported === undefined || (isObject(exported) && !isApp(exported))
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -167,14 +130,8 @@ function outcomeOf(contexts: ReadonlySet<FastifyInstance>, isReady: boolean): Ou
   const documents = [...contexts].find((context) => context.hasDecorator('swagger')) as
     | { readonly swagger: () => unknown }
     | undefined
-  return {
-    kind: 'booted',
-    report: joined(reports),
-    document:
-      documents !== undefined && !isReady
-        ? { state: 'not made' }
-        : documentState(documents === undefined ? undefined : () => documents.swagger()),
-  }
+  const make = documents && (() => documents.swagger())
+  return { kind: 'booted', report: joined(reports), document: documentState(make, isReady) }
 }
 
 /** Joins the reports of contexts, which share one with those above. */

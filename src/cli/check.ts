@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import { formatReport } from '../index.js'
 import { type CheckArguments, readArguments, usage } from './arguments.js'
 import type { Outcome, ProcessRequest } from './boot-app.js'
-import { describeDocument } from './document.js'
 
 /** Runs the command and returns its exit code: 0, 1 for findings that are errors, 2 if there is no report. */
 export async function check(args: readonly string[]): Promise<0 | 1 | 2> {
@@ -24,18 +23,16 @@ export async function check(args: readonly string[]): Promise<0 | 1 | 2> {
   if (outcome.kind === 'failed') return failed(`${read.file}: ${outcome.message}`)
   if (outcome.kind === 'registered') return failed(`${read.file}: conventions are registered twice`)
   console.log(textOf(outcome, read))
-  const { findings } = outcome.report
-  const isWrong =
-    outcome.document.state === 'failed' || findings.some(({ effect }) => effect === 'boot stopped')
-  return isWrong ? 1 : 0
+  const { report, document } = outcome
+  return document.isBroken || report.findings.some(({ effect }) => effect === 'boot stopped') ? 1 : 0
 }
 
 function textOf({ report, document }: Outcome & { kind: 'booted' }, { format }: CheckArguments): string {
   if (format === 'json') return JSON.stringify({ ...report, document }, null, 2)
   const text = formatReport(report, format)
-  const state = describeDocument(document)
+  const state = `OpenAPI document: ${document.text}`
   if (format !== 'github') return `${text}\n\n${state}`
-  const annotation = `::${document.state === 'failed' ? 'error' : 'notice'} title=OpenAPI::${state.replaceAll('%', '%25')}`
+  const annotation = `::${document.isBroken ? 'error' : 'notice'} title=OpenAPI::${state.replaceAll('%', '%25')}`
   return text === '' ? annotation : `${text}\n${annotation}`
 }
 

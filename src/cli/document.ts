@@ -1,51 +1,32 @@
-export type DocumentState =
-  /** No plugin makes one. */
-  | { readonly state: 'none' }
-  /** The boot was stopped before. */
-  | { readonly state: 'not made' }
-  /** The plugin that makes it throws. */
-  | { readonly state: 'failed'; readonly message: string }
-  | {
-      readonly state: 'made'
-      readonly openapi: string
-      readonly operations: number
-      /** Operations whose responses of success have no schema, such as `GET /v1/users`. */
-      readonly withoutResponse: readonly string[]
-    }
+/** What the report says about the OpenAPI document of the app. */
+export interface DocumentState {
+  /** Whether the plugin that makes it has thrown. */
+  readonly isBroken: boolean
+  readonly text: string
+}
 
-export function documentState(make: (() => unknown) | undefined): DocumentState {
-  if (make === undefined) return { state: 'none' }
+/** @param isReady whether no finding has stopped the boot */
+export function documentState(make: (() => unknown) | undefined, isReady: boolean): DocumentState {
+  if (make === undefined) return { isBroken: false, text: 'none, @fastify/swagger is not registered' }
+  if (!isReady) return { isBroken: false, text: 'not made, because findings stop the boot' }
   try {
     const { openapi, swagger, paths } = make() as Document
     const operations = Object.entries(paths ?? {}).flatMap(([path, item]) =>
-      Object.entries(item)
-        .filter(([method]) => methods.has(method))
-        .map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+      Object.entries(item).flatMap(([method, operation]) =>
+        methods.has(method) ? [{ name: `${method.toUpperCase()} ${path}`, operation }] : [],
+      ),
     )
-    const withoutResponse = operations
-      .filter(({ operation }) => !describesSuccess((operation as Operation).responses))
-      .map(({ name }) => name)
-    return {
-      state: 'made',
-      openapi: String(openapi ?? swagger),
-      operations: operations.length,
-      withoutResponse,
-    }
+    const [first, ...others] = operations.filter(
+      ({ operation }) => !describesSuccess((operation as Operation).responses),
+    )
+    const count = `${openapi ?? swagger}, ${operations.length} operation${operations.length === 1 ? '' : 's'}`
+    const rest = others.length === 0 ? '' : ` and ${others.length} more`
+    const missing = first === undefined ? '' : `; without a response schema: ${first.name}${rest}`
+    return { isBroken: false, text: count + missing }
   } catch (error) {
-    return { state: 'failed', message: error instanceof Error ? error.message : String(error) }
+    const message = error instanceof Error ? error.message : String(error)
+    return { isBroken: true, text: `cannot be made: ${message}` }
   }
-}
-
-export function describeDocument(document: DocumentState): string {
-  if (document.state === 'none') return 'OpenAPI document: none, @fastify/swagger is not registered'
-  if (document.state === 'not made') return 'OpenAPI document: not made, because findings stop the boot'
-  if (document.state === 'failed') return `OpenAPI document: cannot be made: ${document.message}`
-  const { openapi, operations, withoutResponse } = document
-  const [first, ...others] = withoutResponse
-  const count = `OpenAPI document: ${openapi}, ${operations} operation${operations === 1 ? '' : 's'}`
-  if (first === undefined) return count
-  const rest = others.length === 0 ? '' : ` and ${others.length} more`
-  return `${count}; without a response schema: ${first}${rest}`
 }
 
 const methods: ReadonlySet<string> = new Set('get put post delete options head patch trace'.split(' '))

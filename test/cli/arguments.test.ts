@@ -1,7 +1,7 @@
 /** The arguments of `fastify-conventions check`. */
 import t from 'tap'
 import { readArguments } from '../../src/cli/arguments.js'
-import { describeDocument, documentState } from '../../src/cli/document.js'
+import { documentState } from '../../src/cli/document.js'
 
 const defaults = { file: 'app.js', format: 'table', mode: 'report', timeout: 60 }
 
@@ -27,7 +27,7 @@ t.test('invalid arguments', async (t) => {
       ['check', 'a.js', '--format', 'yaml'],
       /--format: expected one of table, json, markdown, github, received yaml/,
     ],
-    [['check', 'a.js', '--mode', 'off'], /--mode: expected report or enforce, received off/],
+    [['check', 'a.js', '--mode', 'off'], /--mode: expected one of report, enforce, received off/],
     [['check', 'a.js', '--timeout', '0'], /--timeout: expected seconds/],
     [['check', 'a.js', '--timeout', 'soon'], /--timeout: expected seconds/],
     [['check', 'a.js', '--fix'], /--fix/],
@@ -46,20 +46,22 @@ t.test('the state of the OpenAPI document', async (t) => {
     },
     '/v1/old': { get: { responses: { 301: {} } } },
   }
-  t.equal(
-    describeDocument(documentState(() => ({ openapi: '3.1.0', paths }))),
-    'OpenAPI document: 3.1.0, 5 operations; without a response schema: POST /v1/users and 1 more',
-  )
-  t.equal(
-    describeDocument(documentState(() => ({ swagger: '2.0', paths: { '/v1/users': paths['/v1/old'] } }))),
-    'OpenAPI document: 2.0, 1 operation',
-  )
-  t.equal(
-    describeDocument(documentState(undefined)),
-    'OpenAPI document: none, @fastify/swagger is not registered',
-  )
-  const failed = documentState(() => {
-    throw new Error('no such schema')
+  const made = (document: object) => documentState(() => document, true)
+  t.strictSame(made({ openapi: '3.1.0', paths }), {
+    isBroken: false,
+    text: '3.1.0, 5 operations; without a response schema: POST /v1/users and 1 more',
   })
-  t.equal(describeDocument(failed), 'OpenAPI document: cannot be made: no such schema')
+  t.equal(made({ swagger: '2.0', paths: { '/v1/users': paths['/v1/old'] } }).text, '2.0, 1 operation')
+  t.match(documentState(undefined, true), {
+    isBroken: false,
+    text: /^none, @fastify\/swagger is not registered/,
+  })
+  t.match(
+    documentState(() => ({}), false),
+    { isBroken: false, text: /^not made, because findings stop/ },
+  )
+  const broken = documentState(() => {
+    throw new Error('no such schema')
+  }, true)
+  t.strictSame(broken, { isBroken: true, text: 'cannot be made: no such schema' })
 })

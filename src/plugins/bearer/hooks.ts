@@ -28,12 +28,6 @@ export function credentialsOf({
   return token === undefined || token.length > maxTokenLength ? 'malformed' : { token }
 }
 
-export interface ChallengeContext {
-  readonly realm: string
-  /** URL of the metadata of the resource (RFC 9728 §5.1); `null` for none. */
-  readonly metadataUrl: string | null
-}
-
 type Refusal = (code: keyof typeof errorOf, detail: string) => ProblemError
 
 // RFC 6750 §3.1: a request without credentials gets no error code.
@@ -45,14 +39,13 @@ const errorOf = {
 } as const
 
 /** Returns a function that makes the problems of a route, each with its challenge (RFC 6750 §3). */
-export function refusalOf({ realm, metadataUrl }: ChallengeContext, scopes: readonly string[]): Refusal {
+export function refusalOf(realm: string, scopes: readonly string[]): Refusal {
   return function refuse(code, detail) {
     const error = errorOf[code]
     const parameters = {
       realm,
       ...(error !== null && { error, error_description: detail }),
       ...(scopes.length > 0 && error !== 'invalid_request' && { scope: scopes.join(' ') }),
-      ...(metadataUrl !== null && { resource_metadata: metadataUrl }),
     }
     const challenge = Object.entries(parameters).map(([name, value]) => `${name}=${quoted(value)}`)
     const headers = { 'www-authenticate': `Bearer ${challenge.join(', ')}` }

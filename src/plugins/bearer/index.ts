@@ -3,7 +3,6 @@ import { convention } from '../../convention/convention.js'
 import type { RequestStep } from '../../convention/steps.js'
 import { callerFields, knownSubject } from '../../fastify/caller.js'
 import { documentRoute } from '../../fastify/document.js'
-import { rootOf } from '../../fastify/internals.js'
 import { offerNames } from '../../fastify/offer-names.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
@@ -14,13 +13,7 @@ import { introspector } from './introspection.js'
 import { issuerOf } from './issuer.js'
 import { jwtVerifier } from './jwt.js'
 import { keySet, type VerificationKeys } from './key-set.js'
-import {
-  type DescribedPlan,
-  describeRefusals,
-  documentSecurity,
-  resourceMetadata,
-  resourceMetadataUrl,
-} from './openapi.js'
+import { type DescribedPlan, describeRefusals, documentSecurity } from './openapi.js'
 import {
   type BearerOptions,
   type BearerRouteOptions,
@@ -67,12 +60,11 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
   exemptsPreflights: true,
   options: bearerOptions,
   routeOptions: bearerRouteOptions,
-  async setUp({ app, options: given, atReady, declareRoutes }) {
+  async setUp({ app, options: given }) {
     const options = resolveBearer(given)
-    const { mode, resource, introspection, jwks, now } = options
+    const { mode, introspection, jwks, now } = options
     if (mode === 'off') return null
     const isEnforced = mode === 'enforce'
-    const metadataUrl = isEnforced && resource !== null ? resourceMetadataUrl(resource) : null
     const document = (plan: DescribedPlan | null) => documentSecurity(given as BearerOptions, plan)
     const issuer = issuerOf(options, app.log)
     let warmUp: () => Promise<unknown> = async () => {}
@@ -93,10 +85,9 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       tokens = new TokenCache(jwtVerifier(jose, options, keys, app.log), now)
     }
     const stepFor = (scopes: readonly string[], isOptional: boolean) => {
-      const refuse = refusalOf({ realm: options.realm, metadataUrl }, scopes)
-      return authenticationOf(tokens, { scopes, isOptional, refuse }, mode)
+      const requirement = { scopes, isOptional, refuse: refusalOf(options.realm, scopes) }
+      return authenticationOf(tokens, requirement, mode)
     }
-    const scopes = new Set<string>()
 
     if (isEnforced) {
       // A `caller` of the app is set, too.
@@ -109,22 +100,6 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       if (isEnforced && route.config?.bearer === false)
         documentRoute(this, route, 'bearer', () => ({ document: document(null) }))
     })
-    let metadata = ''
-    declareRoutes(function declareMetadata() {
-      if (metadataUrl === null) return
-      // RFC 9728 §3.1: the path belongs to the host, not to the prefix of a context.
-      rootOf(app).get(
-        new URL(metadataUrl).pathname.replaceAll(':', '::'),
-        { config: { bearer: false }, schema: { hide: true } as object },
-        async (_request, reply) => {
-          reply.header('cache-control', 'public, max-age=3600').type('application/json')
-          return metadata
-        },
-      )
-    })
-    atReady(() => {
-      metadata = resourceMetadata(options, [...scopes])
-    })
     // Not earlier: the issuer may be part of this app.
     app.addHook('onListen', function fetchKeysOnListen(done) {
       // A failure is logged, and the first request with a token tries again.
@@ -135,11 +110,11 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     // The response tells an unknown path from one that is protected. Routes that are declared earlier are protected, too.
     const standard: RequestStep = (request, reply) =>
       request.is404 ? undefined : authenticate(request, reply)
-    return { scopes, standard, stepFor, document }
+    return { standard, stepFor, document }
   },
   route({ name, route, isConfigured, options, modeOf, state }) {
     if (state === null) return undefined
-    const { scopes: known, standard, stepFor, document } = state
+    const { standard, stepFor, document } = state
     if (route === null) return { onRequest: standard }
     const { optional: isOptional = false } = options
     const own = (route.config?.bearer as BearerRouteOptions | undefined)?.scopes
@@ -149,7 +124,6 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     const onRequest = isConfigured ? stepFor(requirement.scopes, isOptional) : standard
     if (modeOf.token !== 'enforce') return { onRequest }
     callerFields.set(route, ['authorization'])
-    for (const scope of requirement.scopes) known.add(scope)
     return { onRequest, describe: describeRefusals(requirement), document: document(requirement) }
   },
 })

@@ -1,6 +1,6 @@
 import type { DocumentOperation } from '../../json-schema/openapi.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import type { BearerOptions, ResolvedBearer } from './options.js'
+import type { BearerOptions } from './options.js'
 
 function securitySchemeOf({ issuer, introspection }: DescribedOptions) {
   return {
@@ -52,21 +52,4 @@ export function describeRefusals({ scopes, isOptional }: DescribedPlan): RouteDe
 
 const challenge = {
   'WWW-Authenticate': { type: 'string', description: 'What a request needs (RFC 6750 §3)' },
-}
-
-/** Returns the URL of the metadata of a resource (RFC 9728 §3.1). */
-export function resourceMetadataUrl(resource: string): string {
-  const { origin, pathname, search } = new URL(resource)
-  return `${origin}/.well-known/oauth-protected-resource${pathname.replace(/\/$/, '')}${search}`
-}
-
-/** Returns the metadata of a resource as JSON (RFC 9728 §2). */
-export function resourceMetadata({ resource, issuer }: ResolvedBearer, scopes: readonly string[]): string {
-  const supported = [...new Set(scopes)].sort()
-  return JSON.stringify({
-    resource,
-    authorization_servers: [issuer],
-    bearer_methods_supported: ['header'],
-    ...(supported.length === 0 ? {} : { scopes_supported: supported }),
-  })
 }

@@ -213,8 +213,6 @@ export interface ResolvedBearer extends ResolvedOptions<typeof bearerOptions> {
   readonly audience: readonly string[]
   /** The `realm` of challenges (RFC 9110 §11.5): the first audience. */
   readonly realm: string
-  /** The first audience that is a URL (RFC 9728 §1.2); `null` for no metadata. */
-  readonly resource: string | null
 }
 
 export function resolveBearer(given: ResolvedOptions<typeof bearerOptions>): ResolvedBearer {
@@ -229,7 +227,7 @@ export function resolveBearer(given: ResolvedOptions<typeof bearerOptions>): Res
   const names = ways.map(([name]) => name).join(', ')
   if (ways.length > 1) invalid('bearer', 'one of jwksUri, jwks and introspection', names)
   const realm = audience[0]?.replace(/[^ -~]+/g, '') || 'api'
-  return { ...given, issuer, audience, realm, resource: audience.find(isUrl) ?? null }
+  return { ...given, issuer, audience, realm }
 }
 
 const loopback = /^(?:(?:.+\.)?localhost|\[::1\]|127(?:\.\d+){3})$/
