@@ -14,7 +14,6 @@ export type { MaintenanceStore } from '../plugins/maintenance/stores/store.js'
 export {
   type RedisOperationClient,
   type RedisOperationStoreOptions,
-  type RedisReplicas,
   redisOperationStore,
 } from '../plugins/operations/stores/redis.js'
 export type { OperationStore } from '../plugins/operations/stores/store.js'
