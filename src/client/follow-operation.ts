@@ -39,9 +39,9 @@ export interface Operation<Result = unknown> extends AsyncIterable<OperationStat
    */
   finished(): Promise<OperationEnd<Result>>
   /**
-   * Requests the cancellation with the `link` of the last state, or of the next one if no state is known. Resolves when the
-   * service has accepted it. The operation may still succeed: `finished` returns the final state. It sends one request, which
-   * does not depend on the signal; it may be called again.
+   * Requests the cancellation with the `link` of the last state, or of the 202 if its body is not read yet, or else of a
+   * state that it requests at once. Resolves when the service has accepted it; `finished` returns the final state. Its requests
+   * do not depend on the signal, and it may be called again.
    *
    * @throws (the promise rejects) OperationError `not-cancellable`, `untrusted-url`, `refused`; the error of `fetch`
    */
@@ -106,13 +106,13 @@ export function followOperation<Result = unknown>(
     stream = undefined
   }
 
+  async function read(response: Response): Promise<OperationState<Result>> {
+    const location = response.status === 303 && response.headers.get('location')
+    return readState<Result>(await response.text(), url, location)
+  }
+
   async function request(): Promise<OperationState<Result>> {
-    const state =
-      (usesEvents && (await nextOfStream())) ||
-      (await polls.ask(url, async (response) => {
-        const location = response.status === 303 && response.headers.get('location')
-        return readState<Result>(await response.text(), url, location)
-      }))
+    const state = (usesEvents && (await nextOfStream())) || (await polls.ask(url, read))
     latest = state
     onProgress?.(state)
     return state
@@ -145,11 +145,15 @@ export function followOperation<Result = unknown>(
       return end as OperationEnd<Result>
     },
     async cancel() {
-      if (!latest) {
-        polls.hasten()
-        for await (const _state of operation) break
+      let state = latest
+      if (!state && start && !start.bodyUsed) state = await read(start.clone()).catch(() => undefined)
+      if (!latest && !state?.link) {
+        state = await send(options, new AbortController(), url, 'GET', async (response) => {
+          if (response.ok || response.status === 303) return read(response)
+          throw await refusal(response)
+        })
       }
-      const { link } = latest as RunningOperation
+      const { link } = state as RunningOperation
       if (link?.rel !== 'cancel' || !link.method) throw new OperationError('not-cancellable', url)
       await send(
         options,

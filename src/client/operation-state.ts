@@ -12,6 +12,7 @@ export interface RunningOperation {
   readonly progress?: number
   /** Present while the operation can be cancelled. */
   readonly link?: CancelLink
+  readonly result?: undefined
   readonly [member: string]: unknown
 }
 
@@ -20,6 +21,7 @@ export interface SucceededOperation<Result = unknown> {
   readonly status: 'Succeeded'
   /** The result, if there is one; its type is not checked. */
   readonly result?: Result
+  readonly link?: undefined
   /** Absolute URL of the created resource. It is not fetched, and may have another origin. */
   readonly resource?: string
   readonly [member: string]: unknown
@@ -30,6 +32,8 @@ export interface FailedOperation {
   readonly status: 'Failed'
   /** A problem with a `message`, if the service sent one. */
   readonly error?: Problem
+  readonly result?: undefined
+  readonly link?: undefined
   readonly [member: string]: unknown
 }
 

@@ -1,5 +1,5 @@
+export type { BullmqEngineOptions } from '../plugins/operations/engines/bullmq/connection.js'
 export { bullmqEngine } from '../plugins/operations/engines/bullmq/engine.js'
-export type { BullmqEngineOptions } from '../plugins/operations/engines/bullmq/options.js'
 export {
   type OperationEngine,
   type OperationJob,

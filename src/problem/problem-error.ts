@@ -51,6 +51,7 @@ export const problemTypes = Object.freeze({
   'quota-exceeded': { status: 429, title: 'Quota exceeded' },
   'header-fields-too-large': { status: 431, title: 'Request header fields too large' },
   'internal-server-error': { status: 500, title: 'Internal server error' },
+  'operation-result-invalid': { status: 500, title: 'Operation result cannot be sent' },
   'operation-interrupted': { status: 500, title: 'Operation interrupted' },
   'operation-timed-out': { status: 500, title: 'Operation timed out' },
   maintenance: { status: 503, title: 'In maintenance' },

@@ -1,4 +1,4 @@
-import type { Schedule } from '../time/schedule.js'
+import { scheduleTimeout } from '../time/schedule.js'
 import type { PostgresPool } from './postgres-connection.js'
 
 /** Listens to a channel on a connection of the pool that does nothing else. */
@@ -6,7 +6,6 @@ export async function listenTo(
   pool: PostgresPool,
   channel: string,
   hear: (payload: string) => void,
-  schedule: Schedule,
 ): Promise<() => void> {
   let isOver = false
   let letGo = () => {}
@@ -41,7 +40,7 @@ export async function listenTo(
 
   const retry = (failures: number) => {
     const delay = Math.min(firstDelay * 2 ** failures, longestDelay)
-    letGo = schedule(() => {
+    letGo = scheduleTimeout(() => {
       listen().catch(() => {
         if (!isOver) retry(failures + 1)
       })

@@ -9,7 +9,7 @@ export {
   type PostgresOperationStoreOptions,
   postgresOperationStore,
 } from '../plugins/operations/stores/postgres.js'
-export type { OperationStore, OperationTransaction } from '../plugins/operations/stores/store.js'
+export type { OperationStore } from '../plugins/operations/stores/store.js'
 export type {
   PostgresConnection,
   PostgresNotification,

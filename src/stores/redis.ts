@@ -12,7 +12,6 @@ export {
 export {
   type RedisOperationClient,
   type RedisOperationStoreOptions,
-  type RedisReplicas,
   redisOperationStore,
 } from '../plugins/operations/stores/redis.js'
 export type { OperationStore } from '../plugins/operations/stores/store.js'

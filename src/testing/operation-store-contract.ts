@@ -13,14 +13,9 @@ export interface OperationStoreSetUp {
    * @default none
    */
   openBounded?(maxOperations: number): Promise<OperationStore>
-  /**
-   * Begins a transaction of the database of the store that was opened last. Omit it if the store has no `within`.
-   * @default none
-   */
-  transaction?(): Promise<ContractTransaction>
 }
 
-/** A transaction for the tests of `within`. */
+/** A transaction of the database of a store, for contracts of stores that take part in it. */
 export interface ContractTransaction {
   readonly connection: object
   /** Ends the transaction, and releases the connection. */
@@ -43,7 +38,7 @@ export interface ContractClause {
  * Not for a store in use: the tests add and delete records.
  */
 export function operationStoreContract(setUp: OperationStoreSetUp): readonly ContractClause[] {
-  const { openBounded, transaction } = setUp
+  const { openBounded } = setUp
   const table = (clauses: Readonly<Record<string, Clause>>): readonly ContractClause[] =>
     Object.entries(clauses).map(([name, check]) => ({
       name,
@@ -52,7 +47,6 @@ export function operationStoreContract(setUp: OperationStoreSetUp): readonly Con
   return [
     ...table(clauses),
     ...(openBounded === undefined ? [] : table(clausesOfBounds((most) => openBounded(most)))),
-    ...(transaction === undefined ? [] : table(clausesOfTransactions(() => transaction()))),
   ]
 }
 
@@ -160,7 +154,6 @@ const clauses: Readonly<Record<string, Clause>> = {
     strictEqual((await one.get(first.id)) ?? (await one.input(first.id)), null)
     deepStrictEqual(await one.takeDue(always, always, 10), [])
     deepStrictEqual(await one.list('42', { limit: 10 }), [])
-    strictEqual(await one.usage('42'), 0)
     strictEqual(await one.create(first, null), true, 'the id is free again')
     strictEqual((await other.takeDue(always, always, 10)).length, 1)
   },
@@ -264,16 +257,6 @@ const clauses: Readonly<Record<string, Clause>> = {
     strictEqual((await one.list('42', { status: 'In progress', limit: 9 })).length, 5)
     strictEqual((await one.list('42', { status: 'Succeeded', limit: 9 })).length, 0)
   },
-  async '`usage` counts the operations of an owner in progress'(one, other) {
-    const records = [started(), started(), started(), started({ owner: '4' })]
-    for (const record of records) await one.create(record, input)
-    strictEqual(await other.usage('42'), 3)
-    const [first, second] = records as [OperationRecord, OperationRecord]
-    await one.replace(first, { ...ended(first), dueAt: inAnHour() })
-    await one.replace(second, running(second))
-    strictEqual(await other.usage('42'), 2)
-    strictEqual(await other.usage('none'), 0)
-  },
   async 'what one instance stores, the other gets, member by member'(one, other) {
     const text = 'Größe “x” \\ \u0000 \ud83d\ude00 \ud83d \u2028 {"version":1, "status":"Failed"'
     const long = JSON.stringify(`${text}${'"é\\'.repeat(300_000)}`)
@@ -286,7 +269,6 @@ const clauses: Readonly<Record<string, Clause>> = {
     strictEqual((await one.input(record.id)) === long, true, 'the input stays as it was')
     const [listed] = await one.list(text, { status: 'In progress', limit: 2 })
     same(listed, next)
-    strictEqual(await one.usage(text), 1)
   },
   async 'an end stores resource, result and error, and deletes the input'(one, other) {
     const ends: readonly OperationEnd[] = [
@@ -357,46 +339,6 @@ function clausesOfBounds(
   }
 }
 
-function clausesOfTransactions(
-  transaction: () => Promise<ContractTransaction>,
-): Readonly<Record<string, Clause>> {
-  return {
-    async '`within`: a start and an end belong to the transaction of the app'(one, other) {
-      const [record, known] = [started(), started()]
-      await one.create(known, input)
-      for (const how of ['ROLLBACK', 'COMMIT'] as const) {
-        const { connection, end } = await transaction()
-        const within = sure(one.within?.(connection) ?? null)
-        strictEqual(await within.create(record, input), true)
-        strictEqual(await within.create(known, input), false)
-        strictEqual(await within.replace(known, { ...ended(known), dueAt: inAnHour() }), true)
-        strictEqual(await within.replace(known, running(known)), false)
-        strictEqual(await other.get(record.id), null)
-        strictEqual((await other.get(known.id))?.status, 'In progress')
-        await end(how)
-        strictEqual((await other.get(record.id))?.id, how === 'COMMIT' ? record.id : undefined)
-        strictEqual((await other.get(known.id))?.status, how === 'COMMIT' ? 'Failed' : 'In progress')
-      }
-    },
-    async '`within`: a rolled-back start lets another with its `onePer` start'(one) {
-      const [first, second] = [{ onePer: 'a'.repeat(64) }, { onePer: 'a'.repeat(64) }].map((members) =>
-        started(members),
-      ) as [OperationRecord, OperationRecord]
-      for (const how of ['ROLLBACK', 'COMMIT'] as const) {
-        const { connection, end } = await transaction()
-        const within = sure(one.within?.(connection) ?? null)
-        strictEqual(await within.create(first, null), true)
-        strictEqual(await within.create(second, null), false, 'and the transaction goes on')
-        await end(how)
-      }
-      strictEqual(await one.create(second, null), false)
-    },
-    async '`within` throws for a value that is not a connection'(one) {
-      await rejects(async () => one.within?.({}), TypeError)
-    },
-  }
-}
-
 const time = Date.parse('2001-01-01T00:00:00Z')
 const always = 4_000_000_000_000
 const input = '{"id":"7"}'
@@ -419,7 +361,7 @@ function started(members: Partial<OperationRecord> = {}, its = input): Operation
     onePer: null,
     priority: 0,
   } as const
-  const request = { requestId: null, traceparent: null, delay: 0, input: its }
+  const request = { requestId: null, delay: 0, input: its }
   return { ...begin(randomId(), { ...operation, ...request }, time, time + 1_000), ...members }
 }
 

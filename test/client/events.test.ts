@@ -294,7 +294,7 @@ t.test('cancel() uses the link of an event, and the end comes in the stream', as
 
 t.test('cancel() before any state is known leaves no stream open', async (t) => {
   const { operation, requests, open } = await follow(t, [
-    streamed(eventOf(running(0.1))),
+    json(running(0.1)),
     (response) => void response.writeHead(204).end(),
   ])
   await operation.cancel()

@@ -388,14 +388,28 @@ t.test('cancelling', async (t) => {
     t.equal(count('POST', '/v1/operations/1/cancellations'), 1)
   })
 
-  await t.test('before any state is known it looks first, after a second', async (t) => {
-    const { operation, naps, calls } = await follow(t, { [poll]: running, [cancelCall]: { status: 204 } })
-    await operation.cancel()
-    t.strictSame(naps.lengths, [1_000])
-    t.strictSame(
-      calls.slice(1).map(({ method }) => method),
-      ['GET', 'DELETE'],
-    )
+  await t.test('before any state is known it takes the link of the 202, or looks at once', async (t) => {
+    for (const [body, methods] of [
+      [{ id: '1', status: 'In progress', link }, ['DELETE']],
+      [{ id: '1', status: 'In progress' }, ['GET', 'DELETE']],
+    ] as const) {
+      for (const signal of [undefined, AbortSignal.abort()]) {
+        const { origin, calls } = await fakeService(t, {
+          'POST /v1/start': { status: 202, headers: acceptedHeaders, body },
+          [poll]: running,
+          [cancelCall]: { status: 204 },
+        })
+        const naps = countNaps(0)
+        const response = await fetch(`${origin}/v1/start`, { method: 'POST' })
+        const operation = followOperation(response, { signal, sleep: naps.sleep })
+        await operation.cancel()
+        t.strictSame(naps.lengths, [])
+        t.strictSame(
+          calls.slice(1).map(({ method }) => method),
+          methods,
+        )
+      }
+    }
   })
 
   await t.test('cuts the wait short: the next look is after a second', async (t) => {

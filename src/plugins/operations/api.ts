@@ -1,13 +1,7 @@
-import type { FastifyRequest, FastifyTypeProvider, FastifyTypeProviderDefault } from 'fastify'
-import type {
-  OperationDeclaration,
-  OperationDefinition,
-  OperationHandle,
-  OperationHandler,
-} from './define.js'
-import type { OperationOwner } from './options.js'
-import type { PreparedOperation, RunOptions } from './start.js'
-import type { StatusDocument } from './status-document.js'
+import type { FastifyTypeProvider, FastifyTypeProviderDefault } from 'fastify'
+import type { Duration, Log, OperationOwner } from './options.js'
+import type { StatusDocument } from './responses.js'
+import type { RunOptions } from './start.js'
 
 /** The operations of a context. */
 export interface Operations<TypeProvider extends FastifyTypeProvider = FastifyTypeProviderDefault> {
@@ -39,23 +33,6 @@ export interface Operations<TypeProvider extends FastifyTypeProvider = FastifyTy
     TypeOf<TypeProvider, 'serializer', ResultSchema, Result>
   >
   /**
-   * Declares an operation that another process defines and runs: a process that only serves requests imports no handlers. It needs
-   * a shared store and a shared engine.
-   * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED
-   */
-  declare<
-    Input = unknown,
-    Result = unknown,
-    const InputSchema extends object = object,
-    const ResultSchema extends object = object,
-  >(
-    name: string,
-    options?: OperationDeclaration<InputSchema, ResultSchema>,
-  ): OperationHandle<
-    TypeOf<TypeProvider, 'validator', InputSchema, Input>,
-    TypeOf<TypeProvider, 'serializer', ResultSchema, Result>
-  >
-  /**
    * Starts an operation outside of a request, such as from a schedule.
    * @returns its document
    * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operation-in-progress`, `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
@@ -65,17 +42,6 @@ export interface Operations<TypeProvider extends FastifyTypeProvider = FastifyTy
     input?: Input,
     options?: InternalStartOptions,
   ): Promise<StatusDocument>
-  /**
-   * Stores an operation in a transaction of the app, so that it starts if and only if the transaction commits. After the commit,
-   * pass the result to `reply.startOperation()`; without that, another process finds the operation within the lease.
-   *
-   * @throws FST_CONV_OPERATION_UNKNOWN; TypeError if the store takes part in no transactions; ProblemError as `start`
-   */
-  prepare<Input>(
-    operation: string | OperationHandle<Input>,
-    input: Input,
-    options: PrepareOptions,
-  ): Promise<PreparedOperation>
   /** Returns the document of an operation of any owner; `null` if there is none, or if its result is deleted. */
   find(id: string): Promise<StatusDocument | null>
   /** Requests the cancellation of an operation of any owner. Returns its document; `null` if there is none. */
@@ -110,13 +76,124 @@ export interface InternalStartOptions extends RunOptions {
   readonly owner?: OperationOwner
 }
 
-/** Options of `operations.prepare()`. */
-export interface PrepareOptions extends InternalStartOptions {
-  /** The connection of the transaction. */
-  readonly connection: object
+/** Options of an operation. */
+export interface OperationDefinition<
+  InputSchema extends object = object,
+  ResultSchema extends object = object,
+> {
   /**
-   * The request that starts it; its caller is the owner.
-   * @default none: an internal operation, unless `owner` is given
+   * Schema of the input, for the validator of the app. A start with another input is a 400 `validation`, and starts nothing.
+   * Integers of the format `int64` or `uint64` are BigInts in the handler, whatever their size.
+   * @default none: any JSON value
    */
-  readonly request?: FastifyRequest
+  readonly input?: InputSchema
+  /**
+   * JSON Schema of the result, for the OpenAPI document. Integers of the format `int64` or `uint64` have their twins in status
+   * documents. Results are not validated.
+   * @default none: any JSON value
+   */
+  readonly result?: ResultSchema
+  /**
+   * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
+   * @default false
+   */
+  readonly cancellable?: boolean
+  /**
+   * `Retry-After` of polls, in seconds: about the time that the work usually takes.
+   * @default `operations.retryAfter`
+   */
+  readonly retryAfter?: number
+  /**
+   * Member of the input, with the id of a resource: a string or an integer. While an operation is in progress for a resource,
+   * another start for it is a 409 `operation-in-progress`.
+   * @default none: any number of operations
+   */
+  readonly onePer?: string
+  /**
+   * Maximum number of runs that may die. If a run stops without a result (a killed process, a lost connection), another one
+   * begins; after the last run the operation fails. Use 1 for work that must not be done twice. Runs that a closing process
+   * hands back, and those whose handler fails, do not count.
+   * @default 3
+   */
+  readonly maxRuns?: number
+  /**
+   * Maximum time of a run. After that, `signal` aborts and the operation fails, whatever the handler does.
+   * @default '1 hour'
+   */
+  readonly timeout?: Duration
+  /**
+   * When the operation runs again after an error of the handler, other than a problem with a status below 500.
+   * @default { max: 0 }: an error ends the operation
+   */
+  readonly retry?: OperationRetry
 }
+
+/** Runs after errors of a handler. */
+export interface OperationRetry {
+  /**
+   * Maximum number of runs after the first one: 20 at most.
+   * @default 0
+   */
+  readonly max?: number
+  /**
+   * Time before the second run, at least a second. It doubles with each further run, and varies, so that operations that
+   * failed together do not run together again.
+   * @default '1 second'
+   */
+  readonly delay?: Duration
+}
+
+/** The argument of the handler of an operation. */
+export interface OperationContext<Input = unknown, _Result = unknown> {
+  /**
+   * The input of the start, serialized as JSON and parsed: without `undefined`, dates are strings, and integers that a
+   * Number cannot represent are BigInts.
+   */
+  readonly input: Input
+  /**
+   * Aborts if the operation is cancelled, if it times out, if another run takes it over, or if the process closes. Then the
+   * handler has to throw (`signal.throwIfAborted()`): if it returns, the operation has succeeded, even after a cancellation.
+   */
+  readonly signal: AbortSignal
+  /** Reports the progress, from 0 to 1. It may be called often. */
+  readonly progress: (progress: number) => void
+  /** Id of the operation; the same in every run. */
+  readonly operationId: string
+  /** 1 for the first run. A higher number means that an earlier run stopped, and may have done a part of the work or all. */
+  readonly run: number
+  /** Log with the ids of the operation and of the request that started it, and the name of the operation. */
+  readonly log: Log
+}
+
+/** The return value of a handler. */
+export interface OperationOutcome<Result = unknown> {
+  /**
+   * URL of the created resource, a path or an absolute URL: a poll gets a 303 to it.
+   * @default none
+   */
+  readonly resource?: string
+  /**
+   * A small JSON value; not for documents. One with a function, a Symbol, a Map, a Set or NaN is no JSON value: the operation
+   * fails with `operation-result-invalid`, and so it does with a value that is longer than `maxLength`.
+   * @default none
+   */
+  readonly result?: Result
+}
+
+/**
+ * Does the work of an operation. It may be called twice for the same operation, even at the same time, if a slow process
+ * lost its lease. `operationId` stays the same: use it to find resources that an earlier run created. If it throws a
+ * `ProblemError`, the client gets that problem. The cause of any other error is only in the log.
+ */
+export type OperationHandler<Input = unknown, Result = unknown> = (
+  context: OperationContext<Input, Result>,
+) => Promise<OperationOutcome<Result> | undefined> | Promise<void>
+
+/** An operation with the types of its input and of its result. */
+export interface OperationHandle<in Input = never, out Result = unknown> {
+  readonly name: string
+  /** For the types only. */
+  readonly [types]?: (input: Input) => Result
+}
+
+declare const types: unique symbol

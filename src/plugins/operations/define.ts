@@ -15,221 +15,72 @@ import {
   resolveOptions,
   text,
 } from '../../options.js'
-import { ProblemError } from '../../problem/problem-error.js'
-import { problemOf } from '../../problem/problem-of.js'
+import { isProblemError, ProblemError } from '../../problem/problem-error.js'
+import type { OperationContext, OperationDefinition, OperationHandler, OperationRetry } from './api.js'
+import { problemOfWork } from './failures.js'
 import { type Duration, duration, type Log } from './options.js'
 import type { OperationRecord } from './record.js'
+import { referenceOf } from './reference.js'
 import type { RunLimits } from './registry.js'
-import { referenceOf } from './status-document.js'
 import type { OperationEnd } from './transitions.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
-/** What a process has to know of an operation to start it. */
-export interface OperationDeclaration<
-  InputSchema extends object = object,
-  ResultSchema extends object = object,
-> {
-  /**
-   * Schema of the input, for the validator of the app. A start with another input is a 400 `validation`, and starts nothing.
-   * Integers of the format `int64` or `uint64` are BigInts in the handler, whatever their size.
-   * @default none: any JSON value
-   */
-  readonly input?: InputSchema
-  /**
-   * JSON Schema of the result, for the OpenAPI document. Integers of the format `int64` or `uint64` have their twins in status
-   * documents. Results are not validated.
-   * @default none: any JSON value
-   */
-  readonly result?: ResultSchema
-  /**
-   * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
-   * @default false
-   */
-  readonly cancellable?: boolean
-  /**
-   * `Retry-After` of polls, in seconds: about the time that the work usually takes.
-   * @default `operations.retryAfter`
-   */
-  readonly retryAfter?: number
-  /**
-   * Member of the input, with the id of a resource: a string or an integer. While an operation is in progress for a resource,
-   * another start for it is a 409 `operation-in-progress`.
-   * @default none: any number of operations
-   */
-  readonly onePer?: string
-}
-
-/** Options of an operation. */
-export interface OperationDefinition<
-  InputSchema extends object = object,
-  ResultSchema extends object = object,
-> extends OperationDeclaration<InputSchema, ResultSchema> {
-  /**
-   * Maximum number of runs. If a run stops without a result (a killed process, a lost connection), another one begins; after
-   * the last run the operation fails. Use 1 for work that must not be done twice. Runs that a closing process hands back,
-   * and those whose handler fails, do not count.
-   * @default 3
-   */
-  readonly maxRuns?: number
-  /**
-   * Maximum time of a run. After that, `signal` aborts and the operation fails, whatever the handler does.
-   * @default '1 hour'
-   */
-  readonly timeout?: Duration
-  /**
-   * When the operation runs again after an error of the handler, other than a problem with a status below 500.
-   * @default { max: 0 }: an error ends the operation
-   */
-  readonly retry?: OperationRetry
-}
-
-/** Runs after errors of a handler. */
-export interface OperationRetry {
-  /**
-   * Maximum number of runs after the first one.
-   * @default 0
-   */
-  readonly max?: number
-  /**
-   * Time before the second run. It doubles with each further run, up to an hour, and is up to a quarter shorter, so that
-   * operations that failed together do not run together again.
-   * @default '1 second'
-   */
-  readonly delay?: Duration
-}
-
-/** The argument of the handler of an operation. */
-export interface OperationContext<Input = unknown, Result = unknown> {
-  /**
-   * The input of the start, serialized as JSON and parsed: without `undefined`, dates are strings, and integers that a
-   * Number cannot represent are BigInts.
-   */
-  readonly input: Input
-  /**
-   * Aborts if the operation is cancelled, if it times out, if another run takes it over, or if the process closes. Then the
-   * handler has to throw (`signal.throwIfAborted()`): if it returns, the operation has succeeded, even after a cancellation.
-   */
-  readonly signal: AbortSignal
-  /** Reports the progress, from 0 to 1. It may be called often. */
-  readonly progress: (progress: number) => void
-  /** Id of the operation; the same in every run. */
-  readonly operationId: string
-  /** 1 for the first run. A higher number means that an earlier run stopped, and may have done a part of the work or all. */
-  readonly run: number
-  /** Log with the ids of the operation and of the request that started it, and the name of the operation. */
-  readonly log: Log
-  /** `traceparent` of the request that started it (W3C Trace Context §3.2); `null` if it had none. */
-  readonly traceparent: string | null
-  /**
-   * Ends the operation in a transaction of yours, so that its effects and its end are stored together, or not at all. Call it
-   * last, before the commit, with the connection of the transaction; then return the same outcome or nothing. A handler that
-   * returns without the commit has failed.
-   *
-   * @throws ProblemError `operation-interrupted` if another run took over: let the transaction fail
-   */
-  readonly complete: (connection: object, outcome?: OperationOutcome<Result>) => Promise<void>
-}
-
-/** The return value of a handler. */
-export interface OperationOutcome<Result = unknown> {
-  /**
-   * URL of the created resource, a path or an absolute URL: a poll gets a 303 to it.
-   * @default none
-   */
-  readonly resource?: string
-  /**
-   * A small JSON value; not for documents.
-   * @default none
-   */
-  readonly result?: Result
-}
-
-/**
- * Does the work of an operation. It may be called twice for the same operation, even at the same time, if a slow process
- * lost its lease. `operationId` stays the same: use it to find resources that an earlier run created. If it throws a
- * `ProblemError`, the client gets that problem. The cause of any other error is only in the log.
- */
-export type OperationHandler<Input = unknown, Result = unknown> = (
-  context: OperationContext<Input, Result>,
-) => Promise<OperationOutcome<Result> | undefined> | Promise<void>
-
-/** An operation with the types of its input and of its result. */
-export interface OperationHandle<in Input = never, out Result = unknown> {
-  readonly name: string
-  /** For the types only. */
-  readonly [types]?: (input: Input) => Result
-}
-
-declare const types: unique symbol
-
-export function handleOf(name: string): OperationHandle<unknown, never> {
-  return Object.freeze({ name })
-}
-
-export function nameOf(operation: string | { readonly name: string }): string {
-  return typeof operation === 'string' ? operation : operation.name
-}
-
-/** An operation of `declare` or `define`. */
+/** An operation of `define`. */
 export interface DefinedOperation {
   readonly cancellable: boolean
   readonly retryAfter: number | null
   readonly onePer: string | null
-  readonly input: object | null
   readonly result: object | null
-  /** The work; `null` if another process does it. */
-  readonly work: OperationWork | null
+  /** Maximum number of runs after the first one, and milliseconds before the second run. */
+  readonly retry: { readonly max: number; readonly delay: number }
+  readonly work: OperationWork
+}
+
+/** The context of a run. */
+export interface WorkContext {
+  readonly record: OperationRecord
+  /** The input as JSON; `null` for none. */
+  readonly input: string | null
+  readonly signal: AbortSignal
+  readonly progress: (progress: number) => void
+}
+
+/** The work of an operation. */
+export interface OperationWork extends RunLimits {
+  /** Whether the work may run again after an error. */
+  readonly isRetried: (error: unknown) => boolean
+  /** Runs the work. An error that it throws becomes the failure of the operation. */
+  readonly run: (context: WorkContext) => Promise<OperationEnd>
 }
 
 const schema: Check<object> = (label, received) =>
   isObject(received) ? received : invalid(label, 'a schema', received)
 
-const declarationChecks: Checks<OperationDeclaration> = {
+const checks: Checks<OperationDefinition> = {
   input: schema,
   result: schema,
   cancellable: flag,
   retryAfter: integer(1, 86_400),
   onePer: text('the name of a member of the input'),
-}
-
-const checks: Checks<OperationDefinition> = {
-  ...declarationChecks,
   maxRuns: integer(1, 1_000),
   timeout: duration,
-  retry: objectOf<OperationRetry>({
-    max: integer(0, 1_000),
-    delay: duration,
-  }),
+  retry: objectOf<OperationRetry>({ max: integer(0, 20), delay: duration }),
 }
 
 const defaults = { maxRuns: 3, timeout: 3_600_000 as Duration, retry: {} as OperationRetry }
 
-const longestDelay = 3_600_000
-
-/** Returns the delay of the next run in milliseconds, or `null` for none. */
-function retryAfter(
-  { max = 0, delay = 1_000 }: OperationRetry,
-  error: unknown,
-  retries: number,
-): number | null {
-  if (retries >= max || !isServerFault(error)) return null
-  const longest = Math.min(Number(delay) * 2 ** retries, Math.max(Number(delay), longestDelay))
-  return Math.round(longest * (1 - Math.random() / 4))
-}
-
-function isServerFault(error: unknown): boolean {
-  return problemOf(error).statusCode >= 500
-}
-
 const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
+
+interface Compiled {
+  readonly validate: Validate
+  readonly restore: Restore
+  readonly isExact: boolean
+}
 
 /** The operations that an app has defined, by name. */
 export class OperationDefinitions {
-  readonly #defined = new Map<string, DefinedOperation>()
-  readonly #inputs = new Map<
-    string,
-    { readonly validate: Validate; readonly restore: Restore; readonly isExact: boolean }
-  >()
+  readonly #defined = new Map<string, DefinedOperation & { readonly input: object | null }>()
+  readonly #inputs = new Map<string, Compiled>()
   readonly #results = new Map<string, Restore>()
   readonly #maxLength: number
   #isCompiled = false
@@ -247,11 +98,12 @@ export class OperationDefinitions {
     return this.#defined.get(name)
   }
 
-  /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED */
-  declare(name: string, received: OperationDeclaration): void {
-    nameForm('operations.declare() name', name)
-    const label = `operations.declare('${name}')`
-    this.#add(name, resolveOptions(label, received, declarationChecks, {}), null)
+  /** @throws FST_CONV_OPERATION_UNKNOWN */
+  named(name: string): DefinedOperation {
+    const defined = this.#defined.get(name)
+    if (defined === undefined)
+      throw new bootErrors.FST_CONV_OPERATION_UNKNOWN(name, this.names.join(', ') || 'none')
+    return defined
   }
 
   /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED */
@@ -269,26 +121,23 @@ export class OperationDefinitions {
       checks,
       defaults,
     )
-    if (typeof handler !== 'function') invalid(`${label} handler`, 'a function', handler)
-    this.#add(name, options, {
-      maxRuns: options.maxRuns,
-      timeout: Number(options.timeout),
-      retryAfter: (error, retries) => retryAfter(options.retry, error, retries),
-      run: async (context) => {
-        const endOf = (outcome: unknown) => this.#endOf(label, outcome)
-        const input = this.#inputOf(name, context.input)
-        return endOf(await handler(contextOf(context, input as Input, log, endOf)))
-      },
-    })
-  }
-
-  #add(name: string, options: OperationDeclaration, work: OperationWork | null): void {
-    if (this.#isCompiled)
-      invalid(`the operation '${name}'`, 'a definition before the app is ready', 'a later one')
-    if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
-    const { cancellable = false, retryAfter = null, onePer = null } = options
+    const { maxRuns, timeout, retry, cancellable = false, retryAfter = null, onePer = null } = options
     const { input = null, result = null } = options
-    this.#defined.set(name, { cancellable, retryAfter, onePer, input, result, work })
+    if (typeof handler !== 'function') invalid(`${label} handler`, 'a function', handler)
+    if (this.#isCompiled) invalid(label, 'a definition before the app is ready', 'a later one')
+    if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
+    const work: OperationWork = {
+      maxRuns,
+      timeout: Number(timeout),
+      isRetried: (error) => problemOfWork(error).statusCode >= 500 && !isInvalidResult(error),
+      run: async (context) => {
+        const given = this.#inputOf(name, context.input)
+        return this.#endOf(label, await handler(contextOf(context, given as Input, log)))
+      },
+    }
+    const { max = 0, delay = 1_000 } = retry
+    const retries = { max, delay: Math.ceil(Number(delay) / 1_000) * 1_000 }
+    this.#defined.set(name, { cancellable, retryAfter, onePer, input, result, retry: retries, work })
   }
 
   /** Compiles the schemas, when the app gets ready. */
@@ -322,14 +171,6 @@ export class OperationDefinitions {
     return this.#inputs.get(name)?.restore(input, false) ?? input
   }
 
-  /** @throws FST_CONV_OPERATION_UNKNOWN */
-  named(name: string): DefinedOperation {
-    const defined = this.#defined.get(name)
-    if (defined === undefined)
-      throw new bootErrors.FST_CONV_OPERATION_UNKNOWN(name, this.names.join(', ') || 'none')
-    return defined
-  }
-
   /** Returns an input as JSON; `null` for none. */
   inputJson(name: string, input: unknown): string | null {
     const given = input === undefined ? undefined : inputText(input)
@@ -357,46 +198,80 @@ export class OperationDefinitions {
     if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') {
       throw new TypeError(`the input of '${name}' needs the member ${member}, a string or an integer`)
     }
-    return createHash('sha256')
-      .update(JSON.stringify([name, String(id)]))
-      .digest('hex')
+    return digest(name, String(id))
   }
 
   #endOf(label: string, outcome: unknown): OperationEnd {
     if (outcome === undefined || outcome === null)
       return { status: 'Succeeded', resource: null, result: null }
-    if (!isObject(outcome)) throw new TypeError(`${label} has to return { resource, result } or nothing`)
+    if (!isObject(outcome)) throw invalidResult(`${label} has to return { resource, result } or nothing`)
     const { resource = null, result } = outcome
     const reference = resource === null ? null : referenceOf(resource)
     if (resource !== null && reference === null) {
-      throw new TypeError(`${label}: resource is neither a path such as '/v1/payments/7' nor an http URL`)
+      throw invalidResult(`${label}: resource is neither a path such as '/v1/payments/7' nor an http URL`)
     }
-    const json = result === undefined ? null : (exactJson(result, false) ?? null)
+    const json = result === undefined ? null : resultText(label, result)
     if (json !== null && json.length > this.#maxLength) {
-      throw new RangeError(`${label}: the result is longer than ${this.#maxLength} characters`)
+      throw invalidResult(`${label}: the result is longer than ${this.#maxLength} characters`)
     }
     return { status: 'Succeeded', resource: reference, result: json }
   }
 }
 
+/** Returns 64 hexadecimal digits of texts. */
+export function digest(...texts: readonly (string | null)[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex')
+}
+
 function contextOf<Input>(
-  { record, signal, progress, complete }: WorkContext,
+  { record, signal, progress }: WorkContext,
   input: Input,
   log: Log,
-  endOf: (outcome: unknown) => OperationEnd,
 ): OperationContext<Input> {
-  const { id, name, run, requestId, traceparent } = record
-  const request = requestId === null ? {} : { reqId: requestId }
+  const { id: operationId, name: operation, run, requestId: reqId } = record
   return {
     input,
     signal,
     progress,
-    operationId: id,
+    operationId,
     run,
-    traceparent,
-    log: log.child({ operationId: id, operation: name, ...request }),
-    complete: (connection, outcome) => complete(connection, endOf(outcome)),
+    log: log.child({ operationId, operation, ...(reqId !== null && { reqId }) }),
   }
+}
+
+/** The work is done, so it must not run again because of its result. */
+function invalidResult(message: string): ProblemError {
+  const detail = 'The work was done, but its result cannot be sent. The cause is in the log.'
+  return new ProblemError('operation-result-invalid', { detail, cause: new TypeError(message) })
+}
+
+function isInvalidResult(error: unknown): boolean {
+  return isProblemError(error) && error.code === 'operation-result-invalid'
+}
+
+function resultText(label: string, result: unknown): string {
+  let json: string | undefined
+  try {
+    json = exactJson(result, false)
+  } catch (error) {
+    throw invalidResult(`${label}: the result cannot be written as JSON: ${error}`)
+  }
+  const fault = notJson(result, 'result')
+  if (fault !== null) throw invalidResult(`${label}: ${fault}, which JSON cannot carry`)
+  return json ?? 'null'
+}
+
+/** Returns what in a value JSON would drop or change; `null` for nothing. */
+function notJson(value: unknown, path: string): string | null {
+  if (typeof value === 'function' || typeof value === 'symbol') return `${path} is a ${typeof value}`
+  if (typeof value === 'number') return Number.isFinite(value) ? null : `${path} is ${value}`
+  if (typeof value !== 'object' || value === null || 'toJSON' in value) return null
+  if (value instanceof Map || value instanceof Set) return `${path} is a ${value.constructor.name}`
+  for (const [name, member] of Object.entries(value)) {
+    const fault = notJson(member, `${path}.${name}`)
+    if (fault !== null) return fault
+  }
+  return null
 }
 
 /** @throws ProblemError `content-too-large` for an input that is nested too deeply */
@@ -418,23 +293,4 @@ function isTooDeep(value: unknown): boolean {
   } catch (error) {
     return error instanceof RangeError
   }
-}
-
-/** The context of a run. */
-export interface WorkContext {
-  readonly record: OperationRecord
-  /** The input as JSON; `null` for none. */
-  readonly input: string | null
-  readonly signal: AbortSignal
-  readonly progress: (progress: number) => void
-  /** Ends the operation in a transaction. */
-  readonly complete: (connection: object, end: OperationEnd) => Promise<void>
-}
-
-/** The work of an operation. */
-export interface OperationWork extends RunLimits {
-  /** Returns after how many milliseconds the work has to run again after an error; `null` for never. */
-  readonly retryAfter: (error: unknown, retries: number) => number | null
-  /** Runs the work. An error that it throws becomes the failure of the operation. */
-  readonly run: (context: WorkContext) => Promise<OperationEnd>
 }

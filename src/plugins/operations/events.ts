@@ -15,6 +15,8 @@ export type OperationEventName =
   | 'retry'
   /** A run was handed back, because its process closes. */
   | 'release'
+  /** A handler did not return in time after its signal aborted: its slot is free, and it may go on. */
+  | 'abandon'
   /** It ended. */
   | 'end'
   /** It ended because its runs died too often. */
@@ -40,6 +42,7 @@ const levels: Readonly<Record<OperationEventName, 'debug' | 'info' | 'warn' | 'e
   'take-over': 'warn',
   retry: 'warn',
   release: 'info',
+  abandon: 'warn',
   end: 'info',
   'give-up': 'error',
 }

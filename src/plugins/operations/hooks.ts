@@ -4,7 +4,7 @@ import { BoundedCache } from '../../bounded-cache.js'
 import { hasCallers } from '../../fastify/caller.js'
 import { headerOf } from '../../fastify/reply.js'
 import { routeSlot } from '../../fastify/slots.js'
-import { prefers } from '../../http/media-types.js'
+import { acceptsAny, prefers } from '../../http/media-types.js'
 import { mergeVary } from '../../http/vary.js'
 import { memberName } from '../../json-schema/member-name.js'
 import { invalid } from '../../options.js'
@@ -12,13 +12,13 @@ import { ProblemError } from '../../problem/problem-error.js'
 import type { RouteDescription } from '../../problem/route-description.js'
 import { refuseThrown } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
+import { unavailable } from './failures.js'
 import { listLimits, readListQuery } from './list-page.js'
 import { describedOperations, operationSchemas, statusNames } from './openapi.js'
 import { isGone, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
 import type { OperationsService } from './service.js'
-import { callerOfRequest } from './start.js'
-import { maySee } from './starter.js'
+import { callerOfRequest, maySee } from './start.js'
 import { eventStream, StatusStream } from './status-stream.js'
 
 /** What a route of operations refuses, for the OpenAPI document. */
@@ -45,7 +45,7 @@ export function mountOperationRoutes(
   const member = memberName(path, keyStyle)
   const schemas = operationSchemas(keyStyle, member)
   const shared = sharedOptions(keyStyle)
-  let streams = 0
+  const streams = streamLimit(maxStreams)
 
   const routeOptions = (name: 'read' | 'cancel') => ({
     ...shared,
@@ -62,10 +62,13 @@ export function mountOperationRoutes(
     async (request, reply) => {
       const record = await polled(request)
       reply.header('vary', mergeVary(headerOf(reply, 'vary'), 'accept'))
-      const wantsEvents = prefers(request.headers.accept ?? '', eventStream, 'application/json')
-      return wantsEvents && streams < maxStreams && !service.isClosing
-        ? streamed(request, reply, record)
-        : responsesOf().status(reply, record)
+      const { accept = '' } = request.headers
+      if (!prefers(accept, eventStream, 'application/json')) return responsesOf().status(reply, record)
+      // A stream that ends with the process would come back at once.
+      const leave = service.isClosing ? null : streams(service.shareOf(record))
+      if (leave !== null) return streamed(request, reply, record, leave)
+      if (acceptsAny(accept, ['application/json'])) return responsesOf().status(reply, record)
+      throw unavailable('There are too many streams at the moment; the operation continues', null)
     },
   )
   app.delete(`${path}/:id`, { ...routeOptions('cancel'), schema: schemas.cancel }, cancelOperation)
@@ -84,33 +87,41 @@ export function mountOperationRoutes(
     app.get(path, { ...shared, config, schema: schemas.list }, listOperations)
   }
 
-  function streamed(request: FastifyRequest, reply: FastifyReply, record: OperationRecord): FastifyReply {
+  function streamed(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    record: OperationRecord,
+    leave: () => void,
+  ): FastifyReply {
     const responses = responsesOf()
     const first = responses.event(reply, record)
     // A client reconnects after the end of a stream; a 204 stops it.
-    if (first.isLast && request.headers['last-event-id'] === String(first.id)) return reply.code(204).send()
+    if (first.isLast && request.headers['last-event-id'] === String(first.id)) {
+      leave()
+      return reply.code(204).send()
+    }
     const retryAfter = service.retryAfter(record)
     reply.type(eventStream).header('x-accel-buffering', 'no')
     // For clients that poll after the end of the stream.
     if (!first.isLast) reply.header('retry-after', String(retryAfter))
     // A stream without content, because Fastify would read the other one to its end.
-    if (request.method === 'HEAD') return reply.send(Readable.from([]))
-    streams += 1
+    if (request.method === 'HEAD') {
+      leave()
+      return reply.send(Readable.from([]))
+    }
     const events = new StatusStream({
       first,
       read: async () => {
         const found = await service.registry.find(record.id)
         if (found === null || isGone(found, now())) return null
-        return responses.event(reply, await service.registry.readable(found))
+        return responses.event(reply, found)
       },
       watch: (wake) => service.watch(record.id, wake),
       isClosing: () => service.isClosing,
       retry: retryAfter * 1000,
       readInterval: store.isShared ? streamInterval : null,
       schedule,
-      onEnd: () => {
-        streams -= 1
-      },
+      onEnd: leave,
     })
     // A hook of the app may send an error instead, and leave the stream.
     reply.raw.once('close', () => events.destroy())
@@ -125,20 +136,14 @@ export function mountOperationRoutes(
       caller.owner === null
         ? []
         : await service.registry.list(caller.owner, { ...query, limit: query.limit + 1 })
-    const { registry } = service
-    return responsesOf().page(
-      reply,
-      await Promise.all(found.map((one) => registry.readable(one))),
-      query.limit,
-      member,
-    )
+    return responsesOf().page(reply, found, query.limit, member)
   }
 
   async function polled(request: FastifyRequest): Promise<OperationRecord> {
     const record = await visible(request)
     const tooEarly = limit?.count(record.id, now()) ?? null
     if (tooEarly !== null) throw tooManyPolls(tooEarly)
-    return service.registry.readable(record)
+    return record
   }
 
   /** Returns the requested operation. The response for an operation of another caller is that for an unknown id. */
@@ -160,16 +165,19 @@ export function mountOperationRoutes(
     const { id, cancellable } = await visible(request)
     const record = cancellable ? await service.cancel(id) : await service.registry.find(id)
     if (record === null) throw absent()
-    const isCancelled = record.isCancelling || record.error?.code === 'operation-cancelled'
-    if (!isCancelled) throw notCancelled(record)
+    if (record.error?.code !== 'operation-cancelled') throw notCancelled(record)
     return reply.code(204).send()
   }
 }
 
-function notCancelled({ status }: OperationRecord): ProblemError {
-  return status === 'In progress'
-    ? new ProblemError('operation-not-cancellable', { detail: 'The operation cannot be cancelled' })
-    : new ProblemError('operation-finished', { detail: `The operation has ended: ${status}` })
+function notCancelled({ status, isCancelling }: OperationRecord): ProblemError {
+  if (status !== 'In progress') {
+    return new ProblemError('operation-finished', { detail: `The operation has ended: ${status}` })
+  }
+  const detail = isCancelling
+    ? 'The operation has been asked to stop, but has not stopped yet: it may still succeed'
+    : 'The operation cannot be cancelled'
+  return new ProblemError('operation-not-cancellable', { detail })
 }
 
 function absent(): ProblemError {
@@ -217,6 +225,26 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
           ? {}
           : { except: ['keys'], reason: 'generic clients look for resourceLocation' },
     },
+  }
+}
+
+/** Returns a function that takes a stream, and returns one that gives it back; `null` if there is none left. */
+function streamLimit(max: number): (share: string | null) => (() => void) | null {
+  const shares = new Map<string, number>()
+  const most = Math.max(Math.floor(max / 10), 1)
+  let streams = 0
+  return (share) => {
+    const own = share === null ? 0 : (shares.get(share) ?? 0)
+    if (streams >= max || own >= most) return null
+    streams += 1
+    if (share !== null) shares.set(share, own + 1)
+    return () => {
+      streams -= 1
+      if (share === null) return
+      const rest = (shares.get(share) ?? 1) - 1
+      if (rest === 0) shares.delete(share)
+      else shares.set(share, rest)
+    }
   }
 }
 

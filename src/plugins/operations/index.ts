@@ -10,46 +10,43 @@ import { jsonSchemaIn, useOwnCompilers } from '../../fastify/route-schemas.js'
 import type { Json, SchemaStore } from '../../json-schema/json-schema.js'
 import { SchemaReader } from '../../json-schema/reader.js'
 import { writtenOut } from '../../json-schema/written-out.js'
-import { type Checks, integer, invalid, isObject, resolveRouteOptions, text } from '../../options.js'
+import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
 import { reporterOf } from '../../rules/report.js'
 import type { KeyStyle } from '../../words/key-names.js'
-import type { InternalStartOptions, Operations, PrepareOptions } from './api.js'
-import {
-  handleOf,
-  nameOf,
-  type OperationDeclaration,
-  type OperationDefinition,
-  type OperationHandle,
-  type OperationHandler,
-} from './define.js'
+import type {
+  InternalStartOptions,
+  OperationDefinition,
+  OperationHandle,
+  OperationHandler,
+  Operations,
+} from './api.js'
 import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
 import { describeStart, documentStart } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
 import { isGone, type OperationRecord, progressOf } from './record.js'
-import { OperationResponses } from './responses.js'
+import { OperationResponses, type StatusDocument } from './responses.js'
 import { OperationsService } from './service.js'
 import {
   beginOptions,
-  type PreparedOperation,
+  callerOf,
+  internal,
+  type Preferences,
   preferencesOf,
-  preparedOperation,
   type StartOptions,
-  starterOf,
   startOperation,
+  startsOfRequest,
 } from './start.js'
-import { callerOf, internal, type Preferences } from './starter.js'
-import type { StatusDocument } from './status-document.js'
 
-export type { InternalStartOptions, Operations, PrepareOptions } from './api.js'
 export type {
+  InternalStartOptions,
   OperationContext,
-  OperationDeclaration,
   OperationDefinition,
   OperationHandle,
   OperationHandler,
   OperationOutcome,
   OperationRetry,
-} from './define.js'
+  Operations,
+} from './api.js'
 export {
   type OperationEngine,
   type OperationJob,
@@ -61,7 +58,6 @@ export { type InProcessEngineOptions, inProcessEngine } from './engines/in-proce
 export { type OperationEvent, type OperationEventName, operationChannel } from './events.js'
 export type {
   Duration,
-  OperationCodec,
   OperationOwner,
   OperationsOptions,
 } from './options.js'
@@ -71,15 +67,13 @@ export type {
   OperationRecord,
   OperationStatus,
 } from './record.js'
-export type { OperationResult, PreparedOperation, RunOptions, StartOptions } from './start.js'
-export type { Preferences } from './starter.js'
-export type { StatusDocument } from './status-document.js'
+export type { StatusDocument } from './responses.js'
+export type { OperationResult, Preferences, RunOptions, StartOptions } from './start.js'
 export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
 export {
   type OperationQuery,
   type OperationStore,
   OperationStoreFullError,
-  type OperationTransaction,
 } from './stores/store.js'
 
 /** Options of a route, under `config.operations`. */
@@ -110,7 +104,7 @@ declare module 'fastify' {
      * Starts an operation; the result is typed as the handler's reply. Sends a 202 with its `Location`, or the result if the client waits for it (`Prefer: wait`) and
      * the operation ends in time. `return` it from the handler, after all checks of the request.
      *
-     * @param operation the name in `define`, its handle, or an operation of `operations.prepare()`
+     * @param operation the name in `define`, or its handle
      * @param input a JSON value, with BigInts; stored until the operation has ended
      * @throws FST_CONV_OPERATION_UNKNOWN; ProblemError `operation-in-progress`, `operations-full`, `operations-unavailable`, `quota-exceeded`, `content-too-large`
      */
@@ -119,7 +113,6 @@ declare module 'fastify' {
       input?: Input,
       options?: StartOptions<Result>,
     ): Promise<Answer>
-    startOperation<Answer = unknown>(operation: PreparedOperation): Promise<Answer>
     /**
      * Sends a 202 with `Retry-After` for a download that is not ready. `return` it.
      *
@@ -148,7 +141,10 @@ const waitSeconds = integer(1, 86_400)
 export const operations = conventionPlugin<OperationsOptions>(
   'operations',
   function setUpOperations(app, received) {
-    const service = new OperationsService(resolveOperations(received), app.log)
+    const options = resolveOperations(received)
+    const knowsCallers = () => options.identify !== null || hasCallers(app)
+    startsOfRequest.declare(app)
+    const service = new OperationsService(options, app.log, knowsCallers)
     const { definitions } = service
     const starting: string[] = []
     let responses: OperationResponses | null = null
@@ -186,38 +182,19 @@ export const operations = conventionPlugin<OperationsOptions>(
         'none',
       )
     })
-    async function starter({ owner, request }: { owner?: OperationOwner; request?: FastifyRequest }) {
-      const base = request === undefined ? internal : await starterOf(request, service.options)
-      return owner === undefined ? base : { ...base, ...callerOf(owner) }
-    }
+    const starter = (owner: OperationOwner | undefined) =>
+      owner === undefined ? internal : { ...internal, ...callerOf(owner) }
 
     const value = {
       define(name: string, ...given: readonly unknown[]) {
         const [options, handler] = given.length === 1 ? [{}, given[0]] : given
         definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
         mount()
-        return handleOf(name)
-      },
-      declare(name: string, options: OperationDeclaration = {}) {
-        const { engine } = service.options
-        if (!engine.isShared) invalid(`operations.declare('${name}')`, 'a shared engine', engine)
-        definitions.declare(name, options)
-        mount()
-        return handleOf(name)
+        return Object.freeze({ name })
       },
       async start(operation, input, { owner, ...options }: InternalStartOptions = {}) {
-        const given = beginOptions(
-          'operations.start()',
-          options,
-          await starter(owner === undefined ? {} : { owner }),
-        )
+        const given = beginOptions('operations.start()', options, starter(owner))
         return documentOf(await service.begin(nameOf(operation), input, given))
-      },
-      async prepare(operation, input, { connection, request, owner, ...options }: PrepareOptions) {
-        if (!isObject(connection)) invalid('operations.prepare() connection', 'a connection', connection)
-        const from = await starter({ ...(owner === undefined ? {} : { owner }), ...(request && { request }) })
-        const given = beginOptions('operations.prepare()', options, from, connection)
-        return preparedOperation(await service.begin(nameOf(operation), input, given))
       },
       async find(id: string) {
         const record = await service.registry.find(id)
@@ -231,12 +208,11 @@ export const operations = conventionPlugin<OperationsOptions>(
     } as Operations
     function start(
       this: FastifyReply,
-      operation: string | OperationHandle | PreparedOperation,
+      operation: string | OperationHandle,
       input?: unknown,
       options: StartOptions = {},
     ) {
-      const named = typeof operation === 'object' && 'id' in operation ? operation : nameOf(operation)
-      return startOperation(service, responsesOf(), this, named, input, options)
+      return startOperation(service, responsesOf(), this, nameOf(operation), input, options)
     }
     const offered = { plugin: 'operations', mode: 'enforce' } as const
     offerNames(app, { ...offered, owner: 'app', members: { operations: { value } } })
@@ -307,12 +283,16 @@ export const operations = conventionPlugin<OperationsOptions>(
       await service.pause(maintenance.isActive())
     }
 
-    async function documentOf(record: OperationRecord): Promise<StatusDocument> {
-      return responsesOf().document(await service.registry.readable(record))
+    function documentOf(record: OperationRecord): StatusDocument {
+      return responsesOf().document(record)
     }
   },
   false,
 )
+
+function nameOf(operation: string | { readonly name: string }): string {
+  return typeof operation === 'string' ? operation : operation.name
+}
 
 function preferences(this: FastifyRequest): Preferences {
   return preferencesOf(this.headers.prefer)

@@ -10,7 +10,7 @@ import {
 } from '../../problem/route-description.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, statuses } from './list-page.js'
-import { maxWait } from './starter.js'
+import { maxWait } from './start.js'
 import { eventStream } from './status-stream.js'
 
 /**
@@ -230,10 +230,6 @@ const acceptedHeaders = {
 /** Headers of a poll, for OpenAPI. */
 const pollHeaders = {
   'Retry-After': seconds,
-  'Last-Modified': {
-    type: 'string',
-    description: 'Time of the last change of the document (RFC 9110 §8.8.2)',
-  },
 }
 
 /** Headers of a poll of an operation that has created a resource, for OpenAPI. */

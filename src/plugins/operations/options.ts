@@ -30,12 +30,6 @@ export type Duration = number | string
 
 export type { OperationOwner }
 
-/** Encodes the texts that are stored. Both functions may return a promise. */
-export interface OperationCodec {
-  readonly encode: (text: string) => string | Promise<string>
-  readonly decode: (stored: string) => string | Promise<string>
-}
-
 /** Returns a {@link Duration} in milliseconds. Throws if it is less than one second. */
 export const duration: Check<number> = (label, received) =>
   timeWindowOf(received) ??
@@ -66,11 +60,6 @@ function given(check: Check<number>): Check<Duration> {
 const polls: Check<number | false> = (label, received) =>
   received === false ? false : count(label, received)
 
-const codec: Check<OperationCodec> = (label, received) =>
-  isObject(received) && typeof received.encode === 'function' && typeof received.decode === 'function'
-    ? (received as unknown as OperationCodec)
-    : invalid(label, 'an object with the functions encode and decode', received)
-
 const store = withMethods<OperationStore>(
   'a store of operations, such as memoryOperationStore()',
   'check',
@@ -82,7 +71,6 @@ const store = withMethods<OperationStore>(
   'takeDue',
   'expire',
   'list',
-  'usage',
   'announce',
   'listen',
 )
@@ -149,8 +137,9 @@ const declared = {
    */
   polls: option(polls, 60),
   /**
-   * Maximum number of status documents that this process sends as server-sent events at the same time. Beyond it, a client gets
-   * the document as JSON; 0 for no streams.
+   * Maximum number of status documents that this process sends as server-sent events at the same time; 0 for no streams. One
+   * caller has a tenth of it, at least 1, and so have all callers who are not known together. Beyond it, a client gets the
+   * document as JSON, or a 503 if it accepts no JSON.
    * @default 1_000
    */
   maxStreams: option(integer(0, 1_000_000), 1_000),
@@ -165,8 +154,9 @@ const declared = {
    */
   drain: option(given(durationOrNone), '5 seconds'),
   /**
-   * How long a handler may take to stop after its `signal` aborted because the app closes. Then the process hands the
-   * operation back, or fails it, although the handler goes on. It is in addition to `drain`.
+   * How long a handler may take to stop after its `signal` aborted because the app closes, its time is over or another run
+   * took its place. Then its slot is free, and a closing process hands the operation back, or fails it, although the handler
+   * goes on. It is in addition to `drain`.
    * @default '10 seconds'
    */
   unwind: option(given(durationOrNone), '10 seconds'),
@@ -182,17 +172,6 @@ const declared = {
     ),
     '',
   ),
-  /**
-   * Maximum number of operations in progress of one owner, in all processes; a start beyond it gets a 429. The start counts, and
-   * then stores: starts at the same time may exceed it a little.
-   * @default none
-   */
-  maxPerOwner: optional(count),
-  /**
-   * Encodes inputs and results before they are stored, and decodes them: for encryption at rest.
-   * @default none
-   */
-  codec: optional(codec),
   /**
    * Returns the time, in milliseconds since the epoch. For tests.
    * @default the clock of the store
@@ -210,7 +189,7 @@ export interface OperationsOptions extends OptionsOf<typeof declared> {}
 
 type Resolved = ResolvedOptions<typeof declared>
 type Durations = 'retention' | 'lease' | 'drain' | 'unwind'
-type Optional = 'identify' | 'maxPerOwner' | 'codec' | 'now'
+type Optional = 'identify' | 'now'
 
 /** The options of the plugin: durations in milliseconds, and `null` for what is absent. */
 export type ResolvedOperations = Readonly<Record<Durations, number>> &
@@ -234,8 +213,6 @@ export function resolveOperations(received: OperationsOptions | undefined): Reso
     drain: milliseconds('drain'),
     unwind: milliseconds('unwind'),
     identify: options.identify ?? null,
-    maxPerOwner: options.maxPerOwner ?? null,
-    codec: options.codec ?? null,
     now: options.now ?? null,
     baseUrl: options.baseUrl.replace(/\/$/, ''),
     store,

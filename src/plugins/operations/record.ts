@@ -49,14 +49,10 @@ export interface OperationRecord {
   readonly isCancelling: boolean
   /** 64 hexadecimal digits, which no two operations in progress share; `null` if there may be others. */
   readonly onePer: string | null
-  /** Length of the input, which the store keeps apart, in characters of JSON. */
-  readonly inputLength: number
   /** Number of runs so far. It is also the fencing token: changes of earlier runs are ignored. */
   readonly run: number
-  /** Number of runs that `maxRuns` does not count: they handed it back, or their handler failed. */
-  readonly uncounted: number
-  /** Number of runs whose handler failed, and that were repeated. */
-  readonly retries: number
+  /** Number of runs that `maxRuns` counts: those that died, and the current one. */
+  readonly counted: number
   /** Time until which the current run may be alive; `null` without a run. */
   readonly runUntil: number | null
   /** Time before which it must not run; `null` for none. */
@@ -68,10 +64,8 @@ export interface OperationRecord {
   /** From 0 to 1; `null` if the work does not report it. */
   readonly progress: number | null
   readonly createdAt: number
-  /** Time of the last change of the status document; a heartbeat alone does not change it. */
+  /** Time of the last change, other than a heartbeat without progress. */
   readonly updatedAt: number
-  /** Time when its last run began, or when it began to wait for the next one. */
-  readonly since: number
   readonly finishedAt: number | null
   /** Time from which it is a 410. */
   readonly goneAt: number | null
@@ -82,8 +76,6 @@ export interface OperationRecord {
   readonly error: OperationFailure | null
   /** Id of the request that started it. */
   readonly requestId: string | null
-  /** `traceparent` of the request that started it (W3C Trace Context §3.2). */
-  readonly traceparent: string | null
 }
 
 /** The value of `schema` in all records. */
@@ -98,14 +90,7 @@ export function readRecord(kept: unknown): OperationRecord {
       `an operation is stored with schema ${JSON.stringify(record.schema)}; this release reads schema ${recordSchema}`,
     )
   }
-  const isWhole = Object.entries(kinds).every(([name, kind]) => kind(record[name]))
-  if (!isWhole) throw new Error('the store has an invalid operation')
   return Object.freeze({ ...record }) as unknown as OperationRecord
-}
-
-/** Returns the number of runs that `maxRuns` counts: those that died, and the current one. */
-export function attemptsOf({ run, uncounted }: OperationRecord): number {
-  return run - uncounted
 }
 
 /** Whether an operation has ended. */
@@ -116,43 +101,6 @@ export function isFinal({ status }: OperationRecord): boolean {
 /** Whether the result of an operation is deleted: it is a 410. */
 export function isGone({ goneAt }: OperationRecord, now: number): boolean {
   return goneAt !== null && goneAt <= now
-}
-
-const isText = (value: unknown) => typeof value === 'string'
-const isFlag = (value: unknown) => typeof value === 'boolean'
-const isNumber = (value: unknown) => typeof value === 'number'
-const orNull = (is: (value: unknown) => boolean) => (value: unknown) => value === null || is(value)
-
-const kinds: { readonly [Name in keyof OperationRecord]: (value: unknown) => boolean } = {
-  schema: isNumber,
-  id: isText,
-  version: isNumber,
-  name: isText,
-  owner: orNull(isText),
-  access: (value) => value === 'owner' || value === 'id' || value === 'internal',
-  status: (value) => value === 'In progress' || value === 'Succeeded' || value === 'Failed',
-  cancellable: isFlag,
-  isCancelling: isFlag,
-  onePer: orNull(isText),
-  inputLength: isNumber,
-  run: isNumber,
-  uncounted: isNumber,
-  retries: isNumber,
-  runUntil: orNull(isNumber),
-  notBefore: orNull(isNumber),
-  dueAt: isNumber,
-  priority: isNumber,
-  progress: orNull(isNumber),
-  createdAt: isNumber,
-  updatedAt: isNumber,
-  since: isNumber,
-  finishedAt: orNull(isNumber),
-  goneAt: orNull(isNumber),
-  resource: orNull(isText),
-  result: orNull(isText),
-  error: orNull(isObject),
-  requestId: orNull(isText),
-  traceparent: orNull(isText),
 }
 
 function parsed(text: string): unknown {

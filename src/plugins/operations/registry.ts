@@ -1,23 +1,11 @@
-import { type ProblemCode, ProblemError } from '../../problem/problem-error.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { inTime } from '../../time/in-time.js'
 import type { Schedule } from '../../time/schedule.js'
+import type { RunOutcome } from './engines/engine.js'
 import type { FaultLog } from './events.js'
-import type { OperationCodec } from './options.js'
-import {
-  attemptsOf,
-  isFinal,
-  isGone,
-  isOperationId,
-  newOperationId,
-  type OperationFailure,
-  type OperationRecord,
-} from './record.js'
-import {
-  isStoreFull,
-  type OperationQuery,
-  type OperationStore,
-  type OperationTransaction,
-} from './stores/store.js'
+import { cancelled, cancelledFailure, interruptedFailure, unavailable } from './failures.js'
+import { isFinal, isGone, isOperationId, type OperationRecord } from './record.js'
+import { isStoreFull, type OperationQuery, type OperationStore } from './stores/store.js'
 import {
   begin,
   cancel,
@@ -31,7 +19,6 @@ import {
   postpone,
   release,
   renew,
-  retry,
 } from './transitions.js'
 
 export interface RegistryOptions {
@@ -44,7 +31,6 @@ export interface RegistryOptions {
   readonly takesOver: boolean
   /** Milliseconds for which a result is stored. */
   readonly retention: number
-  readonly codec: OperationCodec | null
   readonly now: () => number
   readonly schedule: Schedule
   /** Logs failures of the store. */
@@ -61,38 +47,11 @@ export interface RunLimits {
   readonly timeout: number
 }
 
-/** The result of claiming an operation. */
-export type Claim =
-  | { readonly kind: 'claimed'; readonly record: OperationRecord }
-  | { readonly kind: 'final'; readonly record: OperationRecord }
-  | { readonly kind: 'busy'; readonly delay: number }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'not-implemented' }
-
-/** The failure of a cancelled operation. */
-const cancelledFailure: OperationFailure = failure(
-  'operation-cancelled',
-  'It was cancelled before it finished',
-)
-
-/** The end of a cancelled operation. */
-export const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
-
-/** The failure of an operation whose runs all died, or were stopped. */
-export const interruptedFailure: OperationFailure = failure(
-  'operation-interrupted',
-  'The server stopped working on it; what it meant to do may or may not have happened',
-)
-
-/** The failure of an operation whose work threw an error that clients must not see. */
-export const faultFailure: OperationFailure = failure(
-  'internal-server-error',
-  'The work failed. The cause is in the log, under the id of the operation.',
-)
-
-/** Returns the problem for requests while store or engine cannot be reached. */
-export function unavailable(detail: string, cause: unknown): ProblemError {
-  return new ProblemError('operations-unavailable', { detail, headers: { 'retry-after': '5' }, cause })
+/** A run that has begun. */
+export interface ClaimedRun {
+  readonly record: OperationRecord
+  /** The input as JSON; `null` for none. */
+  readonly input: string | null
 }
 
 /**
@@ -112,39 +71,18 @@ export class OperationRegistry {
     return this.#options.store
   }
 
-  async create(operation: NewOperation, connection?: object): Promise<OperationRecord> {
+  /** Stores a new operation. If there is one of this id already, an earlier request of the same start has stored it: returns that. */
+  async create(
+    id: string,
+    operation: NewOperation,
+  ): Promise<{ readonly record: OperationRecord; readonly isNew: boolean }> {
     const { now, checkInterval } = this.#options
-    const { input } = operation
-    const store = this.#through(connection)
-    const encoded = input === null ? null : await this.#encode(input)
-    const stored = { ...operation, input: encoded }
-    const record = begin(newOperationId(), stored, now(), now() + checkInterval)
-    if (await this.#ask(() => store.create(record, encoded))) return record
-    // If the id is taken, a client of the store has sent the record twice after a broken connection.
-    const isStored =
-      record.onePer === null || (connection === undefined && (await this.find(record.id)) !== null)
-    if (isStored) return record
+    const record = begin(id, operation, now(), now() + checkInterval)
+    if (await this.#ask((store) => store.create(record, operation.input))) return { record, isNew: true }
+    const found = await this.find(id)
+    if (found !== null) return { record: found, isNew: false }
     const detail = `'${operation.name}' is in progress for this already; no operation was started`
     throw new ProblemError('operation-in-progress', { detail })
-  }
-
-  /** Returns the input of an operation in progress; `null` if it has none. */
-  async input(record: OperationRecord): Promise<string | null> {
-    const { codec } = this.#options
-    const input = await this.#ask((store) => store.input(record.id))
-    if (input === null) return null
-    return codec === null ? input : codec.decode(input)
-  }
-
-  async encoded(given: OperationEnd): Promise<OperationEnd> {
-    if (given.status === 'Failed' || given.result === null) return given
-    return { ...given, result: await this.#encode(given.result) }
-  }
-
-  /** Returns a record with its result as it was before `codec` encoded it. */
-  readable(record: OperationRecord): OperationRecord | Promise<OperationRecord> {
-    const { codec } = this.#options
-    return record.result === null || codec === null ? record : this.#decoded(record, codec)
   }
 
   /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
@@ -158,37 +96,41 @@ export class OperationRegistry {
     return { ...record, resource: null, result: null, error: null }
   }
 
-  /** Begins a run, or ends an operation that must not run again. */
-  async claim(id: string, limitsOf: (name: string) => RunLimits | undefined): Promise<Claim> {
+  /** Begins a run, or ends an operation that must not run again. The handler is to be called at once: then the run counts. */
+  async claim(
+    id: string,
+    limitsOf: (name: string) => RunLimits | undefined,
+  ): Promise<ClaimedRun | RunOutcome> {
     const { now, lease, takesOver, checkInterval, retention } = this.#options
-    const { before, after } = await this.#change(id, (record) => {
+    let input: string | null = null
+    const { before, after } = await this.#mayEnd(id, async (record) => {
       const limits = limitsOf(record.name)
-      if (limits === undefined) return null
-      const time = now()
-      const isDead = !isFinal(record) && (takesOver || !isRunning(record, time))
-      if (isDead && record.isCancelling) {
-        return end(record, cancelled, time, retention)
+      if (limits === undefined || isFinal(record)) return null
+      const isDead = takesOver || !isRunning(record, now())
+      if (isDead && record.isCancelling) return end(record, cancelled, now(), retention)
+      if (isDead && record.counted >= limits.maxRuns) {
+        return end(record, { status: 'Failed', error: interruptedFailure }, now(), retention)
       }
-      if (isDead && attemptsOf(record) >= limits.maxRuns) {
-        return end(record, { status: 'Failed', error: interruptedFailure }, time, retention)
-      }
-      return claim(record, time, {
+      const claimed = claim(record, now(), {
         // Without a lease, only the time limit of the run bounds it.
-        runUntil: time + (takesOver ? limits.timeout + checkInterval : lease),
-        dueAt: time + checkInterval,
+        runUntil: now() + (takesOver ? limits.timeout + checkInterval : lease),
+        dueAt: now() + checkInterval,
         takesOver,
       })
+      // Before the run counts: it may fail, and take long.
+      if (claimed !== null) input = await this.#ask((store) => store.input(id))
+      return claimed
     })
     const record = after ?? before
-    if (record === null) return { kind: 'absent' }
-    if (isFinal(record)) {
-      if (after !== null) this.#options.onEnd?.(record)
-      return { kind: 'final', record }
+    if (record === null) return { kind: 'ended', hasFailed: false }
+    if (isFinal(record)) return { kind: 'ended', hasFailed: record.status === 'Failed' }
+    if (after !== null) return { record, input }
+    if (limitsOf(record.name) === undefined) {
+      // Another release may define it. If there is none for long, it comes more and more rarely.
+      return { kind: 'later', delay: Math.min(Math.max((now() - record.createdAt) / 10, 200), 30_000) }
     }
-    if (after !== null) return { kind: 'claimed', record }
-    if (limitsOf(record.name) === undefined) return { kind: 'not-implemented' }
     const until = Math.max(record.runUntil ?? 0, record.notBefore ?? 0)
-    return { kind: 'busy', delay: Math.max(until - this.#options.now(), 0) }
+    return { kind: 'later', delay: Math.max(until - now(), 0) }
   }
 
   /** Stores the heartbeat and the progress of the run in `record`. */
@@ -202,7 +144,7 @@ export class OperationRegistry {
       const runUntil = takesOver ? (found.runUntil ?? 0) : now() + lease
       return renew(found, record.run, progress, now(), runUntil)
     }
-    const { after } = await this.#change(record.id, step, { known: record })
+    const { after } = await this.#change(record.id, step, record)
     return after
   }
 
@@ -212,14 +154,6 @@ export class OperationRegistry {
     // The run ended it before: in a transaction, or the store did it and its answer was lost.
     if (after === null && before?.run === run && isFinal(before)) onEnd?.(before)
     return after ?? before
-  }
-
-  async finishWithin(connection: object, record: OperationRecord, given: OperationEnd): Promise<void> {
-    const { now, retention } = this.#options
-    const stored = await this.encoded(given)
-    const step = (found: OperationRecord) => finish(found, record.run, stored, now(), retention)
-    const { after } = await this.#change(record.id, step, { known: record, connection })
-    if (after === null) throw new ProblemError('operation-interrupted', { detail: 'Another run took over' })
   }
 
   /** Requests a cancellation. Returns the record; `null` if there is none. */
@@ -236,17 +170,14 @@ export class OperationRegistry {
     await this.#ask((store) => store.announce(id))
   }
 
-  /** Hands an operation back, so that other processes can run it. Returns its record, see {@link OperationRegistry.retry}. */
+  /** Hands an operation back, so that other processes can run it at once. Returns its record, see {@link OperationRegistry.retry}. */
   release(id: string, run: number): Promise<OperationRecord | null> {
-    return this.#runAgain(id, run, (record) => release(record, run, this.#options.now()))
+    return this.#runAgain(id, run, 0)
   }
 
-  /** Lets an operation run again after a number of milliseconds; one that is being cancelled ends. */
-  retry(id: string, run: number, delay: number): Promise<OperationRecord | null> {
-    const { now, checkInterval } = this.#options
-    return this.#runAgain(id, run, (record) =>
-      retry(record, run, now(), now() + delay, now() + delay + checkInterval),
-    )
+  /** Lets an operation wait for the next run of the engine; one that is being cancelled ends. */
+  retry(id: string, run: number): Promise<OperationRecord | null> {
+    return this.#runAgain(id, run, this.#options.checkInterval)
   }
 
   /** Returns operations of an owner, the newest first. */
@@ -276,11 +207,6 @@ export class OperationRegistry {
     return this.#ask((store) => store.expire(this.#options.now(), limit))
   }
 
-  /** Returns the number of operations in progress of an owner. */
-  usage(owner: string): Promise<number> {
-    return this.#ask((store) => store.usage(owner))
-  }
-
   async #ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
     const { store, schedule, faults } = this.#options
     try {
@@ -297,30 +223,12 @@ export class OperationRegistry {
     }
   }
 
-  #through(connection: object | undefined): OperationTransaction {
-    const { store } = this.#options
-    if (connection === undefined) return store
-    if (store.within !== undefined) return store.within(connection)
-    throw new TypeError('operations: this store does not take part in transactions of the app')
-  }
-
-  async #encode(text: string): Promise<string> {
-    const { codec } = this.#options
-    if (codec === null) return text
-    const encoded: unknown = await codec.encode(text)
-    if (typeof encoded !== 'string')
-      throw new TypeError('operations.codec: encode() returned what is not a text')
-    return encoded
-  }
-
-  async #decoded(record: OperationRecord, codec: OperationCodec): Promise<OperationRecord> {
-    return { ...record, result: record.result === null ? null : await codec.decode(record.result) }
-  }
-
-  async #runAgain(id: string, run: number, step: Step): Promise<OperationRecord | null> {
+  async #runAgain(id: string, run: number, wait: number): Promise<OperationRecord | null> {
     const { now, retention } = this.#options
     const { after } = await this.#mayEnd(id, (record) =>
-      record.isCancelling ? finish(record, run, cancelled, now(), retention) : step(record),
+      record.isCancelling
+        ? finish(record, run, cancelled, now(), retention)
+        : release(record, run, now(), now() + wait),
     )
     return after
   }
@@ -331,23 +239,18 @@ export class OperationRegistry {
     return change
   }
 
-  async #change(
-    id: string,
-    step: Step,
-    { known, connection }: { readonly known?: OperationRecord; readonly connection?: object } = {},
-  ): Promise<Change> {
-    const store = this.#through(connection)
+  async #change(id: string, step: Step, known?: OperationRecord): Promise<Change> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const before = attempt === 0 && known !== undefined ? known : await this.find(id)
-      const after = before === null ? null : step(before)
+      const after = before === null ? null : await step(before)
       if (before === null || after === null) return { before, after: null }
-      if (await this.#ask(() => store.replace(before, after))) return { before, after }
+      if (await this.#ask((store) => store.replace(before, after))) return { before, after }
     }
     throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
   }
 }
 
-type Step = (record: OperationRecord) => OperationRecord | null
+type Step = (record: OperationRecord) => OperationRecord | null | Promise<OperationRecord | null>
 
 /** A record before and after a transition; `after` is `null` if nothing changed. */
 interface Change {
@@ -360,8 +263,3 @@ const maxAttempts = 100
 const longestWait = 5_000
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
-
-function failure(code: ProblemCode, detail: string): OperationFailure {
-  const { title, statusCode: status } = new ProblemError(code)
-  return Object.freeze({ code, title, status, detail })
-}

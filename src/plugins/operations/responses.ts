@@ -2,22 +2,47 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { passString } from '../../fastify/reply.js'
 import { selectionOf } from '../../fastify/selection.js'
 import { writesTwins } from '../../fastify/serialization.js'
-import { formatHttpDate } from '../../http/http-date.js'
 import { formatLinks, hrefWith } from '../../http/links.js'
 import { queryOf } from '../../http/request-target.js'
 import { exactJson } from '../../json/exact-json.js'
-import { hasLongDigits } from '../../json/json-text.js'
-import { parseExact } from '../../json/parse-exact.js'
 import { styleOf } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { cursorAfter, listCursors } from './list-page.js'
 import { statusNames } from './openapi.js'
-import { isFinal, isGone, type OperationRecord } from './record.js'
+import {
+  isFinal,
+  isGone,
+  type OperationFailure,
+  type OperationRecord,
+  type OperationStatus,
+} from './record.js'
 import type { OperationsService } from './service.js'
-import { type StatusDocument, statusDocument } from './status-document.js'
 import type { StatusEvent } from './status-stream.js'
 
-/** Writes the responses of operations. */
+/**
+ * The status document of an operation. Responses have `created_at` and `finished_at` in the `keyStyle` of `responseRules`:
+ * `createdAt`, `finishedAt` in camelCase.
+ */
+export interface StatusDocument {
+  readonly id: string
+  readonly status: OperationStatus
+  /** From 0 to 1. */
+  readonly progress?: number
+  /** The request that cancels the operation; only while that is possible. */
+  readonly link?: { readonly rel: 'cancel'; readonly method: 'DELETE'; readonly href: string }
+  /** RFC 3339. */
+  readonly created_at: string
+  /** RFC 3339. */
+  readonly finished_at?: string
+  /** URL of the created resource; generic clients of long-running operations read this name. */
+  readonly resourceLocation?: string
+  /** The result. */
+  readonly result?: unknown
+  /** Why it failed: a problem document, with its text also as `message` for generic clients. */
+  readonly error?: OperationFailure & { readonly type: string; readonly message: string }
+}
+
+/** Writes the responses of operations, as text: neither the compilers of the app nor the schema of a route apply to them. */
 export class OperationResponses {
   readonly #service: OperationsService
   readonly #path: string
@@ -31,23 +56,38 @@ export class OperationResponses {
     this.#keyStyle = keyStyle
   }
 
-  /** Returns the document of an operation, with the names of {@link StatusDocument}. */
-  document(record: OperationRecord): StatusDocument {
+  /** Returns the document of an operation; with `twins`, declared 64-bit integers of the result have them. */
+  document(record: OperationRecord, twins = false): StatusDocument {
+    const { id, name, status, progress, createdAt, finishedAt, resource, result, error } = record
     const { definitions } = this.#service
-    return this.#document(record, (json) => definitions.readResult(record.name, json, false))
+    const canCancel = status === 'In progress' && record.cancellable && !record.isCancelling
+    return {
+      id,
+      status,
+      ...(progress !== null && { progress }),
+      ...(canCancel && { link: { rel: 'cancel', method: 'DELETE', href: this.#href(record) } }),
+      created_at: new Date(createdAt).toISOString(),
+      ...(finishedAt !== null && { finished_at: new Date(finishedAt).toISOString() }),
+      ...(resource !== null && { resourceLocation: resource }),
+      ...(result !== null && { result: definitions.readResult(name, result, twins) }),
+      ...(error !== null && {
+        error: { type: this.#typeBase + error.code, ...error, message: error.detail },
+      }),
+    }
   }
 
-  /** Returns the response of a route that started an operation, as text: the response schema of the route does not apply. */
+  /** Returns the response of a route that started an operation. */
   started(reply: FastifyReply, record: OperationRecord): string {
-    const isDone = isFinal(record)
-    if (isDone) lead(reply, record)
+    if (isFinal(record)) lead(reply, record)
     else {
       const href = this.#href(record)
       reply.code(202).header('location', href).header('operation-location', `${href}/status`)
     }
-    // Only results have long integers, and Fastify creates the options of a route at each access.
-    const twins = record.result !== null && writesTwins(reply.request)
-    return asText(reply, withoutHidden(reply, this.#status(reply, record, twins)), twins)
+    const document = this.#shown(reply, record)
+    // Fields that the route hides are hidden in the result, too.
+    const selection = selectionOf(reply.request) ?? null
+    if (selection?.hides !== true || !('result' in document)) return this.#text(reply, document)
+    return this.#text(reply, { ...document, result: selection.withoutHidden(document.result) })
   }
 
   /** Returns the response of a poll: 303 to the created resource, or 200, with the document. */
@@ -57,15 +97,7 @@ export class OperationResponses {
   }
 
   status(reply: FastifyReply, record: OperationRecord): object | string {
-    const { updatedAt, result } = record
-    // Only results have long integers, and Fastify creates the options of a route at each access.
-    const twins = result !== null && writesTwins(reply.request)
-    const document = this.#status(reply, record, twins)
-    // The clock of the instance that wrote the record may be ahead (RFC 9110 §8.8.2.1).
-    const modified = Math.min(updatedAt, this.#service.clock.now())
-    if (reply.statusCode === 200) reply.header('last-modified', formatHttpDate(modified))
-    // Fastify's serializers throw for a BigInt; those of `integerTwins` do not.
-    return result !== null && hasLongDigits(result) && !twins ? asText(reply, document, false) : document
+    return this.#selectable(reply, this.#shown(reply, record))
   }
 
   /** Returns an event with the status document, as a poll gets it. */
@@ -90,29 +122,30 @@ export class OperationResponses {
     }
     const present = shown.filter((record) => !isGone(record, this.#service.clock.now()))
     const twins = writesTwins(reply.request)
-    const list = { [member]: present.map((record) => this.#restyled(record, twins)) }
-    const hasInt64 = present.some(({ result }) => result !== null && hasLongDigits(result))
-    return hasInt64 && !twins ? asText(reply, list, false) : list
+    return this.#selectable(reply, { [member]: present.map((record) => this.#restyled(record, twins)) })
   }
 
-  #status(reply: FastifyReply, record: OperationRecord, twins: boolean): object {
+  #shown(reply: FastifyReply, record: OperationRecord): object {
     reply.header('cache-control', 'no-store')
     if (!isFinal(record)) reply.header('retry-after', String(this.#service.retryAfter(record)))
-    return this.#restyled(record, twins)
+    return this.#restyled(record, writesTwins(reply.request))
   }
 
-  /** @param twins whether declared 64-bit integers of the result have twins */
   #restyled(record: OperationRecord, twins: boolean): object {
-    const { definitions } = this.#service
-    const document = this.#document(record, (json) =>
-      // Fewer BigInts, because Fastify's serializers throw for them.
-      twins ? definitions.readResult(record.name, json, true) : parseExact(json),
-    )
-    return this.#keyStyle === 'snake_case' ? document : restyled(document, this.#keyStyle)
+    const document = this.document(record, twins)
+    if (this.#keyStyle === 'snake_case') return document
+    const names: Readonly<Record<string, string>> = statusNames[this.#keyStyle]
+    return Object.fromEntries(Object.entries(document).map(([name, value]) => [names[name] ?? name, value]))
   }
 
-  #document(record: OperationRecord, readResult: (json: string) => unknown): StatusDocument {
-    return statusDocument(record, { href: this.#href(record), typeBase: this.#typeBase, readResult })
+  /** A document of which the client selects fields goes through `fields`. */
+  #selectable(reply: FastifyReply, document: object): object | string {
+    return selectionOf(reply.request) ? document : this.#text(reply, document)
+  }
+
+  #text(reply: FastifyReply, document: object): string {
+    passString(reply).type('application/json; charset=utf-8')
+    return exactJson(document, writesTwins(reply.request)) ?? 'null'
   }
 
   #href({ id }: OperationRecord): string {
@@ -122,24 +155,4 @@ export class OperationResponses {
 
 function lead(reply: FastifyReply, { resource }: OperationRecord): void {
   if (resource !== null) reply.code(303).header('location', resource)
-}
-
-function restyled(document: StatusDocument, keyStyle: KeyStyle): object {
-  const { id, status, created_at, finished_at, ...others } = document
-  const names = statusNames[keyStyle]
-  const finished = finished_at === undefined ? {} : { [names.finished_at]: finished_at }
-  return { id, status, [names.created_at]: created_at, ...finished, ...others }
-}
-
-// Fields that the route hides are hidden in the result, too.
-function withoutHidden(reply: FastifyReply, document: object): object {
-  const selection = selectionOf(reply.request) ?? null
-  if (selection?.hides !== true || !('result' in document)) return document
-  return { ...document, result: selection.withoutHidden(document.result) }
-}
-
-// Fastify does not serialize a text.
-function asText(reply: FastifyReply, document: object, twins: boolean): string {
-  passString(reply).type('application/json; charset=utf-8')
-  return exactJson(document, twins) ?? 'null'
 }

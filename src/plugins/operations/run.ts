@@ -1,16 +1,11 @@
 import { ProblemError } from '../../problem/problem-error.js'
 import type { Schedule } from '../../time/schedule.js'
+import type { FaultLog } from './events.js'
 import { type OperationRecord, progressOf } from './record.js'
 import type { OperationRegistry } from './registry.js'
 
-/** Why a run has to end before its work does. */
-type StopReason =
-  /** It exceeded its time limit. */
-  | 'timed-out'
-  /** Another run has taken its place. */
-  | 'lost'
-  /** The process closes. */
-  | 'closing'
+/** Why a run has to end before its work does: its time limit, another run in its place, or the end of the process. */
+export type StopReason = 'timed-out' | 'lost' | 'closing'
 
 export interface OperationRunOptions {
   readonly registry: OperationRegistry
@@ -19,10 +14,10 @@ export interface OperationRunOptions {
   /** Time limit of the work, in milliseconds. */
   readonly timeout: number
   readonly schedule: Schedule
-  /** A heartbeat failed. The run goes on: its fence protects the record. */
-  readonly onFailure: (error: unknown) => void
+  /** After a heartbeat that fails, the run goes on: its fence protects the record. */
+  readonly faults: FaultLog
   /** A heartbeat was stored. */
-  readonly onSuccess: () => void
+  readonly onHeartbeat: () => void
 }
 
 /** Minimum time between two writes of the progress, in milliseconds. */
@@ -36,11 +31,11 @@ export class OperationRun {
   #record: OperationRecord
   #progress: number | null = null
   #stopTimer = () => {}
-  #isSoon = false
-  #isPaused = false
-  #heartbeat: Promise<void> | null = null
-  #resolveStopped: (reason: StopReason) => void = () => {}
   #isOver = false
+  #heartbeat: Promise<void> | null = null
+  /** Milliseconds until the next heartbeat if that is to come earlier. */
+  #soon: number | null = null
+  #resolveStopped: (reason: StopReason) => void = () => {}
 
   /** Resolves if the run has to end before its work does. */
   readonly stopped: Promise<StopReason>
@@ -72,7 +67,7 @@ export class OperationRun {
     this.#beatSoon(progressInterval)
   }
 
-  /** Reads the record again, because it may have changed. */
+  /** Reads the record again at once, because it may have changed. */
   look(): void {
     this.#beatSoon(0)
   }
@@ -85,59 +80,53 @@ export class OperationRun {
     if (reason === 'lost') void this.end()
   }
 
-  /** Stops the heartbeats while a transaction of the app changes the record. */
-  async pause(): Promise<void> {
-    this.#isPaused = true
-    this.#stopTimer()
-    await this.#heartbeat
-  }
-
-  /** Goes on with the heartbeats after a pause. */
-  resume(): void {
-    this.#isPaused = false
-    this.#beatAfter(this.#options.heartbeat)
-  }
-
   /** Stops the heartbeats for good; resolves when none is pending. */
   async end(): Promise<void> {
     this.#isOver = true
     this.#stopTimeout()
-    await this.pause()
+    this.#stopTimer()
+    await this.#heartbeat
   }
 
   #beatSoon(milliseconds: number): void {
-    if (this.#isSoon) return
-    this.#isSoon = true
+    if (this.#soon !== null && this.#soon <= milliseconds) return
+    this.#soon = milliseconds
     if (this.#heartbeat === null) this.#beatAfter(milliseconds)
   }
 
   #beatAfter(milliseconds: number): void {
-    if (this.#isOver || this.#isPaused) return
+    if (this.#isOver) return
     this.#stopTimer()
-    this.#stopTimer = this.#options.schedule(() => {
-      this.#heartbeat = this.#beat().finally(() => {
-        this.#heartbeat = null
-      })
-    }, milliseconds)
+    if (milliseconds > 0) this.#stopTimer = this.#options.schedule(() => this.#start(), milliseconds)
+    else this.#start()
   }
 
-  async #beat(): Promise<void> {
-    const { registry, heartbeat, onFailure, onSuccess } = this.#options
+  #start(): void {
+    this.#heartbeat = this.#beat().then((wait) => {
+      this.#heartbeat = null
+      this.#beatAfter(Math.min(this.#soon ?? wait, wait))
+    })
+  }
+
+  /** Stores a heartbeat. Returns after how many milliseconds the next one follows. */
+  async #beat(): Promise<number> {
+    const { registry, heartbeat, faults, onHeartbeat } = this.#options
     const stored = this.#progress
-    let wait = heartbeat
-    this.#isSoon = false
+    this.#soon = null
     try {
       const next = await registry.renew(this.#record, stored)
-      if (next === null) return this.stop('lost')
-      this.#record = next
-      if (next.isCancelling) this.#abort.abort(new ProblemError('operation-cancelled'))
-      onSuccess()
+      if (next === null) this.stop('lost')
+      else {
+        this.#record = next
+        if (next.isCancelling) this.#abort.abort(new ProblemError('operation-cancelled'))
+        faults.recovered()
+        onHeartbeat()
+      }
     } catch (error) {
-      onFailure(error)
+      faults.failed('the heartbeat of a run fails', error)
       // Tried again before the lease ends.
-      wait = heartbeat / 4
+      return heartbeat / 4
     }
-    const isChanged = this.#isSoon || this.#progress !== stored
-    this.#beatAfter(isChanged ? Math.min(progressInterval, wait) : wait)
+    return heartbeat
   }
 }

@@ -3,16 +3,17 @@ import type { Schedule } from '../../time/schedule.js'
 import type { OperationWork } from './define.js'
 import type { RunOutcome } from './engines/engine.js'
 import type { EmitEvent, FaultLog } from './events.js'
+import { cancelled, interruptedFailure } from './failures.js'
 import type { Log } from './options.js'
-import { attemptsOf, isFinal, type OperationFailure, type OperationRecord } from './record.js'
-import { cancelled, faultFailure, interruptedFailure, type OperationRegistry } from './registry.js'
+import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
+import type { OperationRegistry } from './registry.js'
 import { OperationRun } from './run.js'
 import type { OperationEnd } from './transitions.js'
 
 export interface RunnerOptions {
   readonly registry: OperationRegistry
   readonly lease: number
-  /** Milliseconds for which a handler may go on after its signal aborted because of a close. */
+  /** Milliseconds for which a handler may go on after its signal aborted. */
   readonly unwind: number
   readonly schedule: Schedule
   readonly workOf: (name: string) => OperationWork | undefined
@@ -25,21 +26,14 @@ export interface RunnerOptions {
   readonly log: Log
 }
 
-/** The result of the work: an end, or an error. */
-type Settled =
-  | {
-      readonly end: OperationEnd
-      /** Whether a transaction of the handler stores the end, if it commits. */
-      readonly isCompleted: boolean
-    }
-  | { readonly error: unknown }
+/** The result of the work. */
+type Settled = { readonly end: OperationEnd } | { readonly error: unknown }
 
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
 export class OperationRunner {
   readonly #options: RunnerOptions
-  /** Operations that this process runs, or is about to. */
-  readonly #taken = new Set<string>()
-  readonly #runs = new Map<string, OperationRun>()
+  /** The operations that this process runs; `null` while one is claimed. */
+  readonly #runs = new Map<string, OperationRun | null>()
   readonly #unwound: Promise<'unwound'>
   #unwind: () => void = () => {}
   #isClosing = false
@@ -56,27 +50,20 @@ export class OperationRunner {
   }
 
   /** See {@link OperationWorker.run}. */
-  async run(id: string): Promise<RunOutcome> {
-    // The engine must not call again for an operation that runs in this process.
-    if (this.#taken.has(id)) return { kind: 'busy', delay: this.#options.lease }
-    this.#taken.add(id)
+  async run(id: string, isLast: boolean): Promise<RunOutcome> {
+    const { registry, lease, workOf, emit } = this.#options
+    if (this.#isClosing) return { kind: 'released' }
+    if (this.#runs.has(id)) return { kind: 'later', delay: lease }
+    this.#runs.set(id, null)
     try {
-      return await this.#claimed(id)
+      const claim = await registry.claim(id, workOf)
+      if ('kind' in claim) return claim
+      const { record, input } = claim
+      emit(record.counted > 1 ? 'take-over' : 'run', record)
+      return await this.#work(record, input, workOf(record.name) as OperationWork, isLast)
     } finally {
-      this.#taken.delete(id)
+      this.#runs.delete(id)
     }
-  }
-
-  async #claimed(id: string): Promise<RunOutcome> {
-    const { registry, workOf } = this.#options
-    const claim = await registry.claim(id, workOf)
-    if (claim.kind === 'final') return { kind: 'ended', status: claim.record.status }
-    if (claim.kind !== 'claimed') return claim
-    const { record } = claim
-    const work = workOf(record.name)
-    if (work === undefined) return { kind: 'not-implemented' }
-    this.#options.emit(attemptsOf(record) > 1 ? 'take-over' : 'run', record)
-    return this.#work(record, work)
   }
 
   /** Lets the run of an operation read its record again, if it is in this process. */
@@ -94,102 +81,99 @@ export class OperationRunner {
     if (this.#isClosing) return
     this.#isClosing = true
     const { schedule, unwind } = this.#options
-    for (const run of this.#runs.values()) run.stop('closing')
+    for (const run of this.#runs.values()) run?.stop('closing')
     if (unwind === 0) this.#unwind()
     else schedule(this.#unwind, unwind)
   }
 
-  async #work(record: OperationRecord, work: OperationWork): Promise<RunOutcome> {
+  async #work(
+    record: OperationRecord,
+    input: string | null,
+    work: OperationWork,
+    isLast: boolean,
+  ): Promise<RunOutcome> {
     const { registry, lease, schedule, faults, onHeartbeat } = this.#options
     const run = new OperationRun(record, {
       registry,
       heartbeat: lease / 3,
       timeout: work.timeout,
       schedule,
-      onFailure: (error) => faults.failed('the heartbeat of a run fails', error),
-      onSuccess: () => {
-        faults.recovered()
-        onHeartbeat(record.id)
-      },
+      faults,
+      onHeartbeat: () => onHeartbeat(record.id),
     })
     this.#runs.set(record.id, run)
     try {
-      const input = await registry.input(record)
       // The process has begun to close before the work began.
-      if (this.#isClosing) return await this.#handedBack(run, false)
-      // Another run has ended the operation meanwhile, and its input is deleted.
-      if (input === null && record.inputLength > 0) return absent
-      return await this.#outcome(run, work, this.#settled(run, work, input))
+      if (this.#isClosing) return await this.#handedBack(run)
+      const settled = this.#settled(run, work, input)
+      const first = await Promise.race([run.stopped, settled])
+      if (typeof first !== 'string') return await this.#ended(run, work, first, isLast)
+      if (first === 'closing') {
+        const last = await Promise.race([settled, this.#unwound])
+        if (last !== 'unwound') return await this.#ended(run, work, last, isLast)
+        this.#abandoned(run)
+        return await this.#handedBack(run)
+      }
+      const outcome = first === 'lost' ? ended : await this.#timedOut(run)
+      await run.end()
+      await this.#returned(run, settled)
+      return outcome
     } finally {
       // After any error here, the heartbeats of the run have to stop.
       await run.end()
-      this.#runs.delete(record.id)
     }
   }
 
   /** Runs the work; the promise does not reject. */
   async #settled(run: OperationRun, work: OperationWork, input: string | null): Promise<Settled> {
-    const { registry } = this.#options
-    let isCompleted = false
+    const { record, signal } = run
     try {
-      const end = await work.run({
-        record: run.record,
-        input,
-        signal: run.signal,
-        progress: (progress) => run.setProgress(progress),
-        complete: async (connection, end) => {
-          await run.pause()
-          try {
-            await registry.finishWithin(connection, run.record, end)
-            isCompleted = true
-          } catch (error) {
-            run.resume()
-            throw error
-          }
-        },
-      })
-      return { end: isCompleted ? end : await registry.encoded(end), isCompleted }
+      return {
+        end: await work.run({ record, input, signal, progress: (progress) => run.setProgress(progress) }),
+      }
     } catch (error) {
-      this.#logFailedStop(run, error)
+      if (signal.aborted && !isReason(error, signal.reason)) this.#logIgnored(record, error)
       return { error }
     }
   }
 
-  async #outcome(run: OperationRun, work: OperationWork, settled: Promise<Settled>): Promise<RunOutcome> {
-    const first = await Promise.race([run.stopped, settled])
-    if (typeof first !== 'string') return this.#ended(run, work, first)
-    // The handler keeps its slot until it ends, or until the process has to close.
-    if (first === 'closing') {
-      const last = await Promise.race([settled, this.#unwound])
-      return last === 'unwound' ? this.#handedBack(run, true) : this.#ended(run, work, last)
-    }
-    const outcome = first === 'lost' ? absent : await this.#timedOut(run)
-    await run.end()
-    await Promise.race([settled, this.#unwound])
-    return outcome
+  /** Waits for a handler whose run is over; its slot is free after `unwind`, whatever it does. */
+  async #returned(run: OperationRun, settled: Promise<Settled>): Promise<void> {
+    const { schedule, unwind } = this.#options
+    let stop = () => {}
+    const late = new Promise<'late'>((resolve) => {
+      stop = schedule(() => resolve('late'), unwind)
+    })
+    if ((await Promise.race([settled, late, this.#unwound])) === 'late') this.#abandoned(run)
+    stop()
   }
 
-  async #ended(run: OperationRun, work: OperationWork, settled: Settled): Promise<RunOutcome> {
+  #abandoned({ record }: OperationRun): void {
+    this.#options.emit('abandon', record)
+  }
+
+  async #ended(
+    run: OperationRun,
+    work: OperationWork,
+    settled: Settled,
+    isLast: boolean,
+  ): Promise<RunOutcome> {
     const { registry, emit } = this.#options
     const { record, signal } = run
-    if ('end' in settled && !(settled.isCompleted && (await this.#isOpen(record)))) {
-      return this.#finish(record, settled.end)
-    }
-    const error =
-      'error' in settled ? settled.error : new Error('the transaction of complete() is not committed')
+    if ('end' in settled) return this.#finish(record, settled.end)
+    const { error } = settled
     // The request for the cancellation was accepted, so the operation ends as cancelled.
     if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
-    if (signal.aborted) return this.#handedBack(run, false)
-    const delay = this.#read(() => work.retryAfter(error, record.retries), null)
-    if (delay === null) return this.#failed(record, error)
-    const next = await this.#stored(() => registry.retry(record.id, record.run, delay))
+    if (signal.aborted) return this.#handedBack(run)
+    if (isLast || !work.isRetried(error)) return this.#failed(record, error)
+    const next = await this.#stored(() => registry.retry(record.id, record.run))
     if (next === null) return this.#failed(record, error)
     if (isFinal(next)) {
       this.#logIgnored(record, error)
-      return { kind: 'ended', status: next.status }
+      return endOf(next)
     }
     emit('retry', record, error)
-    return { kind: 'retry', delay }
+    return { kind: 'retry' }
   }
 
   #timedOut({ record, signal }: OperationRun): Promise<RunOutcome> {
@@ -199,61 +183,30 @@ export class OperationRunner {
   }
 
   /** Hands the operation back to other processes, if there are any; otherwise it has failed. */
-  async #handedBack({ record, signal }: OperationRun, goesOn: boolean): Promise<RunOutcome> {
-    const { registry, emit, log } = this.#options
-    const { id, name, run } = record
-    if (goesOn) {
-      log.warn(
-        { operationId: id, operation: name },
-        `operations: '${name}' did not stop in time; it may run twice`,
-      )
-    }
+  async #handedBack({ record, signal }: OperationRun): Promise<RunOutcome> {
+    const { registry, emit } = this.#options
     if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
     if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
-    const next = await this.#stored(() => registry.release(id, run))
-    if (next === null) return absent
-    if (isFinal(next)) return { kind: 'ended', status: next.status }
+    const next = await this.#stored(() => registry.release(record.id, record.run))
+    if (next === null) return ended
+    if (isFinal(next)) return endOf(next)
     emit('release', record)
     return { kind: 'released' }
-  }
-
-  /** Logs an error of a handler whose result is ignored, because its run has to end. */
-  #logFailedStop({ record, signal: { aborted, reason } }: OperationRun, err: unknown): void {
-    if (aborted && !this.#read(() => isReason(err, reason), false)) this.#logIgnored(record, err)
   }
 
   /** Logs an error of a handler that is not the failure of its operation. */
   #logIgnored({ id: operationId, name: operation, run }: OperationRecord, err: unknown): void {
     const line = `operations: '${operation}' failed while it stopped`
-    this.#read(() => this.#options.log.error({ err, operationId, operation, run }, line), undefined)
-  }
-
-  /** Whether an operation has not ended. */
-  async #isOpen({ id }: OperationRecord): Promise<boolean> {
-    const found = await this.#stored(() => this.#options.registry.find(id))
-    return found !== null && !isFinal(found)
+    this.#options.log.error({ err, operationId, operation, run }, line)
   }
 
   #failed(record: OperationRecord, error: unknown): Promise<RunOutcome> {
-    const failure = this.#read(() => this.#options.failureOf(error, record), faultFailure)
-    return this.#finish(record, { status: 'Failed', error: failure })
-  }
-
-  // The work may throw any value, and reading that value may throw too.
-  #read<Value>(read: () => Value, otherwise: Value): Value {
-    try {
-      return read()
-    } catch (fault) {
-      this.#options.faults.failed('the error of an operation cannot be read', fault)
-      return otherwise
-    }
+    return this.#finish(record, { status: 'Failed', error: this.#options.failureOf(error, record) })
   }
 
   async #finish({ id, run }: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
     const last = await this.#stored(() => this.#options.registry.finish(id, run, end))
-    return last !== null && isFinal(last) && last.run === run
-      ? { kind: 'ended', status: last.status }
-      : absent
+    return last !== null && last.run === run ? endOf(last) : ended
   }
 
   // The work is done: it must not run again because the store cannot be reached at the moment.
@@ -273,7 +226,11 @@ export class OperationRunner {
   }
 }
 
-const absent: RunOutcome = { kind: 'absent' }
+const ended: RunOutcome = { kind: 'ended', hasFailed: false }
+
+function endOf({ status }: OperationRecord): RunOutcome {
+  return { kind: 'ended', hasFailed: status === 'Failed' }
+}
 
 function isCancellation(reason: unknown): boolean {
   return isProblemError(reason) && reason.code === 'operation-cancelled'
@@ -281,6 +238,11 @@ function isCancellation(reason: unknown): boolean {
 
 /** Whether an error is the reason of an abort, or comes from it. */
 function isReason(error: unknown, reason: unknown): boolean {
-  if (error === reason) return true
-  return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
+  try {
+    if (error === reason) return true
+    return error instanceof Error && (error.name === 'AbortError' || error.cause === reason)
+  } catch {
+    // Reading it may throw, too.
+    return true
+  }
 }

@@ -1,27 +1,22 @@
-import { exactJson } from '../../json/exact-json.js'
-import { longestDetail, problemDocument, serverFaultDetail } from '../../problem/problem-document.js'
-import { isProblemError, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
-import { problemOf } from '../../problem/problem-of.js'
-import { clip } from '../../text.js'
+import { isProblemError, type ProblemError } from '../../problem/problem-error.js'
 import { StoreClock } from './clock.js'
-import { OperationDefinitions } from './define.js'
-import { isQueueFull, isShareFull } from './engines/engine.js'
+import { digest, OperationDefinitions } from './define.js'
+import { isQueueFull } from './engines/engine.js'
 import { type EmitEvent, eventsOf, FaultLog } from './events.js'
+import { failureOf, full, interruptedFailure, shareFull, unavailable } from './failures.js'
 import type { Log, ResolvedOperations } from './options.js'
-import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
-import { faultFailure, interruptedFailure, OperationRegistry, unavailable } from './registry.js'
+import { isFinal, newOperationId, type OperationRecord } from './record.js'
+import { OperationRegistry } from './registry.js'
 import { OperationRunner } from './runner.js'
-import type { Starter } from './starter.js'
+import type { Starter } from './start.js'
 import { OperationSweeper } from './sweeper.js'
 
 /** Options of the start of an operation. */
 export interface BeginOptions extends Starter {
   /** Milliseconds before which it must not run. */
   readonly delay: number
-  /** From 0 to 100. `null`: that of the definition. */
+  /** From 0 to 100. */
   readonly priority: number
-  /** A connection of the app, in whose transaction it is stored. */
-  readonly connection: object | null
 }
 
 /** The registry, the runner, the sweeper and the engine of a context. */
@@ -32,6 +27,7 @@ export class OperationsService {
   readonly clock: StoreClock
   readonly #log: Log
   readonly #lease: number
+  readonly #knowsCallers: () => boolean
   readonly #starts: FaultLog
   readonly #emit: EmitEvent
   readonly #runner: OperationRunner
@@ -44,7 +40,8 @@ export class OperationsService {
   #isPaused = false
   #isClosing = false
 
-  constructor(options: ResolvedOperations, log: Log) {
+  /** @param knowsCallers whether the app tells callers apart; called when the app is ready */
+  constructor(options: ResolvedOperations, log: Log, knowsCallers: () => boolean = () => false) {
     const { store, engine, maxLength, schedule, unwind } = options
     // The last third of the lease is for finding a dead run: there are two sweeps within a lease.
     const lease = Math.floor((options.lease * 2) / 3)
@@ -52,6 +49,7 @@ export class OperationsService {
     this.#lease = lease
     this.options = options
     this.#log = log
+    this.#knowsCallers = knowsCallers
     this.clock = new StoreClock(store, options.now)
     const { now } = this.clock
     const faultsOf = (part: string) => new FaultLog(log, part, now)
@@ -68,14 +66,13 @@ export class OperationsService {
       faults: faultsOf('store'),
       onEnd: (record) => this.#ended(record),
     })
-    const workOf = (name: string) => this.definitions.get(name)?.work ?? undefined
     const shared = { registry: this.registry, schedule }
     this.#runner = new OperationRunner({
       ...shared,
       lease,
       unwind,
-      workOf,
-      failureOf: (error, record) => this.#failureOf(error, record),
+      workOf: (name) => this.definitions.get(name)?.work,
+      failureOf: (error, record) => failureOf(error, record, maxLength, log),
       faults: faultsOf('runs'),
       emit: this.#emit,
       onHeartbeat: (id) => this.#wake(id),
@@ -84,8 +81,7 @@ export class OperationsService {
     this.#sweeper = new OperationSweeper({
       ...shared,
       engine,
-      isKnown: (name) => this.definitions.get(name) !== undefined,
-      isImplemented: (name) => workOf(name) !== undefined,
+      enqueue: (record) => this.#enqueue(record, false),
       isPaused: () => this.#isPaused,
       interval: lease / 2,
       clock: this.clock,
@@ -101,10 +97,11 @@ export class OperationsService {
     this.#stopListening = await store.listen((id) => this.#heard(id))
     const faults = new FaultLog(this.#log, 'engine', this.clock.now)
     await engine.start({
-      run: (id) => this.#runner.run(id),
+      run: (id, isLast) => this.#runner.run(id, isLast),
       lost: (id) => this.#runner.lost(id),
       failed: (what, error) => faults.failed(what, error),
       recovered: () => faults.recovered(),
+      now: this.clock.now,
       lease: this.#lease,
     })
     this.#isStarted = true
@@ -156,45 +153,42 @@ export class OperationsService {
     }
   }
 
-  /** Starts an operation: stores its record, and adds it to the engine. */
+  /** Starts an operation: stores its record, and adds it to the engine. One that a request sent again has started is the same. */
   async begin(name: string, input: unknown, options: BeginOptions): Promise<OperationRecord> {
-    const { owner, access, requestId, traceparent, delay, connection } = options
+    const { key, ...starter } = options
     const { cancellable } = this.definitions.named(name)
     const json = this.definitions.inputJson(name, input)
     const onePer = this.definitions.onePerOf(name, json)
-    await this.#checkLimit(owner)
-    const record = await this.#created(
-      {
-        name,
-        owner,
-        access,
-        input: json,
-        cancellable,
-        onePer,
-        priority: options.priority,
-        requestId,
-        traceparent,
-        delay,
-      },
-      connection,
-    )
-    if (connection === null) await this.#enqueueNew(record)
+    const operation = { name, input: json, cancellable, onePer, ...starter }
+    const id = key === null ? newOperationId() : digest(key, name).slice(0, 32)
+    const { record, isNew } = await this.registry.create(id, operation).catch((error) => {
+      if (!isProblemError(error) || error.code !== 'operations-full') throw error
+      throw this.#full(error)
+    })
+    if (!isNew) {
+      // The process of the first request may have died before it did this. If it fails, the sweeper does it.
+      if (!isFinal(record)) await this.enqueue(record).catch(() => {})
+      return record
+    }
+    await this.#enqueueNew(record)
     this.#emit('start', record)
     return record
   }
 
   /** Adds an operation to the engine. If that fails, the sweeper does it later. */
   async enqueue(record: OperationRecord): Promise<void> {
-    const { id, name, owner, priority, notBefore } = record
-    const delay = Math.max((notBefore ?? 0) - this.clock.now(), 0)
-    await this.options.engine.enqueue({ id, name, owner, priority, delay, isNew: true })
+    await this.#enqueue(record, true)
   }
 
-  /** Requests the cancellation of an operation in any process. Returns its record. */
+  /**
+   * Requests the cancellation of an operation in any process, and waits for its run to end, so that the caller learns whether
+   * it was in time. Returns the record.
+   */
   async cancel(id: string): Promise<OperationRecord | null> {
     const record = await this.registry.cancel(id)
-    if (record?.isCancelling === true) this.#announce(record)
-    return record
+    if (record?.isCancelling !== true) return record
+    this.#announce(record)
+    return this.ended(record, cancelWait)
   }
 
   retryAfter({ name, notBefore }: Pick<OperationRecord, 'name' | 'notBefore'>): number {
@@ -205,29 +199,42 @@ export class OperationsService {
   }
 
   /** Resolves with the record of an operation when it is final, or with its last known record after the time limit. */
-  async ended(record: OperationRecord, milliseconds: number, signal: AbortSignal): Promise<OperationRecord> {
+  async ended(
+    record: OperationRecord,
+    milliseconds: number,
+    left: AbortSignal = new AbortController().signal,
+  ): Promise<OperationRecord> {
     const { store, schedule } = this.options
+    let [found, isLate, wake] = [record, false, () => {}]
     // Not by the clock of the store, which may be set back.
-    const late = new AbortController()
-    const stop = schedule(() => late.abort(), milliseconds)
-    let found = record
-    for (;;) {
-      // Watched before the read: the operation may end meanwhile.
-      const changed = new AbortController()
-      const unwatch = this.watch(record.id, () => changed.abort())
-      try {
-        // The operation has started, even if the read fails.
-        found = (await this.registry.find(record.id).catch(() => null)) ?? found
-        if (isFinal(found) || this.#isClosing || signal.aborted || late.signal.aborted) {
-          stop()
-          return found
-        }
+    const stopTimer = schedule(() => {
+      isLate = true
+      wake()
+    }, milliseconds)
+    const leave = () => wake()
+    left.addEventListener('abort', leave)
+    try {
+      for (;;) {
+        // Watched before the read: the operation may end meanwhile.
+        const changed = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        const unwatch = this.watch(record.id, wake)
         // The message of another process may get lost.
-        const pause = store.isShared ? pollInterval : null
-        await this.#pause(pause, [signal, changed.signal, late.signal])
-      } finally {
-        unwatch()
+        const stopPoll = store.isShared ? schedule(wake, pollInterval) : () => {}
+        try {
+          // The operation has started, even if the read fails.
+          found = (await this.registry.find(record.id).catch(() => null)) ?? found
+          if (isFinal(found) || this.#isClosing || left.aborted || isLate) return found
+          await changed
+        } finally {
+          unwatch()
+          stopPoll()
+        }
       }
+    } finally {
+      stopTimer()
+      left.removeEventListener('abort', leave)
     }
   }
 
@@ -245,18 +252,10 @@ export class OperationsService {
     return this.#isClosing
   }
 
-  /** @param milliseconds `null`: until a signal aborts */
-  #pause(milliseconds: number | null, signals: readonly AbortSignal[]): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = milliseconds === null ? () => {} : this.options.schedule(go, milliseconds)
-      for (const signal of signals) signal.addEventListener('abort', go)
-      if (signals.some(({ aborted }) => aborted)) go()
-      function go(): void {
-        stop()
-        for (const signal of signals) signal.removeEventListener('abort', go)
-        resolve()
-      }
-    })
+  /** Returns whose share of queue and streams a caller takes: all who are not known have one. `null` for none. */
+  shareOf({ owner, access }: Pick<OperationRecord, 'owner' | 'access'>): string | null {
+    if (access === 'internal') return null
+    return owner ?? (this.#knowsCallers() ? '' : null)
   }
 
   /** A process announced a change. The message is a hint: what counts is the record. */
@@ -281,15 +280,22 @@ export class OperationsService {
     this.#announce(record)
   }
 
-  async #created(
-    operation: Parameters<OperationRegistry['create']>[0],
-    connection: object | null,
-  ): Promise<OperationRecord> {
-    try {
-      return await this.registry.create(operation, connection ?? undefined)
-    } catch (error) {
-      throw isProblemError(error) && error.code === 'operations-full' ? this.#full(error) : error
-    }
+  /** Returns `false` if this process does not define the operation. */
+  async #enqueue(record: OperationRecord, isNew: boolean): Promise<boolean> {
+    const { id, name, priority, notBefore } = record
+    const defined = this.definitions.get(name)
+    if (defined === undefined) return false
+    await this.options.engine.enqueue({
+      id,
+      name,
+      owner: this.shareOf(record),
+      priority,
+      delay: Math.max((notBefore ?? 0) - this.clock.now(), 0),
+      retries: defined.retry.max,
+      backoff: defined.retry.delay,
+      isNew,
+    })
+    return true
   }
 
   async #enqueueNew(record: OperationRecord): Promise<void> {
@@ -298,50 +304,19 @@ export class OperationsService {
     } catch (error) {
       // No client knows it yet. If it cannot be removed either, the sweeper finds it later, and it runs.
       const isGone = await this.registry.discard(record).catch(() => false)
-      if (isGone && isShareFull(error)) throw this.#ownerFull(error)
-      if (isGone && isQueueFull(error)) throw this.#full(error)
+      if (isGone && isQueueFull(error)) {
+        throw error.isShare ? shareFull(error, this.options.retryAfter) : this.#full(error)
+      }
       if (!isGone) this.#emit('start', record)
       this.#starts.failed('operations cannot be added to the engine', error)
-      throw unavailable(unreachable, error)
+      throw unavailable('Operations cannot be started at the moment; this one may or may not run', error)
     }
     this.#starts.recovered()
   }
 
-  async #checkLimit(owner: string | null): Promise<void> {
-    const { maxPerOwner } = this.options
-    if (maxPerOwner === null || owner === null) return
-    const found = await this.registry.usage(owner)
-    if (found >= maxPerOwner) throw this.#ownerFull(new Error(`${found} operations`))
-  }
-
-  #failureOf(error: unknown, { id, name, run }: OperationRecord): OperationFailure {
-    const problem = problemOf(error)
-    const { code, title, statusCode: status, errors } = problem
-    const level = status < 500 ? 'info' : 'error'
-    this.#log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
-    const { detail } = problemDocument(problem, '')
-    const shown = detail === serverFaultDetail ? faultFailure.detail : clip(detail, longestDetail)
-    const issues = status < 500 ? this.#storable(errors) : undefined
-    return { code, title, status, detail: shown, ...(issues === undefined ? {} : { errors: issues }) }
-  }
-
-  /** Returns the issues in a form that every store accepts; `undefined` if they are too long, or not JSON. */
-  #storable(errors: readonly ProblemIssue[] | undefined): readonly ProblemIssue[] | undefined {
-    const json = jsonOf(errors)
-    return json === undefined || json.length > this.options.maxLength ? undefined : JSON.parse(json)
-  }
-
-  #ownerFull(cause: unknown): ProblemError {
-    const detail = 'Too many of your operations are waiting; no operation was started'
-    const seconds = String(this.options.retryAfter)
-    return new ProblemError('quota-exceeded', { detail, headers: { 'retry-after': seconds }, cause })
-  }
-
   #full(cause: unknown): ProblemError {
-    const seconds = String(this.options.retryAfter)
     this.#starts.failed('there is no room for another operation', cause)
-    const detail = 'There are too many operations at the moment; nothing was started'
-    return new ProblemError('operations-full', { detail, headers: { 'retry-after': seconds }, cause })
+    return full(cause, this.options.retryAfter)
   }
 
   /** Fails the operations that wait in a queue of this process. */
@@ -355,12 +330,5 @@ export class OperationsService {
 }
 
 const pollInterval = 1_000
-const unreachable = 'Operations cannot be started at the moment; this one may or may not run'
-
-function jsonOf(value: unknown): string | undefined {
-  try {
-    return value === undefined ? undefined : exactJson(value, false)
-  } catch {
-    return undefined
-  }
-}
+/** Milliseconds that a cancellation waits for the run to stop. */
+const cancelWait = 10_000

@@ -1,21 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { subjectOf } from '../../fastify/caller.js'
-import { type Checks, integer, invalid, resolveOptions } from '../../options.js'
-import type { OperationDefinitions } from './define.js'
+import { callerIdText, subjectOf } from '../../fastify/caller.js'
+import { requestSlot } from '../../fastify/slots.js'
+import { listMembers, memberParts } from '../../http/list-header.js'
+import { type Checks, integer, resolveOptions } from '../../options.js'
+import { digest, type OperationDefinitions } from './define.js'
 import { type Duration, duration, type ResolvedOperations } from './options.js'
-import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
+import {
+  isFinal,
+  type OperationAccess,
+  type OperationFailure,
+  type OperationOwner,
+  type OperationRecord,
+} from './record.js'
 import type { OperationResponses } from './responses.js'
 import type { BeginOptions, OperationsService } from './service.js'
-import {
-  type Caller,
-  callerOf,
-  maxWait,
-  noPreferences,
-  type Preferences,
-  readPrefer,
-  type Starter,
-  traceparentOf,
-} from './starter.js'
 
 /** The result of an operation, for {@link StartOptions.answer}. */
 export type OperationResult<Result = unknown> =
@@ -47,14 +45,9 @@ export interface StartOptions<Result = unknown> extends RunOptions {
 
 const runChecks: Checks<RunOptions> = { delay: duration, priority: integer(0, 100) }
 
-export function beginOptions(
-  label: string,
-  received: RunOptions,
-  starter: Starter,
-  connection: object | null = null,
-): BeginOptions {
+export function beginOptions(label: string, received: RunOptions, starter: Starter): BeginOptions {
   const { delay = 0, priority = 0 } = resolveOptions<RunOptions, RunOptions>(label, received, runChecks, {})
-  return { ...starter, delay: Number(delay), priority, connection }
+  return { ...starter, delay: Number(delay), priority }
 }
 
 /** Starts an operation for a request, waits for it as long as the client prefers, and returns what to send. */
@@ -62,24 +55,16 @@ export async function startOperation(
   service: OperationsService,
   responses: OperationResponses,
   reply: FastifyReply,
-  operation: string | PreparedOperation,
+  name: string,
   input: unknown,
   { answer, ...options }: StartOptions,
 ): Promise<unknown> {
   const { request } = reply
-  const begun =
-    typeof operation === 'string'
-      ? await service.begin(
-          operation,
-          input,
-          beginOptions('reply.startOperation()', options, await starterOf(request, service.options)),
-        )
-      : await enqueued(service, operation)
+  const starter = await starterOf(request, service.options)
+  const begun = await service.begin(name, input, beginOptions('reply.startOperation()', options, starter))
   const preferences = request.prefer
   const wait = Math.min(preferences.wait ?? 0, maxWait)
-  const record = await service.registry.readable(
-    wait === 0 ? begun : await waited(service, reply, begun, wait),
-  )
+  const record = wait === 0 ? begun : await waited(service, reply, begun, wait)
   const isDone = isFinal(record)
   if (preferences !== noPreferences) {
     const applied = appliedPreferences(preferences, wait, isDone)
@@ -88,30 +73,6 @@ export async function startOperation(
   return isDone && answer !== undefined
     ? answer(resultOf(service.definitions, record), reply)
     : responses.started(reply, record)
-}
-
-const records = new WeakMap<PreparedOperation, OperationRecord>()
-
-/** An operation that a transaction of the app has stored. Pass it to `reply.startOperation()` after the commit. */
-export interface PreparedOperation {
-  /** Id of the operation. */
-  readonly id: string
-}
-
-export function preparedOperation(record: OperationRecord): PreparedOperation {
-  const prepared = Object.freeze({ id: record.id })
-  records.set(prepared, record)
-  return prepared
-}
-
-/** Adds a prepared operation to the engine. Its transaction is committed: if that fails, the sweeper does it later. */
-async function enqueued(service: OperationsService, prepared: PreparedOperation): Promise<OperationRecord> {
-  const record = records.get(prepared)
-  if (record === undefined) {
-    return invalid('reply.startOperation()', 'a name, or the result of operations.prepare()', prepared)
-  }
-  await service.enqueue(record).catch(() => {})
-  return record
 }
 
 export function preferencesOf(prefer: string | readonly string[] | undefined): Preferences {
@@ -152,6 +113,39 @@ function resultOf(
   return { status: 'Succeeded', resource, result: value }
 }
 
+/** Who starts an operation, and from which request. */
+export interface Starter extends Caller {
+  /** Identifies the start among all: a request that is sent again has the same. `null` for none. */
+  readonly key: string | null
+  readonly requestId: string | null
+}
+
+/** A caller, and who may see what they start. */
+export interface Caller {
+  /** Id of the caller; `null` if the caller is not known. */
+  readonly owner: string | null
+  readonly access: OperationAccess
+}
+
+/** The app itself: no caller sees what it starts without an owner. */
+export const internal: Starter = Object.freeze({
+  owner: null,
+  access: 'internal',
+  key: null,
+  requestId: null,
+})
+
+/** Returns the caller with an id; one without an id shares operations by their ids. */
+export function callerOf(owner: OperationOwner | undefined): Caller {
+  const id = callerIdText(owner, 'operations: the owner is not an id')
+  return id === null ? { owner: null, access: 'id' } : { owner: id, access: 'owner' }
+}
+
+/** Whether a caller may see an operation. */
+export function maySee({ owner, access }: Caller, record: OperationRecord): boolean {
+  return record.access === access && record.owner === owner
+}
+
 export async function callerOfRequest(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,
@@ -163,9 +157,61 @@ export async function starterOf(
   request: FastifyRequest,
   options: Pick<ResolvedOperations, 'identify'>,
 ): Promise<Starter> {
+  const caller = await callerOfRequest(request, options)
   return {
-    ...(await callerOfRequest(request, options)),
+    ...caller,
+    key: keyOf(request, caller),
     requestId: request.id,
-    traceparent: traceparentOf(request.headers.traceparent),
   }
+}
+
+/** Number of operations that a request with an `Idempotency-Key` has started. */
+export const startsOfRequest = requestSlot<number>('operations.starts')
+
+/** Callers who are not known have no key: an id that others can guess would show them the operation. */
+function keyOf(request: FastifyRequest, { owner }: Caller): string | null {
+  const field = request.headers['idempotency-key']
+  if (owner === null || field === undefined) return null
+  const starts = startsOfRequest.get(request) ?? 0
+  startsOfRequest.set(request, starts + 1)
+  return digest(owner, String(field), request.method, request.url, String(starts))
+}
+
+/** The preferences of a client that this package supports (RFC 7240). */
+export interface Preferences {
+  /** `respond-async` (§4.1): whether the client prefers a 202 over waiting. */
+  readonly respondAsync: boolean
+  /** `wait` (§4.3): how long the client is willing to wait, in seconds; `null` if not given. */
+  readonly wait: number | null
+}
+
+/** Maximum of seconds that a request waits. */
+export const maxWait = 10
+
+/** The preferences of a request without `Prefer`. */
+export const noPreferences: Preferences = Object.freeze({ respondAsync: false, wait: null })
+
+/** Reads `Prefer` (RFC 7240 §2). */
+export function readPrefer(field: string | undefined): Preferences {
+  if (field === undefined || field.length > maxLength) return noPreferences
+  const found = new Map<string, string>()
+  for (const member of listMembers(field)) {
+    const [, name, value = ''] = preference.exec(memberParts(member)[0] ?? '') ?? []
+    const key = name?.toLowerCase()
+    if (key !== undefined && !found.has(key)) found.set(key, unquoted(value))
+  }
+  return { respondAsync: found.get('respond-async') === '', wait: secondsOf(found.get('wait')) }
+}
+
+const maxLength = 1024
+
+const preference = /^([!#$%&'*+.^_`|~\w-]+)(?:[ \t]*=[ \t]*(.*))?$/s
+
+function unquoted(value: string): string {
+  return value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value
+}
+
+// Bounded, so that the milliseconds of it are a safe integer.
+function secondsOf(value: string | undefined): number | null {
+  return value !== undefined && /^\d+$/.test(value) ? Math.min(Number(value), 1_000_000_000) : null
 }

@@ -3,17 +3,16 @@ import type { Schedule } from '../../time/schedule.js'
 import type { StoreClock } from './clock.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
 import type { FaultLog } from './events.js'
+import { interruptedFailure } from './failures.js'
 import type { OperationRecord } from './record.js'
-import { interruptedFailure, type OperationRegistry } from './registry.js'
+import type { OperationRegistry } from './registry.js'
 import { isRunning } from './transitions.js'
 
 export interface SweeperOptions {
   readonly registry: OperationRegistry
   readonly engine: OperationEngine
-  /** Whether this process, or another that it declares, runs operations of this name. */
-  readonly isKnown: (name: string) => boolean
-  /** Whether this process runs operations of this name. */
-  readonly isImplemented: (name: string) => boolean
+  /** Adds an operation to the engine; `false` if this process does not define it. */
+  readonly enqueue: (record: OperationRecord) => Promise<boolean>
   /** Whether this process begins no runs at the moment: then others get what is due. */
   readonly isPaused: () => boolean
   readonly interval: number
@@ -23,9 +22,8 @@ export interface SweeperOptions {
 }
 
 /**
- * Finds what a crash left: operations without a job of the engine, and, if the engine does not take over, those whose run is
- * dead. It adds them to the engine again, and deletes expired records. All instances do this; the store gives each record
- * to one of them.
+ * Finds operations whose job is gone, adds them to the engine again, and deletes expired records. All instances do this; the
+ * store gives each record to one of them.
  */
 export class OperationSweeper {
   readonly #options: SweeperOptions
@@ -65,7 +63,7 @@ export class OperationSweeper {
       await inTime(clock.sync(), interval, 'the time of the store', schedule)
       for (let page = 0; page < maxPages && !this.#isStopped && !isPaused(); page += 1) {
         const records = await registry.takeDue(pageSize)
-        const isFull = await this.#enqueueAll(records)
+        const isFull = await this.#checkAll(records)
         if (isFull || records.length < pageSize) break
       }
       for (let page = 0; page < maxPages && !this.#isStopped; page += 1) {
@@ -77,13 +75,13 @@ export class OperationSweeper {
     }
   }
 
-  /** Adds operations to the engine, and skips those that fail, because their turn comes again. */
-  async #enqueueAll(records: readonly OperationRecord[]): Promise<boolean> {
+  /** Checks operations, and skips those that fail, because their turn comes again. Returns whether the queue is full. */
+  async #checkAll(records: readonly OperationRecord[]): Promise<boolean> {
     const faults: unknown[] = []
     for (const record of records) {
       if (this.#isStopped) break
       try {
-        await this.#enqueue(record)
+        await this.#check(record)
       } catch (error) {
         if (isQueueFull(error)) return true
         faults.push(error)
@@ -93,17 +91,14 @@ export class OperationSweeper {
     return false
   }
 
-  async #enqueue(record: OperationRecord): Promise<void> {
-    const { registry, engine, isKnown, isImplemented, clock } = this.#options
-    const { id, name, owner, priority, notBefore, since } = record
+  async #check(record: OperationRecord): Promise<void> {
+    const { registry, engine, enqueue, clock } = this.#options
+    const { id, updatedAt, notBefore } = record
     if (!engine.takesOver && isRunning(record, clock.now())) return
-    if (engine.isShared ? !isKnown(name) : !isImplemented(name)) {
-      // Another release may define it, so it waits, but not for ever.
-      if (clock.now() - Math.max(since, notBefore ?? 0) < maxUnknown) return registry.postpone(id, 1_000)
-      await registry.finish(id, null, { status: 'Failed', error: interruptedFailure })
-      return
-    }
-    await engine.enqueue({ id, name, owner, priority, delay: Math.max((notBefore ?? 0) - clock.now(), 0) })
+    if (await enqueue(record)) return
+    // Another release may define it, so it waits, but not for ever.
+    if (clock.now() - Math.max(updatedAt, notBefore ?? 0) < maxUnknown) return registry.postpone(id, 1_000)
+    await registry.finish(id, null, { status: 'Failed', error: interruptedFailure })
   }
 }
 

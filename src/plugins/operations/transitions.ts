@@ -5,7 +5,7 @@ import { isFinal, type OperationFailure, type OperationRecord, recordSchema } fr
 export interface NewOperation
   extends Pick<
     OperationRecord,
-    'name' | 'owner' | 'access' | 'cancellable' | 'onePer' | 'priority' | 'requestId' | 'traceparent'
+    'name' | 'owner' | 'access' | 'cancellable' | 'onePer' | 'priority' | 'requestId'
   > {
   /** The input as JSON; `null` for none. */
   readonly input: string | null
@@ -28,37 +28,27 @@ export interface NewRun {
 
 /** Returns the record of a new operation, without a run. */
 export function begin(id: string, operation: NewOperation, now: number, dueAt: number): OperationRecord {
-  const { input, delay } = operation
+  const { input: _, delay, ...given } = operation
   return Object.freeze({
     version: 1,
     schema: recordSchema,
     id,
-    name: operation.name,
-    owner: operation.owner,
-    access: operation.access,
+    ...given,
     status: 'In progress',
-    cancellable: operation.cancellable,
     isCancelling: false,
-    onePer: operation.onePer,
-    inputLength: input?.length ?? 0,
     run: 0,
-    uncounted: 0,
-    retries: 0,
+    counted: 0,
     runUntil: null,
     notBefore: delay === 0 ? null : now + delay,
     dueAt: dueAt + delay,
-    priority: operation.priority,
     progress: null,
     createdAt: now,
     updatedAt: now,
-    since: now,
     finishedAt: null,
     goneAt: null,
     resource: null,
     result: null,
     error: null,
-    requestId: operation.requestId,
-    traceparent: operation.traceparent,
   })
 }
 
@@ -66,14 +56,9 @@ export function begin(id: string, operation: NewOperation, now: number, dueAt: n
 export function claim(record: OperationRecord, now: number, run: NewRun): OperationRecord | null {
   if (isFinal(record) || record.isCancelling || (record.notBefore ?? 0) > now) return null
   if (isRunning(record, now) && !run.takesOver) return null
-  return changed(record, now, {
-    run: record.run + 1,
-    runUntil: run.runUntil,
-    notBefore: null,
-    dueAt: run.dueAt,
-    since: now,
-    progress: null,
-  })
+  const { runUntil, dueAt } = run
+  const counts = { run: record.run + 1, counted: record.counted + 1 }
+  return changed(record, now, { ...counts, runUntil, dueAt, notBefore: null, progress: null, updatedAt: now })
 }
 
 /** Stores a heartbeat and the progress of a run; `null` if that run no longer counts. The time of the next check stays. */
@@ -87,7 +72,7 @@ export function renew(
   return isOfRun(record, run) ? changed(record, now, { runUntil, progress }) : null
 }
 
-/** Requests a cancellation. */
+/** Requests a cancellation: ends what does not run, and leaves the end of what runs to the run. */
 export function cancel(
   record: OperationRecord,
   failure: OperationFailure,
@@ -111,21 +96,16 @@ export function finish(
   return end(record, given, now, retention)
 }
 
-/** Hands the operation back, so that another run can begin at once; `null` if the run no longer counts. */
-export function release(record: OperationRecord, run: number, now: number): OperationRecord | null {
-  return isOfRun(record, run) ? changed(record, now, { ...waiting(record, now), dueAt: now }) : null
-}
-
-/** Lets the operation wait for another run, because the handler failed; `null` if the run no longer counts. */
-export function retry(
+/** Lets the operation wait for another run, which `maxRuns` does not count; `null` if the run no longer counts. */
+export function release(
   record: OperationRecord,
   run: number,
   now: number,
-  notBefore: number,
   dueAt: number,
 ): OperationRecord | null {
   if (!isOfRun(record, run)) return null
-  return changed(record, now, { ...waiting(record, now), notBefore, dueAt, retries: record.retries + 1 })
+  const counted = record.counted - 1
+  return changed(record, now, { counted, runUntil: null, progress: null, dueAt, updatedAt: now })
 }
 
 /** Moves the next check of an operation that waits; `null` if it does not. */
@@ -136,10 +116,6 @@ export function postpone(record: OperationRecord, now: number, dueAt: number): O
 /** Whether there is a run that may be alive. */
 export function isRunning({ runUntil }: OperationRecord, now: number): boolean {
   return runUntil !== null && runUntil > now
-}
-
-function waiting(record: OperationRecord, now: number): Partial<OperationRecord> {
-  return { uncounted: record.uncounted + 1, runUntil: null, since: now, progress: null }
 }
 
 /** Whether a run counts: also with a late heartbeat, as long as no other run took its place. */
@@ -156,7 +132,7 @@ export function end(
 ): OperationRecord {
   const goneAt = now + retention
   return changed(record, now, {
-    status: given.status,
+    ...given,
     isCancelling: false,
     runUntil: null,
     notBefore: null,
@@ -164,9 +140,6 @@ export function end(
     progress: given.status === 'Succeeded' ? 1 : record.progress,
     finishedAt: now,
     goneAt,
-    ...(given.status === 'Succeeded'
-      ? { resource: given.resource, result: given.result }
-      : { error: given.error }),
   })
 }
 

@@ -39,8 +39,6 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
     [{ unwind: 500 }, /operations\.unwind/],
     [{ baseUrl: '/api' }, /operations\.baseUrl: expected an http or https URL/],
     [{ baseUrl: 'https://example.com/?a=b' }, /operations\.baseUrl/],
-    [{ maxPerOwner: 0 }, /operations\.maxPerOwner/],
-    [{ codec: { encode: String } }, /operations\.codec/],
     [{ now: 0 }, /operations\.now/],
     [{ schedule: 0 }, /operations\.schedule/],
     [{ paths: '/v1' }, /operations\.paths: there is no such option/, 'FST_CONV_OPTION_UNKNOWN'],
@@ -73,7 +71,7 @@ async function service(t: { teardown: typeof import('tap').default.teardown }, o
 t.test('an option that is undefined has its default', async (t) => {
   const names = [
     ['path', 'store', 'engine', 'identify', 'retention', 'lease', 'retryAfter', 'maxLength'],
-    ['baseUrl', 'maxPerOwner', 'polls', 'codec', 'now', 'schedule'],
+    ['baseUrl', 'polls', 'now', 'schedule'],
   ].flat()
   const options = Object.fromEntries(names.map((name) => [name, undefined]))
   const ask = await service(t, options)

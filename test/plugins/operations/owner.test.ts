@@ -1,12 +1,6 @@
 /** Callers, and which operations they may see. */
 import t from 'tap'
-import {
-  type Caller,
-  callerOf,
-  internal,
-  maySee,
-  traceparentOf,
-} from '../../../src/plugins/operations/starter.js'
+import { type Caller, callerOf, internal, maySee } from '../../../src/plugins/operations/start.js'
 import { begun } from './samples.js'
 
 t.test('an owner is an id, stored as a text; a caller without an id has the access `id`', async (t) => {
@@ -40,12 +34,4 @@ t.test('three kinds of access: the owner, every caller who knows the id, and no 
     [internal, ann, false],
   ]
   for (const [{ owner, access }, caller, may] of rows) t.equal(maySee(caller, begun({ owner, access })), may)
-})
-
-t.test('only a valid traceparent is stored', async (t) => {
-  const valid = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-  t.equal(traceparentOf(valid), valid)
-  for (const other of [undefined, '', valid.toUpperCase(), `${valid}\n`, [valid], 'x'.repeat(10_000)]) {
-    t.equal(traceparentOf(other), null)
-  }
 })

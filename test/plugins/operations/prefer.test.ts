@@ -1,7 +1,7 @@
 /** `Prefer`, by the sections of RFC 7240. */
 import fc from 'fast-check'
 import t from 'tap'
-import { readPrefer } from '../../../src/plugins/operations/starter.js'
+import { readPrefer } from '../../../src/plugins/operations/start.js'
 import { superlinearSeeds } from '../../support/growth.js'
 
 /** What is made of a field: `async` for `respond-async`, and the seconds to wait. */

@@ -14,7 +14,7 @@ import type { OperationStore } from '../../../src/plugins/operations/stores/stor
 import { scheduleTimeout } from '../../../src/time/schedule.js'
 import { type AnyAnswer, fetched, headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
-import { newOperation, sure } from './samples.js'
+import { newOperation, stored, sure } from './samples.js'
 
 /** What the rows are run on; what is opened has to close itself with the test. */
 export interface ProtocolSetUp {
@@ -379,16 +379,16 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
         checkInterval: 1_000,
         takesOver: false,
         retention: day,
-        codec: null,
         now: Date.now,
         schedule: scheduleTimeout,
       })
       const input = '{"does":"creates"}'
-      const { id } = await registry.create(
+      const { id } = await stored(
+        registry,
         newOperation({ name: 'payments.retry', owner: 'ann', access: 'owner', input }),
       )
       // A process claims the operation, and dies.
-      t.match(await registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 })), { kind: 'claimed' })
+      t.match(await registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 })), { record: { run: 1 } })
       const ended = await until(`/v1/operations/${id}`, isFinal)
       t.match(ended, { status: 'Succeeded', resourceLocation: '/v1/payments/8' })
       t.strictSame(runs, [{ operationId: id, run: 2 }])

@@ -1,23 +1,19 @@
 /** The registry, the only place that changes records: over a store that works, and over one that does not. */
 import t, { type Test } from 'tap'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
-import {
-  cancelled,
-  OperationRegistry,
-  type RegistryOptions,
-} from '../../../src/plugins/operations/registry.js'
+import { OperationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
+import { cancelled } from '../../../src/plugins/operations/failures.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import type { ProblemError } from '../../../src/problem/problem-error.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { transactionOf, withTransactions } from './fake-transaction.js'
-import { failed, failure, idOf, lease, newOperation, retention, start, succeeded, sure } from './samples.js'
+import { failed, failure, idOf, lease, newOperation, retention, start, stored, succeeded } from './samples.js'
 import { downMessage, unruly } from './unruly-store.js'
 
 const limits = (maxRuns: number) => () => ({ maxRuns, timeout: 3_600_000 })
 
 function setUp(over: Partial<RegistryOptions> = {}, isShared = true) {
   const clock = manualClock(start)
-  const store = withTransactions(unruly(memoryOperationStore(), isShared))
+  const store = unruly(memoryOperationStore(), isShared)
   const ended: OperationRecord[] = []
   const registry = new OperationRegistry({
     store,
@@ -25,16 +21,15 @@ function setUp(over: Partial<RegistryOptions> = {}, isShared = true) {
     checkInterval: lease,
     takesOver: false,
     retention,
-    codec: null,
     now: clock.now,
     schedule: clock.schedule,
     onEnd: (record) => ended.push(record),
     ...over,
   })
-  const create = (operation = {}) => registry.create(newOperation(operation))
+  const create = (operation = {}) => stored(registry, newOperation(operation))
   const claim = async (id: string) => {
     const claim = await registry.claim(id, limits(3))
-    if (claim.kind !== 'claimed') throw new Error(claim.kind)
+    if ('kind' in claim) throw new Error(claim.kind)
     return claim.record
   }
   return { clock, store, registry, ended, create, claim }
@@ -51,29 +46,16 @@ async function isUnavailable(t: Test, answer: Promise<unknown>, cause: RegExp, n
   t.notMatch(error?.message, cause, 'the cause is not for the client')
 }
 
-t.test('an input is stored apart from its record', async (t) => {
+t.test('an input is stored apart from its record, and read before the run counts', async (t) => {
   const { registry, store, create } = setUp()
   const record = await create({ input: '{"id":7}' })
   t.equal(await store.input(record.id), '{"id":7}')
-  t.equal(await registry.input(record), '{"id":7}')
-  t.equal(await registry.input(await create()), null)
-})
-
-t.test('a codec encodes what is stored, and decodes what is read', async (t) => {
-  const reverse = (text: string) => [...text].reverse().join('')
-  const codec = {
-    encode: async (text: string) => `x${reverse(text)}`,
-    decode: (text: string) => reverse(text.slice(1)),
-  }
-  const { registry, store, create, claim } = setUp({ codec })
-  const record = await create({ input: '{"id":7}' })
-  t.equal(await store.input(record.id), 'x}7:"di"{')
-  t.equal(await registry.input(record), '{"id":7}')
-  await claim(record.id)
-  const ended = sure(await registry.finish(record.id, 1, await registry.encoded(succeeded)))
-  t.equal(sure(await store.get(record.id)).result, 'x}1:"tnes"{')
-  t.equal((await registry.readable(ended)).result, '{"sent":1}')
-  t.equal(await registry.input(await create()), null, 'there is nothing to decode')
+  store.moods.input = 'fails'
+  for (let attempt = 0; attempt < 5; attempt += 1) await t.rejects(registry.claim(record.id, limits(3)))
+  t.match(await registry.find(record.id), { run: 0, counted: 0 })
+  store.moods.input = 'well'
+  t.match(await registry.claim(record.id, limits(3)), { record: { run: 1, counted: 1 }, input: '{"id":7}' })
+  t.match(await registry.claim((await create()).id, limits(3)), { input: null })
 })
 
 t.test('a text that is not an id is not looked for', async (t) => {
@@ -100,19 +82,20 @@ t.test('after the retention, result and error are not shown; later, nor is the r
 t.test('a claim begins a run, or returns why it does not', async (t) => {
   const { registry, clock, create, ended } = setUp()
   const { id } = await create({ delay: 5_000 })
-  t.strictSame(await registry.claim(idOf(9), limits(3)), { kind: 'absent' })
-  t.strictSame(await registry.claim(id, () => undefined), { kind: 'not-implemented' })
-  t.strictSame(await registry.claim(id, limits(3)), { kind: 'busy', delay: 5_000 })
+  t.strictSame(await registry.claim(idOf(9), limits(3)), { kind: 'ended', hasFailed: false })
+  t.strictSame(await registry.claim(id, () => undefined), { kind: 'later', delay: 200 })
+  t.strictSame(await registry.claim(id, limits(3)), { kind: 'later', delay: 5_000 })
   clock.skip(5_000)
-  t.match(await registry.claim(id, limits(3)), { kind: 'claimed', record: { run: 1 } })
+  t.match(await registry.claim(id, limits(3)), { record: { run: 1 } })
   clock.skip(1_000)
-  t.strictSame(await registry.claim(id, limits(3)), { kind: 'busy', delay: lease - 1_000 })
+  t.strictSame(await registry.claim(id, limits(3)), { kind: 'later', delay: lease - 1_000 })
   await registry.cancel(id)
-  t.strictSame(await registry.claim(id, limits(3)), { kind: 'busy', delay: lease - 1_000 })
+  t.strictSame(await registry.claim(id, limits(3)), { kind: 'later', delay: lease - 1_000 })
   t.equal(ended.length, 0)
   clock.skip(lease)
-  t.match(await registry.claim(id, limits(3)), { kind: 'final', record: cancelled })
-  t.match(await registry.claim(id, limits(3)), { kind: 'final' })
+  t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
+  t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
+  t.match(await registry.find(id), { error: { code: 'operation-cancelled' } })
   t.equal(ended.length, 1)
 })
 
@@ -120,15 +103,13 @@ t.test('only dead runs count towards maxRuns, and not hand-backs or retries', as
   const { registry, clock, create, claim, ended } = setUp()
   const { id } = await create()
   for (let deploy = 0; deploy < 10; deploy += 1) await registry.release(id, (await claim(id)).run)
-  for (let error = 0; error < 10; error += 1) await registry.retry(id, (await claim(id)).run, 0)
+  for (let error = 0; error < 10; error += 1) await registry.retry(id, (await claim(id)).run)
   for (let death = 0; death < 3; death += 1) {
     await claim(id)
     clock.skip(lease)
   }
-  t.match(await registry.claim(id, limits(3)), {
-    kind: 'final',
-    record: { run: 23, uncounted: 20, retries: 10, error: { code: 'operation-interrupted' } },
-  })
+  t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
+  t.match(await registry.find(id), { run: 23, counted: 3, error: { code: 'operation-interrupted' } })
   t.equal(ended.length, 1)
 })
 
@@ -141,7 +122,7 @@ t.test('an engine that takes over claims a run at once, and needs no heartbeats'
   t.equal(await registry.renew(first, null), first)
   t.equal(store.calls.replace, 1)
   t.match(await registry.renew(first, 0.5), { progress: 0.5, runUntil: first.runUntil })
-  t.match(await registry.claim(id, limits(3)), { kind: 'claimed', record: { run: 2, uncounted: 0 } })
+  t.match(await registry.claim(id, limits(3)), { record: { run: 2, counted: 2 } })
   t.equal(await registry.renew(first, null), null)
   t.equal(await registry.renew(first, 0.6), null)
 })
@@ -157,7 +138,7 @@ t.test('of 50 claims at the same time, one begins a run', async (t) => {
   const { registry, create } = setUp()
   const { id } = await create()
   const claims = await Promise.all(Array.from({ length: 50 }, () => registry.claim(id, limits(3))))
-  t.strictSame(claims.map(({ kind }) => kind).sort(), [...Array(49).fill('busy'), 'claimed'])
+  t.equal(claims.filter((claim) => 'kind' in claim && claim.kind === 'later').length, 49)
 })
 
 t.test('a cancelled operation does not run again: its release or retry ends it', async (t) => {
@@ -166,56 +147,11 @@ t.test('a cancelled operation does not run again: its release or retry ends it',
     const { id } = await create()
     await claim(id)
     await registry.cancel(id)
-    const after = await (again === 'retry' ? registry.retry(id, 1, 60_000) : registry.release(id, 1))
+    const after = await (again === 'retry' ? registry.retry(id, 1) : registry.release(id, 1))
     t.match(after, cancelled)
     t.match(await registry.find(id), cancelled)
     t.equal(ended.length, 1)
   }
-})
-
-t.test('an end in a transaction of the app is stored when that commits, and not otherwise', async (t) => {
-  const { registry, store, create, claim } = setUp()
-  const { id } = await create()
-  const run = await claim(id)
-  const transaction = transactionOf(store)
-  await registry.finishWithin(transaction, run, succeeded)
-  t.match(await registry.find(id), { status: 'In progress' })
-  await transaction.commit()
-  t.match(await registry.find(id), { status: 'Succeeded', result: '{"sent":1}' })
-})
-
-t.test('an end in a transaction is fenced, and a cancellation meanwhile does not break it', async (t) => {
-  const { registry, store, clock, create, claim } = setUp()
-  const { id } = await create()
-  const run = await claim(id)
-  await registry.cancel(id)
-  const transaction = transactionOf(store)
-  await registry.finishWithin(transaction, run, succeeded)
-
-  clock.skip(lease)
-  const other = await create()
-  const lost = await claim(other.id)
-  clock.skip(lease)
-  await claim(other.id)
-  await t.rejects(registry.finishWithin(transactionOf(store), lost, succeeded), {
-    code: 'operation-interrupted',
-  })
-  await transaction.commit()
-  t.match(await registry.find(id), { status: 'Succeeded' })
-})
-
-t.test('a start in a transaction is stored with it; a store without them is an error', async (t) => {
-  const { registry, store } = setUp()
-  const transaction = transactionOf(store)
-  const { id } = await registry.create(newOperation(), transaction)
-  t.equal(await registry.find(id), null)
-  await transaction.commit()
-  t.match(await registry.find(id), { status: 'In progress' })
-  const without = setUp({ store: memoryOperationStore() })
-  await t.rejects(without.registry.create(newOperation(), {}), {
-    name: 'TypeError',
-    message: /does not take part in transactions/,
-  })
 })
 
 t.test('a store that fails is operations-unavailable, and its cause is kept for the log', async (t) => {
@@ -225,7 +161,6 @@ t.test('a store that fails is operations-unavailable, and its cause is kept for 
   const questions: Readonly<Record<string, () => Promise<unknown>>> = {
     create: () => create(),
     find: () => registry.find(record.id),
-    input: () => registry.input(record),
     claim: () => registry.claim(record.id, limits(3)),
     finish: () => registry.finish(record.id, null, failed),
     cancel: () => registry.cancel(record.id),
@@ -233,7 +168,6 @@ t.test('a store that fails is operations-unavailable, and its cause is kept for 
     release: () => registry.release(record.id, 1),
     takeDue: () => registry.takeDue(1),
     expire: () => registry.expire(1),
-    usage: () => registry.usage('ann'),
   }
   for (const [name, ask] of Object.entries(questions))
     await isUnavailable(t, ask(), RegExp(downMessage), name)
@@ -269,7 +203,7 @@ t.test('a record that changes without end is operations-unavailable', async (t) 
 })
 
 t.test('of operations with one `onePer`, one is in progress; the others are a 409', async (t) => {
-  const { registry, store, create, claim } = setUp()
+  const { registry, create, claim } = setUp()
   const onePer = 'a'.repeat(64)
   const first = await create({ onePer })
   const refused = { code: 'operation-in-progress', statusCode: 409 }
@@ -280,8 +214,6 @@ t.test('of operations with one `onePer`, one is in progress; the others are a 40
   await registry.finish(first.id, run, failed)
   const second = await create({ onePer })
   t.not(second.id, first.id)
-  const transaction = { ...transactionOf(store), create: async () => false }
-  await t.rejects(registry.create(newOperation({ onePer }), transaction), refused)
   await registry.cancel(second.id)
   t.ok(await create({ onePer }), 'it was cancelled before it ran')
 })
@@ -292,7 +224,7 @@ t.test(
     const { registry, store } = setUp()
     const create = store.create.bind(store)
     store.create = async (record, input) => (await create(record, input)) && create(record, input)
-    const record = await registry.create(newOperation({ onePer: 'a'.repeat(64) }))
+    const record = await stored(registry, newOperation({ onePer: 'a'.repeat(64) }))
     t.match(await registry.find(record.id), { id: record.id })
   },
 )

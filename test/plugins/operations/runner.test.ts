@@ -2,11 +2,9 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import t from 'tap'
 import type { OperationWork } from '../../../src/plugins/operations/define.js'
-import { attemptsOf } from '../../../src/plugins/operations/record.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { transactionOf, withTransactions } from './fake-transaction.js'
-import { failed, failure, idOf, lease, newOperation, retention, start, succeeded, sure } from './samples.js'
+import { failed, failure, idOf, lease, newOperation, retention, start, stored, succeeded, sure } from './samples.js'
 import { heldWork, testProcess } from './test-process.js'
 import { unruly } from './unruly-store.js'
 
@@ -16,7 +14,7 @@ const unwind = 10_000
 function setUp(over: Partial<OperationWork> = {}, isShared = true) {
   const clock = manualClock(start)
   const work = heldWork(over)
-  const store = withTransactions(unruly(memoryOperationStore(), isShared))
+  const store = unruly(memoryOperationStore(), isShared)
   const process = testProcess({ store, clock, unwind, works: { work } })
   const { registry, runner } = process
   return {
@@ -27,8 +25,8 @@ function setUp(over: Partial<OperationWork> = {}, isShared = true) {
     find: async (id: string) => sure(await registry.find(id)),
     /** Begins a run of a new operation. */
     async running(operation = {}) {
-      const { id } = await registry.create(newOperation(operation))
-      const outcome = runner.run(id)
+      const { id } = await stored(registry, newOperation(operation))
+      const outcome = runner.run(id, false)
       outcome.catch(() => {})
       await clock.advance(0)
       return { id, outcome, context: sure(work.contexts.at(-1)) }
@@ -52,7 +50,7 @@ t.test('a run gets the record, the input and a signal, and its end is stored', a
   const { id, outcome, context } = await running({ owner: '7', input: '{"a":1}' })
   t.match(context, { record: { id, run: 1, owner: '7' }, input: '{"a":1}', signal: { aborted: false } })
   work.end()
-  t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
+  t.strictSame(await outcome, { kind: 'ended', hasFailed: false })
   t.match(await find(id), { status: 'Succeeded', result: '{"sent":1}' })
   t.match(ended, [{ id }])
   t.match(events, [{ event: 'run' }])
@@ -64,7 +62,7 @@ t.test('any value that a handler throws becomes its failure', async (t) => {
     const { running, work, find, errors } = setUp()
     const { id, outcome } = await running()
     work.fail(thrown)
-    t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
+    t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
     t.match(await find(id), { status: 'Failed', error: failure })
     t.strictSame(errors, [thrown])
   }
@@ -73,29 +71,29 @@ t.test('any value that a handler throws becomes its failure', async (t) => {
 t.test('an operation that must not run here does not run, and the engine learns why', async (t) => {
   const { running, runner, registry, work, clock, find } = setUp()
   const outcomeOf = async (operation: object) =>
-    runner.run((await registry.create(newOperation(operation))).id)
-  t.strictSame(await runner.run(idOf(9)), { kind: 'absent' })
-  t.strictSame(await outcomeOf({ name: 'of another release' }), { kind: 'not-implemented' })
-  t.strictSame(await outcomeOf({ delay: 7_000 }), { kind: 'busy', delay: 7_000 })
+    runner.run((await stored(registry, newOperation(operation))).id, false)
+  t.strictSame(await runner.run(idOf(9)), { kind: 'ended', hasFailed: false })
+  t.strictSame(await outcomeOf({ name: 'of another release' }), { kind: 'later', delay: 200 })
+  t.strictSame(await outcomeOf({ delay: 7_000 }), { kind: 'later', delay: 7_000 })
   const { id } = await running()
-  t.strictSame(await runner.run(id), { kind: 'busy', delay: lease })
-  const { id: ended } = await registry.create(newOperation())
+  t.strictSame(await runner.run(id, false), { kind: 'later', delay: lease })
+  const { id: ended } = await stored(registry, newOperation())
   await registry.finish(ended, null, failed)
-  t.strictSame(await runner.run(ended), { kind: 'ended', status: 'Failed' })
+  t.strictSame(await runner.run(ended, false), { kind: 'ended', hasFailed: true })
   t.equal(work.contexts.length, 1)
   t.match(await find(id), { run: 1, runUntil: clock.now() + lease })
 })
 
 t.test('a run in place of a dead one is a take-over, up to maxRuns', async (t) => {
   const { running, runner, registry, clock, events } = setUp()
-  const { id } = await registry.create(newOperation())
+  const { id } = await stored(registry, newOperation())
   await registry.claim(id, limits)
   clock.skip(lease)
   const other = await running()
-  void runner.run(id)
+  void runner.run(id, false)
   await clock.advance(0)
   t.strictSame(
-    events.map(({ event, record }) => [event, record.id, attemptsOf(record)]),
+    events.map(({ event, record }) => [event, record.id, record.counted]),
     [
       ['run', other.id, 1],
       ['take-over', id, 2],
@@ -103,45 +101,25 @@ t.test('a run in place of a dead one is a take-over, up to maxRuns', async (t) =
   )
 })
 
-t.test('a handler that fails runs again after the delay of its retry', async (t) => {
+t.test('a handler that fails runs again if its engine has a retry left', async (t) => {
   const error = new Error('a deadlock')
   const { running, runner, work, find, events, errors, clock } = setUp({
-    retryAfter: (given, retries) => (given === error && retries < 2 ? 1_000 * 2 ** retries : null),
+    isRetried: (given) => given === error,
   })
   const { id, outcome } = await running()
   work.fail(error)
-  t.strictSame(await outcome, { kind: 'retry', delay: 1_000 })
-  t.match(await find(id), { status: 'In progress', uncounted: 1, retries: 1, notBefore: clock.now() + 1_000 })
-  t.strictSame(await runner.run(id), { kind: 'busy', delay: 1_000 })
-  for (const [delay, kind] of [
-    [1_000, 'retry'],
-    [2_000, 'ended'],
-  ] as const) {
-    clock.skip(delay)
-    const again = runner.run(id)
-    await clock.advance(0)
-    work.fail(error)
-    t.match(await again, { kind })
-  }
-  t.match(await find(id), { status: 'Failed', run: 3, retries: 2, error: failure })
+  t.strictSame(await outcome, { kind: 'retry' })
+  t.match(await find(id), { status: 'In progress', counted: 0, runUntil: null })
+  const last = runner.run(id, true)
+  await clock.advance(0)
+  work.fail(error)
+  t.strictSame(await last, { kind: 'ended', hasFailed: true })
+  t.match(await find(id), { status: 'Failed', run: 2 })
+  t.strictSame(errors, [error])
   t.strictSame(
     events.map(({ event }) => event),
-    ['run', 'retry', 'run', 'retry', 'run'],
+    ['run', 'retry', 'run'],
   )
-  t.strictSame(errors, [error], 'the last error is the failure')
-})
-
-t.test('a retry option that throws ends the operation', async (t) => {
-  const { running, work, find, faults } = setUp({
-    retryAfter: () => {
-      throw new TypeError('cannot read code of undefined')
-    },
-  })
-  const { id, outcome } = await running()
-  work.fail(undefined)
-  t.match(await outcome, { kind: 'ended' })
-  t.match(await find(id), { error: failure })
-  t.match(faults, ['the error of an operation cannot be read'])
 })
 
 t.test('a cancelled handler that throws was cancelled; another error than the abort is logged', async (t) => {
@@ -158,7 +136,7 @@ t.test('a cancelled handler that throws was cancelled; another error than the ab
     await cancel(id)
     t.ok(context.signal.aborted)
     work.fail(thrown === 'the reason' ? context.signal.reason : thrown)
-    t.match(await outcome, { kind: 'ended', status: 'Failed' })
+    t.match(await outcome, { kind: 'ended', hasFailed: true })
     t.match(await find(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
     t.strictSame(errors, [], 'it is not the failure')
     t.equal(lines.length, isLogged ? 1 : 0)
@@ -176,11 +154,11 @@ t.test('a cancelled handler that returns has succeeded', async (t) => {
 })
 
 t.test('a handler that fails before it sees its cancellation is not retried', async (t) => {
-  const { running, work, find, registry, ended, errors, lines } = setUp({ retryAfter: () => 3_600_000 })
+  const { running, work, find, registry, ended, errors, lines } = setUp({ isRetried: () => true })
   const { id, outcome } = await running()
   await registry.cancel(id)
   work.fail(new Error('no'))
-  t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
+  t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
   t.equal(ended.length, 1, 'it ends once')
   t.strictSame(errors, [], 'its error is not the failure')
   t.match(lines, [[{ err: { message: 'no' } }, /failed while it stopped/]])
@@ -201,23 +179,24 @@ t.test('a forged announcement changes nothing, cancellable or not', async (t) =>
   }
 })
 
-t.test('a handler that exceeds its time limit has failed, and keeps its slot until it settles', async (t) => {
-  for (const last of ['returns', 'throws'] as const) {
-    const { running, work, find, clock, errors, lines, store } = setUp({ timeout: 60_000 })
+t.test('a handler that exceeds its time limit has failed; its slot is free when it settles, or after `unwind`', async (t) => {
+  for (const last of ['returns', 'throws', 'never'] as const) {
+    const { running, work, find, clock, errors, events, store } = setUp({ timeout: 60_000 })
     const { id, outcome } = await running()
     await clock.advance(60_000)
     const record = await find(id)
     t.match(record, { status: 'Failed', error: failure })
     t.match(errors, [{ code: 'operation-timed-out' }])
     const { replace } = store.calls
-    await clock.advance(10 * lease)
+    await clock.advance(unwind - 1)
     t.equal(store.calls.replace, replace, 'without heartbeats')
     t.notOk(await isSettled(outcome))
     if (last === 'returns') work.end()
-    else work.fail(new Error('the rollback failed'))
-    t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
+    else if (last === 'throws') work.fail(new Error('the rollback failed'))
+    else await clock.advance(1)
+    t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
     t.equal(await find(id), record, 'its result is ignored')
-    t.equal(lines.length, last === 'returns' ? 0 : 1, 'but its error is logged')
+    t.equal(events.filter(({ event }) => event === 'abandon').length, last === 'never' ? 1 : 0, 'and counted')
     t.equal(clock.waiting(), 0)
   }
 })
@@ -236,23 +215,15 @@ t.test('a run that was replaced, or whose engine lost its lock, stores nothing',
     const { id, outcome, context } = await running()
     if (how === 'lock lost') runner.lost(id)
     clock.skip(lease)
-    t.match(await registry.claim(id, limits), { kind: 'claimed', record: { run: 2 } })
+    t.match(await registry.claim(id, limits), { record: { run: 2 } })
     if (how !== 'replaced while it ended') await clock.advance(0)
     t.equal(context.signal.aborted, how !== 'replaced while it ended')
     work.end()
-    t.strictSame(await outcome, { kind: 'absent' }, how)
+    t.strictSame(await outcome, { kind: 'ended', hasFailed: false }, how)
     t.match(await find(id), { run: 2, status: 'In progress' })
     await registry.finish(id, 2, succeeded)
     t.equal(ended.length, 1)
   }
-})
-
-t.test('a run whose input is deleted already does not begin its work', async (t) => {
-  const { registry, runner, store, work } = setUp()
-  const { id } = await registry.create(newOperation({ input: '7' }))
-  store.input = async () => null
-  t.strictSame(await runner.run(id), { kind: 'absent' })
-  t.equal(work.contexts.length, 0)
 })
 
 for (const mood of ['fails', 'hangs', 'loses answers'] as const) {
@@ -264,7 +235,7 @@ for (const mood of ['fails', 'hangs', 'loses answers'] as const) {
     await clock.advance(10 * lease)
     store.mood = 'well'
     await clock.advance(12_000)
-    t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
+    t.strictSame(await outcome, { kind: 'ended', hasFailed: false })
     t.match(await find(id), { status: 'Succeeded', run: 1 })
     t.equal(work.contexts.length, 1)
     t.equal(ended.length, 1, 'those who wait for it are notified')
@@ -292,14 +263,13 @@ t.test('a closing process waits for its handlers, with heartbeats, and then hand
   t.match(context.signal.reason, { code: 'operation-interrupted' })
   await clock.advance(unwind - 1)
   t.notOk(await isSettled(outcome), 'its handler still unwinds')
-  t.match(await registry.claim(id, limits), { kind: 'busy' }, 'no other process begins it meanwhile')
+  t.match(await registry.claim(id, limits), { kind: 'later' }, 'no other process begins it meanwhile')
   work.fail(context.signal.reason)
   t.strictSame(await outcome, { kind: 'released' })
   t.match(await find(id), {
     status: 'In progress',
     runUntil: null,
-    uncounted: 1,
-    retries: 0,
+    counted: 0,
     dueAt: clock.now(),
   })
   t.strictSame(
@@ -319,13 +289,16 @@ t.test('a handler that succeeds while its process closes has succeeded', async (
 })
 
 t.test('a handler that does not stop within `unwind` is given up, and that is logged', async (t) => {
-  const { running, runner, find, clock, lines } = setUp()
+  const { running, runner, find, clock, events } = setUp()
   const { id, outcome } = await running()
   runner.close()
   await clock.advance(unwind)
   t.strictSame(await outcome, { kind: 'released' })
-  t.match(await find(id), { runUntil: null, uncounted: 1 })
-  t.match(lines, [[{ operationId: id }, /may run twice/]])
+  t.match(await find(id), { runUntil: null, counted: 0 })
+  t.strictSame(
+    events.map(({ event }) => event),
+    ['run', 'abandon', 'release'],
+  )
 })
 
 t.test('a handler that fails while its process closes is logged, and handed back', async (t) => {
@@ -344,14 +317,14 @@ t.test('ten deploys do not fail a long operation', async (t) => {
   for (let deploy = 1; deploy <= 10; deploy += 1) {
     const work = heldWork()
     const { registry, runner } = testProcess({ store, clock, works: { work } })
-    if (id === '') ({ id } = await registry.create(newOperation()))
-    const outcome = runner.run(id)
+    if (id === '') ({ id } = await stored(registry, newOperation()))
+    const outcome = runner.run(id, false)
     await clock.advance(0)
     await clock.advance(lease)
     runner.close()
     work.fail(sure(work.contexts[0]).signal.reason)
     t.strictSame(await outcome, { kind: 'released' })
-    t.match(await registry.find(id), { run: deploy, uncounted: deploy, status: 'In progress' })
+    t.match(await registry.find(id), { run: deploy, counted: 0, status: 'In progress' })
   }
 })
 
@@ -370,8 +343,8 @@ t.test('a cancelled operation is not handed back when the process closes', async
 
 t.test('a run that begins while the process closes is aborted', async (t) => {
   const { registry, runner, work, clock } = setUp()
-  const { id } = await registry.create(newOperation())
-  const outcome = runner.run(id)
+  const { id } = await stored(registry, newOperation())
+  const outcome = runner.run(id, false)
   runner.close()
   await clock.advance(0)
   await clock.advance(unwind)
@@ -379,119 +352,16 @@ t.test('a run that begins while the process closes is aborted', async (t) => {
   t.ok(work.contexts.every(({ signal }) => signal.aborted))
 })
 
-t.test('an end in a transaction is stored with it, and heartbeats do not disturb it', async (t) => {
-  const { running, work, store, find, clock, ended } = setUp()
-  const { id, outcome, context } = await running()
-  const transaction = transactionOf(store)
-  await context.complete(transaction, succeeded)
-  const { replace } = store.calls
-  await clock.advance(lease - 1)
-  context.progress(0.5)
-  await clock.advance(1_000)
-  t.equal(store.calls.replace, replace, 'none changes the record before the commit')
-  t.match(await find(id), { status: 'In progress' })
-  await transaction.commit()
-  work.end({ status: 'Succeeded', resource: null, result: null })
-  t.strictSame(await outcome, { kind: 'ended', status: 'Succeeded' })
-  t.match(await find(id), succeeded)
-  t.equal(ended.length, 1)
-})
-
-t.test('an end in a transaction that another run took over fails the transaction', async (t) => {
-  const { running, work, store, registry, find, clock } = setUp()
-  const { id, outcome, context } = await running()
-  clock.skip(lease)
-  await registry.claim(id, limits)
-  const completed = context.complete(transactionOf(store), succeeded)
-  await t.rejects(completed, { code: 'operation-interrupted' })
-  work.fail(await completed.catch((error) => error))
-  t.strictSame(await outcome, { kind: 'absent' })
-  t.match(await find(id), { run: 2, status: 'In progress' })
-})
-
-t.test('after a rollback the handler has failed; a commit is final, whatever it throws', async (t) => {
-  for (const commits of [true, false]) {
-    const { running, work, store, find, ended } = setUp()
-    const { id, outcome, context } = await running()
-    const transaction = transactionOf(store)
-    await context.complete(transaction, succeeded)
-    if (commits) await transaction.commit()
-    work.fail(new Error('the connection was lost'))
-    t.match(await outcome, { kind: 'ended' })
-    t.match(await find(id), commits ? succeeded : failed)
-    t.equal(ended.length, 1)
-  }
-})
-
-t.test('an operation whose transaction was not committed has not succeeded', async (t) => {
-  const { running, work, store, find, errors, ended } = setUp()
-  const { id, outcome, context } = await running()
-  await context.complete(transactionOf(store), succeeded)
-  work.end()
-  t.strictSame(await outcome, { kind: 'ended', status: 'Failed' })
-  t.match(await find(id), { status: 'Failed', result: null })
-  t.match(errors, [{ message: /not committed/ }])
-  t.equal(ended.length, 1)
-})
-
-t.test('a run goes on with its heartbeats if its end cannot be stored in a transaction', async (t) => {
-  const { running, store, find, clock, work } = setUp()
-  const { id, outcome, context } = await running()
-  const replace = async () => {
-    throw new Error('a deadlock')
-  }
-  await t.rejects(context.complete({ ...transactionOf(store), replace }, succeeded))
-  await clock.advance(2 * lease)
-  t.ok(sure((await find(id)).runUntil) > clock.now())
-  const transaction = transactionOf(store)
-  await context.complete(transaction, succeeded)
-  await transaction.commit()
-  work.end()
-  t.match(await outcome, { status: 'Succeeded' })
-})
-
-t.test('a result that cannot be encoded is a failure of the operation', async (t) => {
-  const clock = manualClock(start)
-  const fault = new TypeError('no key')
-  const encodings: readonly (readonly [encode: (text: string) => string, error: object])[] = [
-    [
-      () => {
-        throw fault
-      },
-      fault,
-    ],
-    [() => undefined as unknown as string, { message: /not a text/ }],
-    [() => Buffer.from('x') as unknown as string, { message: /not a text/ }],
-  ]
-  for (const [encode, error] of encodings) {
-    const codec = { encode, decode: (text: string) => text }
-    const store = unruly(memoryOperationStore())
-    const { runner, registry, errors } = testProcess({
-      store,
-      clock,
-      registry: { codec },
-      works: { work: {} },
-    })
-    const { id } = await registry.create(newOperation())
-    const outcome = runner.run(id)
-    await clock.advance(0)
-    t.ok(await isSettled(outcome))
-    t.match(await registry.find(id), { status: 'Failed', error: failure, result: null })
-    t.match(errors, [error])
-    await t.rejects(registry.create(newOperation({ input: '7' })), error as Error)
-  }
-})
-
 t.test('an operation runs once in a process, also if the engine calls twice at the same time', async (t) => {
   const clock = manualClock(start)
   const work = heldWork()
   const store = unruly(memoryOperationStore())
   const { runner, registry } = testProcess({ store, clock, registry: { takesOver: true }, works: { work } })
-  const { id } = await registry.create(newOperation())
-  const outcomes = [runner.run(id), runner.run(id)]
+  const { id } = await stored(registry, newOperation())
+  const outcomes = [runner.run(id, false), runner.run(id, false)]
   await clock.advance(0)
   t.equal(work.contexts.length, 1)
-  t.match(await outcomes[1], { kind: 'busy' })
+  t.match(await outcomes[1], { kind: 'later' })
   runner.close()
   t.ok(work.contexts[0]?.signal.aborted)
   work.end()

@@ -1,4 +1,9 @@
-import type { OperationFailure, OperationRecord } from '../../../src/plugins/operations/record.js'
+import {
+  newOperationId,
+  type OperationFailure,
+  type OperationRecord,
+} from '../../../src/plugins/operations/record.js'
+import type { OperationRegistry } from '../../../src/plugins/operations/registry.js'
 import {
   begin,
   claim,
@@ -41,9 +46,13 @@ export function newOperation(over: Partial<NewOperation> = {}): NewOperation {
     priority: 0,
     delay: 0,
     requestId: null,
-    traceparent: null,
     ...over,
   }
+}
+
+/** Stores an operation. */
+export async function stored(registry: OperationRegistry, operation: NewOperation): Promise<OperationRecord> {
+  return (await registry.create(newOperationId(), operation)).record
 }
 
 /** Returns a record that begins at {@link startTime}, without a run. */

@@ -14,7 +14,7 @@ import type { OperationStore } from '../../../src/plugins/operations/stores/stor
 import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import type { NewOperation, OperationEnd } from '../../../src/plugins/operations/transitions.js'
 import type { ManualClock } from '../../support/manual-clock.js'
-import { failure, lease, newOperation, retention, succeeded } from './samples.js'
+import { failure, lease, newOperation, retention, stored, succeeded } from './samples.js'
 
 /** What one process has of the machinery, over a store that it may share with others. */
 export interface TestProcess {
@@ -75,7 +75,6 @@ export function testProcess({
     takesOver,
     checkInterval: takesOver ? lease * 10 : lease,
     retention,
-    codec: null,
     now,
     schedule,
     onEnd,
@@ -90,7 +89,7 @@ export function testProcess({
   const workOf = (name: string): OperationWork | undefined =>
     works[name] === undefined
       ? undefined
-      : { maxRuns: 3, timeout: 3_600_000, retryAfter: () => null, run: async () => succeeded, ...works[name] }
+      : { maxRuns: 3, timeout: 3_600_000, isRetried: () => false, run: async () => succeeded, ...works[name] }
   const runner = new OperationRunner({
     registry,
     lease,
@@ -106,13 +105,17 @@ export function testProcess({
       return failure
     },
   })
-  const isImplemented = (name: string) => works[name] !== undefined
+  const enqueue = async ({ id, name, owner, priority, notBefore }: OperationRecord): Promise<boolean> => {
+    if (works[name] === undefined) return false
+    const delay = Math.max((notBefore ?? 0) - now(), 0)
+    await engine.enqueue({ id, name, owner, priority, delay, retries: 2, backoff: 1_000 })
+    return true
+  }
   const newSweeper = () =>
     new OperationSweeper({
       registry,
       engine,
-      isKnown: isImplemented,
-      isImplemented,
+      enqueue,
       isPaused: () => false,
       interval: lease / 2,
       clock: new StoreClock(store, now),
@@ -132,18 +135,18 @@ export function testProcess({
     events,
     lines,
     async begin(over = {}) {
-      const record = await registry.create(newOperation(over))
-      const { id, name, owner, priority, notBefore } = record
-      await engine.enqueue({ id, name, owner, priority, delay: Math.max((notBefore ?? 0) - now(), 0) })
+      const record = await stored(registry, newOperation(over))
+      await enqueue(record)
       return record
     },
     async start() {
       await store.listen((id) => runner.look(id))
       await engine.start({
-        run: (id) => runner.run(id),
+        run: (id, isLast) => runner.run(id, isLast),
         lost: (id) => runner.lost(id),
         failed: (what) => faultLog.failed(what, null),
         recovered: () => faultLog.recovered(),
+        now,
         lease,
       })
       await engine.work()
@@ -173,7 +176,7 @@ export function heldWork(over: Partial<OperationWork> = {}): HeldWork {
   return {
     maxRuns: 3,
     timeout: 3_600_000,
-    retryAfter: () => null,
+    isRetried: () => false,
     contexts,
     run: (context) => {
       contexts.push(context)

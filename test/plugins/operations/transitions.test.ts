@@ -11,7 +11,6 @@ import {
   postpone,
   release,
   renew,
-  retry,
 } from '../../../src/plugins/operations/transitions.js'
 import {
   begun,
@@ -35,41 +34,33 @@ const next = { runUntil: later, dueAt: later, takesOver: false }
 const waiting = begun()
 const running = claimed(waiting, startTime + 1_000)
 const cancelling = sure(cancel(running, failure, startTime + 2_000, retention))
-const released = sure(release(running, 1, startTime + 2_000))
-const retried = sure(retry(running, 1, soon, soon + 5_000, later))
+const released = sure(release(running, 1, startTime + 2_000, later))
 const ended = sure(finish(running, 1, succeeded, startTime + 5_000, retention))
 
 t.test('a new operation waits, and is checked after its delay', async (t) => {
-  t.match(waiting, { version: 1, status: 'In progress', run: 0, uncounted: 0, retries: 0, runUntil: null })
-  t.match(waiting, { notBefore: null, dueAt: startTime + lease, inputLength: 8 })
+  t.match(waiting, { version: 1, status: 'In progress', run: 0, counted: 0, runUntil: null })
+  t.match(waiting, { notBefore: null, dueAt: startTime + lease })
   t.notOk('input' in waiting, 'the store keeps the input apart')
   const delayed = begin(idOf(1), newOperation({ delay: 5_000, input: '7' }), startTime, startTime + lease)
   t.match(delayed, {
     notBefore: startTime + 5_000,
     dueAt: startTime + 5_000 + lease,
     schema: 1,
-    inputLength: 1,
   })
 })
 
 t.test('each transition, and when it does nothing', async (t) => {
   type Row = readonly [name: string, after: OperationRecord | null, expected: object | null]
   const rows: readonly Row[] = [
-    ['a run begins', running, { run: 1, uncounted: 0, runUntil: deadAt, since: startTime + 1_000 }],
+    ['a run begins', running, { run: 1, counted: 1, runUntil: deadAt }],
     ['no second run while it may be alive', claim(running, deadAt - 1, next), null],
-    ['another run once it is dead', claim(running, deadAt, next), { run: 2, uncounted: 0, progress: null }],
+    ['another run once it is dead', claim(running, deadAt, next), { run: 2, counted: 2, progress: null }],
     [
       'an engine that takes over begins it at once',
       claim(running, soon, { ...next, takesOver: true }),
       { run: 2 },
     ],
-    ['another run after a release', claim(released, soon, next), { run: 2, uncounted: 1 }],
-    ['no run before the delay of a retry', claim(retried, soon + 4_999, next), null],
-    [
-      'a run after that delay',
-      claim(retried, soon + 5_000, next),
-      { run: 2, uncounted: 1, retries: 1, notBefore: null },
-    ],
+    ['another run after a release', claim(released, soon, next), { run: 2, counted: 1 }],
     ['no run of a cancelled operation', claim(cancelling, deadAt, next), null],
     ['no run of a final operation', claim(ended, deadAt, next), null],
 
@@ -85,7 +76,6 @@ t.test('each transition, and when it does nothing', async (t) => {
     ],
     ['no heartbeat of another run', renew(running, 2, null, soon, later), null],
     ['no heartbeat after a release', renew(released, 1, null, soon, later), null],
-    ['no heartbeat after a retry', renew(retried, 1, null, soon, later), null],
     ['a heartbeat keeps a cancellation', renew(cancelling, 1, 0.1, soon, later), { isCancelling: true }],
 
     [
@@ -93,7 +83,6 @@ t.test('each transition, and when it does nothing', async (t) => {
       cancel(waiting, failure, soon, retention),
       { error: failure },
     ],
-    ['a retried one too', cancel(retried, failure, soon, retention), { error: failure, notBefore: null }],
     ['a dead one too', cancel(running, failure, deadAt, retention), { error: failure }],
     ['a running one is asked to end', cancelling, { status: 'In progress', isCancelling: true, run: 1 }],
     ['it is asked once', cancel(cancelling, failure, soon, retention), null],
@@ -118,23 +107,11 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['nor a final one', finish(ended, null, failed, deadAt, retention), null],
     ['but a dead one', finish(running, null, failed, deadAt, retention), { error: failure }],
 
-    [
-      'a release does not count, and is due at once',
-      released,
-      { runUntil: null, dueAt: startTime + 2_000, uncounted: 1 },
-    ],
-    ['only its run releases it', release(running, 2, soon), null],
-    ['a final operation is not released', release(ended, 1, soon), null],
+    ['a release does not count', released, { runUntil: null, dueAt: later, counted: 0 }],
+    ['only its run releases it', release(running, 2, soon, later), null],
+    ['a final operation is not released', release(ended, 1, soon, later), null],
 
-    [
-      'a retry does not count',
-      retried,
-      { uncounted: 1, retries: 1, runUntil: null, notBefore: soon + 5_000, dueAt: later },
-    ],
-    ['only its run retries it', retry(running, 2, soon, soon, soon), null],
-    ['a final operation is not retried', retry(ended, 1, soon, soon, soon), null],
-
-    ['a check is postponed', postpone(waiting, soon, later), { dueAt: later, since: startTime }],
+    ['a check is postponed', postpone(waiting, soon, later), { dueAt: later }],
     ['not that of a live run', postpone(running, deadAt - 1, later), null],
     ['nor that of a final operation', postpone(ended, later, later), null],
   ]
@@ -144,16 +121,16 @@ t.test('each transition, and when it does nothing', async (t) => {
   }
 })
 
-t.test('updatedAt changes with the status document only, not with a heartbeat', async (t) => {
+t.test('updatedAt changes with each change but a heartbeat', async (t) => {
   const progressed = sure(renew(running, 1, 0.5, soon, later))
   const alive = sure(renew(progressed, 1, 0.5, soon + 1_000, later))
   const rows: readonly (readonly [name: string, record: OperationRecord, updatedAt: number])[] = [
     ['new', waiting, startTime],
-    ['run', running, startTime],
+    ['run', running, startTime + 1_000],
     ['progress', progressed, soon],
     ['the same progress', alive, soon],
     ['cancellation', cancelling, startTime + 2_000],
-    ['release, without its progress', sure(release(alive, 1, soon + 2_000)), soon + 2_000],
+    ['release, without its progress', sure(release(alive, 1, soon + 2_000, later)), soon + 2_000],
     ['postponed', sure(postpone(waiting, soon, later)), startTime],
     ['end', ended, startTime + 5_000],
   ]
@@ -170,7 +147,7 @@ t.test('the result is stored for the retention, and the record for the same time
 })
 
 t.test('records are frozen, so that a store can keep them as they are', async (t) => {
-  for (const record of [waiting, running, cancelling, released, retried, ended]) t.ok(Object.isFrozen(record))
+  for (const record of [waiting, running, cancelling, released, ended]) t.ok(Object.isFrozen(record))
 })
 
 t.test('two changes of one version differ in theirs, so that none is lost after a failover', async (t) => {
@@ -191,8 +168,7 @@ const transitions = {
   renew: (record, run, now) => renew(record, run, 0.5, now, now + lease),
   finish: (record, run, now) => finish(record, run, succeeded, now, retention),
   fail: (record, run, now) => finish(record, run, failed, now, retention),
-  release: (record, run, now) => release(record, run, now),
-  retry: (record, run, now) => retry(record, run, now, now + lease, now + 2 * lease),
+  release: (record, run, now) => release(record, run, now, now + lease),
   claim: (record, _run, now) =>
     claim(record, now, { runUntil: now + lease, dueAt: now + lease, takesOver: false }),
   'take over': (record, _run, now) =>
@@ -202,7 +178,7 @@ const transitions = {
   'give up': (record, _run, now) => finish(record, null, failed, now, retention),
 } satisfies Readonly<Record<string, Transition>>
 
-const ofRun = new Set(['renew', 'finish', 'fail', 'release', 'retry'])
+const ofRun = new Set(['renew', 'finish', 'fail', 'release'])
 const processes = 3
 const by = fc.nat({ max: processes - 1 })
 const kinds = Object.keys(transitions) as (keyof typeof transitions)[]
@@ -225,9 +201,7 @@ t.test('in each interleaving, an operation ends at most once, and only by the ru
     let stored = begun()
     const seen = Array.from({ length: processes }, () => stored)
     const runs = Array.from({ length: processes }, () => 0)
-    // Runs that ended by a release or a retry.
     let handedBack = 0
-    let retries = 0
 
     for (const taken of steps) {
       if (taken.kind === 'wait') {
@@ -254,9 +228,8 @@ t.test('in each interleaving, an operation ends at most once, and only by the ru
         if (isBusy || stored.isCancelling || (stored.notBefore ?? 0) > now) throw new Error('it must not run')
         runs[taken.by] = after.run
       }
-      if (taken.kind === 'release' || taken.kind === 'retry') handedBack += 1
-      if (taken.kind === 'retry') retries += 1
-      if (after.uncounted !== handedBack || after.retries !== retries) throw new Error('miscounted')
+      if (taken.kind === 'release') handedBack += 1
+      if (after.counted !== after.run - handedBack) throw new Error('miscounted')
       if (isFinal(after)) {
         ends += 1
         if (after.runUntil !== null || after.dueAt !== now + 2 * retention) throw new Error('it is not over')

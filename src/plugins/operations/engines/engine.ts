@@ -1,33 +1,31 @@
-import type { OperationStatus } from '../record.js'
-
 /** The outcome of an attempt to run an operation. */
 export type RunOutcome =
-  /** The operation has ended. */
-  | { readonly kind: 'ended'; readonly status: OperationStatus }
-  /** There is no such operation. */
-  | { readonly kind: 'absent' }
-  /** Another run may be alive, or the operation must not begin yet: try again after so many milliseconds. */
-  | { readonly kind: 'busy'; readonly delay: number }
-  /** The handler failed; the operation has to run again after so many milliseconds. */
-  | { readonly kind: 'retry'; readonly delay: number }
+  /** The operation has ended, or there is none. */
+  | { readonly kind: 'ended'; readonly hasFailed: boolean }
+  /** The handler failed: the engine runs it again after the backoff of the job. */
+  | { readonly kind: 'retry' }
+  /** It cannot run here and now: the engine tries again after so many milliseconds, and does not count this as a retry. */
+  | { readonly kind: 'later'; readonly delay: number }
   /** This process closes: other processes can run it at once. */
   | { readonly kind: 'released' }
-  /** This process does not implement the operation: another one has to run it. */
-  | { readonly kind: 'not-implemented' }
 
 /** What an engine calls when it is an operation's turn. */
 export interface OperationWorker {
   /**
    * Runs an operation, or finds that there is nothing to run. It may be called twice for the same operation, in one
-   * process or in several: the record decides which call runs it. Rejects only when the registry cannot be reached.
+   * process or in several: the record decides which call runs it. Rejects only when the store cannot be reached.
+   *
+   * @param isLast whether the job has no retry left, so that the outcome cannot be `retry`
    */
-  run(id: string): Promise<RunOutcome>
+  run(id: string, isLast: boolean): Promise<RunOutcome>
   /** The engine has lost the lock of an operation that this process runs: its signal aborts. */
   lost(id: string): void
   /** Logs a failure of the engine, once until `recovered`. */
   failed(what: string, error: unknown): void
   /** Logs the end of a failure. */
   recovered(): void
+  /** Returns the time by the clock of the store. */
+  now(): number
   /** Milliseconds after which a run without a sign of its process counts as dead. */
   readonly lease: number
 }
@@ -38,12 +36,16 @@ export interface OperationJob {
   readonly id: string
   /** Name of the operation. */
   readonly name: string
-  /** Id of the caller, for engines that limit the operations of one owner; `null` for none. */
+  /** Whose share of the queue it takes, for engines that limit it; `null` for none. */
   readonly owner: string | null
   /** Milliseconds before which it must not run. */
   readonly delay: number
   /** From 0, the default, to 100; operations with a higher priority run first. */
   readonly priority: number
+  /** Maximum number of runs after the first one, if the handler fails. */
+  readonly retries: number
+  /** Milliseconds before the second run, in whole seconds. It doubles with each further run. */
+  readonly backoff: number
   /**
    * Whether the operation has never been in the queue, so that the engine need not look for a job that was lost.
    * @default false
@@ -52,8 +54,8 @@ export interface OperationJob {
 }
 
 /**
- * Decides when and where operations run. The registry ensures that they end once and are not lost: an engine may lose an
- * operation, and may run it twice.
+ * Owns the work: order, delay, retries, and the jobs of a process that died. The record ensures that an operation ends once,
+ * and the sweeper adds one whose job is gone again: an engine may lose a job, and may run it twice.
  */
 export interface OperationEngine {
   /** Whether other processes may run the work. If so, the store has to be shared, too. */
@@ -108,7 +110,32 @@ export function isQueueFull(error: unknown): error is OperationQueueFullError {
   return typeof error === 'object' && error !== null && queueFull in error
 }
 
-/** Whether an error is an {@link OperationQueueFullError} about the share of one owner. */
-export function isShareFull(error: unknown): boolean {
-  return isQueueFull(error) && error.isShare
+/** Minimum pause in milliseconds before an operation that could not run is tried again. */
+export const shortestPause = 100
+
+/** Milliseconds in which the server of a queue has to answer. */
+export const answerTimeout = 5_000
+
+/** The part of the log of an engine whose server does not answer. */
+export const unreachable = 'the queue of operations cannot be reached'
+
+/** Returns a function that notes one more job, and throws if the queue is full. It counts the jobs at most once a second. */
+export function queueLimit(maxQueued: number, count: () => Promise<number>): () => Promise<void> {
+  let countedAt = Number.NEGATIVE_INFINITY
+  let counted: Promise<number> = Promise.resolve(0)
+  let added = 0
+  return async () => {
+    if (performance.now() - countedAt > 1_000) {
+      countedAt = performance.now()
+      added = 0
+      counted = count()
+      counted.catch(() => {
+        countedAt = Number.NEGATIVE_INFINITY
+      })
+    }
+    if ((await counted) + added >= maxQueued) {
+      throw new OperationQueueFullError(`${maxQueued} operations wait already`)
+    }
+    added += 1
+  }
 }

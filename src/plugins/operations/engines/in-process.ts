@@ -5,7 +5,7 @@ import {
   type OperationJob,
   OperationQueueFullError,
   type OperationWorker,
-  type RunOutcome,
+  shortestPause,
 } from './engine.js'
 
 /** Options of {@link inProcessEngine}. */
@@ -16,16 +16,11 @@ export interface InProcessEngineOptions {
    */
   readonly concurrency?: number
   /**
-   * Maximum number of operations that wait; a start beyond it gets a 503.
+   * Maximum number of operations that wait; a start beyond it gets a 503. One caller has a tenth of it, at least 1, and so
+   * have all callers who are not known together: a start beyond that gets a 429.
    * @default 1_000
    */
   readonly maxQueued?: number
-  /**
-   * Maximum number of waiting operations of one owner; a start beyond it gets a 429, and other owners are not affected. It
-   * applies if `operations.identify` returns an id.
-   * @default a tenth of `maxQueued`, at least 1
-   */
-  readonly maxQueuedPerOwner?: number
   /**
    * Starts a timer, for tests.
    * @default `setTimeout`, which does not keep the process alive
@@ -36,8 +31,12 @@ export interface InProcessEngineOptions {
 const checks: Checks<InProcessEngineOptions> = {
   concurrency: integer(1, 10_000),
   maxQueued: integer(0, 1_000_000),
-  maxQueuedPerOwner: integer(1, 1_000_000),
   schedule: functionOf('a function that starts a timer'),
+}
+
+interface Waiting extends OperationJob {
+  readonly failures: number
+  stopTimer: () => void
 }
 
 /**
@@ -49,23 +48,16 @@ const checks: Checks<InProcessEngineOptions> = {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function inProcessEngine(options?: InProcessEngineOptions): OperationEngine {
-  const { concurrency, maxQueued, maxQueuedPerOwner, schedule } = resolveOptions(
-    'inProcessEngine',
-    options,
-    checks,
-    {
-      concurrency: 10,
-      maxQueued: 1_000,
-      maxQueuedPerOwner: Math.max(Math.floor((options?.maxQueued ?? 1_000) / 10), 1),
-      schedule: scheduleTimeout,
-    },
-  )
-  // Operations that wait, also those that must not run yet; the number of them for each owner.
-  const waiting = new Map<string, OperationJob>()
+  const { concurrency, maxQueued, schedule } = resolveOptions('inProcessEngine', options, checks, {
+    concurrency: 10,
+    maxQueued: 1_000,
+    schedule: scheduleTimeout,
+  })
+  const share = Math.max(Math.floor(maxQueued / 10), 1)
+  // Also those that must not run yet; the number of them for each owner; those that can run, by priority and in their order.
+  const waiting = new Map<string, Waiting>()
   const shares = new Map<string, number>()
-  // The operations that can run, for each priority in their order; the timers of the others.
-  const ready = new Map<number, Set<string>>()
-  const timers = new Map<string, () => void>()
+  const ready = new Map<number, Set<Waiting>>()
   const running = new Map<string, Promise<void>>()
   let worker: OperationWorker | null = null
   let isWorking = false
@@ -73,34 +65,30 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
 
   function next(): void {
     while (worker !== null && isWorking && running.size < concurrency && ready.size > 0) {
-      const [id] = ready.get(Math.max(...ready.keys())) ?? []
-      const job = id === undefined ? undefined : waiting.get(id)
+      const [job] = ready.get(Math.max(...ready.keys())) ?? []
       if (job === undefined) return
       leave(job.id)
       running.set(job.id, run(job, worker))
     }
   }
 
-  function wait(job: OperationJob, delay: number): void {
-    waiting.set(job.id, job)
-    if (job.owner !== null) shares.set(job.owner, (shares.get(job.owner) ?? 0) + 1)
-    if (delay <= 0) {
-      makeReady(job)
-      return
-    }
-    const stop = schedule(
-      () => {
-        timers.delete(job.id)
-        makeReady(job)
-      },
-      Math.min(delay, longestTimer),
-    )
-    timers.set(job.id, stop)
+  function count(owner: string | null, change: 1 | -1): void {
+    if (owner === null) return
+    const jobs = (shares.get(owner) ?? 0) + change
+    if (jobs === 0) shares.delete(owner)
+    else shares.set(owner, jobs)
   }
 
-  function makeReady({ id, priority }: OperationJob): void {
-    const ids = ready.get(priority) ?? new Set()
-    ready.set(priority, ids.add(id))
+  function wait(job: OperationJob, delay: number, failures: number): void {
+    const one: Waiting = { ...job, failures, stopTimer: () => {} }
+    waiting.set(job.id, one)
+    count(job.owner, 1)
+    if (delay <= 0) makeReady(one)
+    else one.stopTimer = schedule(() => makeReady(one), Math.min(delay, longestTimer))
+  }
+
+  function makeReady(job: Waiting): void {
+    ready.set(job.priority, (ready.get(job.priority) ?? new Set()).add(job))
     next()
   }
 
@@ -108,34 +96,30 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
     const job = waiting.get(id)
     if (job === undefined) return
     waiting.delete(id)
-    timers.get(id)?.()
-    timers.delete(id)
-    const ids = ready.get(job.priority)
-    if (ids?.delete(id) && ids.size === 0) ready.delete(job.priority)
-    if (job.owner === null) return
-    const rest = (shares.get(job.owner) ?? 1) - 1
-    if (rest === 0) shares.delete(job.owner)
-    else shares.set(job.owner, rest)
+    job.stopTimer()
+    const jobs = ready.get(job.priority)
+    if (jobs?.delete(job) && jobs.size === 0) ready.delete(job.priority)
+    count(job.owner, -1)
   }
 
-  async function run(job: OperationJob, given: OperationWorker): Promise<void> {
+  async function run(job: Waiting, given: OperationWorker): Promise<void> {
+    let failures = job.failures
     let delay: number | null = null
     try {
-      delay = delayAfter(await given.run(job.id))
+      const outcome = await given.run(job.id, failures >= job.retries)
+      if (outcome.kind === 'later') delay = Math.max(outcome.delay, shortestPause)
+      if (outcome.kind === 'retry') {
+        delay = job.backoff * 2 ** failures * (1 - Math.random() / 4)
+        failures += 1
+      }
       given.recovered()
     } catch (error) {
       // The record is kept; the sweeper queues the operation again.
       given.failed('an operation could not be run', error)
     }
     running.delete(job.id)
-    if (delay !== null && !isClosed) wait(job, delay)
+    if (delay !== null && !isClosed) wait(job, delay, failures)
     next()
-  }
-
-  /** Returns after how many milliseconds an operation has to run again; `null` for never in this process. */
-  function delayAfter(outcome: RunOutcome): number | null {
-    if (outcome.kind === 'retry') return outcome.delay
-    return outcome.kind === 'busy' ? Math.max(outcome.delay, shortestPause) : null
   }
 
   return {
@@ -151,18 +135,16 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
       isWorking = false
     },
     async enqueue(job) {
-      const { id, owner } = job
-      if (waiting.has(id) || running.has(id)) return
+      if (waiting.has(job.id) || running.has(job.id)) return
       if (isClosed) throw new Error('the engine is closed')
-      const isIdle = isWorking && running.size < concurrency && ready.size === 0
-      const share = owner === null ? 0 : (shares.get(owner) ?? 0)
-      if (share >= maxQueuedPerOwner) {
+      if (job.owner !== null && (shares.get(job.owner) ?? 0) >= share) {
         throw new OperationQueueFullError(`${share} operations of this owner wait already`, { isShare: true })
       }
+      const isIdle = isWorking && running.size < concurrency && ready.size === 0
       if (waiting.size >= maxQueued && !(isIdle && job.delay <= 0)) {
         throw new OperationQueueFullError(`${maxQueued} operations wait already`)
       }
-      wait(job, job.delay)
+      wait(job, job.delay, 0)
     },
     forget: leave,
     async close() {
@@ -174,6 +156,5 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
   }
 }
 
-const shortestPause = 100
 // A timer for longer would fire at once; the record decides whether the operation can run then.
 const longestTimer = 2 ** 31 - 1

@@ -3,18 +3,13 @@ import { type OperationRecord, readRecord } from '../record.js'
 
 /** A record as a shared store keeps it. */
 export interface StoredRecord {
-  readonly id: string
   /** The record as JSON that begins with the version, without result and error. */
   readonly document: unknown
   /** Result and error as JSON; `null` if there are none, or if they are gone. */
   readonly outcome: unknown
 }
 
-/** Returns the parts of a record that a shared store keeps, see {@link StoredRecord}. */
-export function partsOf(record: OperationRecord): {
-  readonly document: string
-  readonly outcome: string | null
-} {
+export function partsOf(record: OperationRecord): { document: string; outcome: string | null } {
   const { version, result, error, ...rest } = record
   return {
     document: JSON.stringify({ version, ...rest, result: null, error: null }),
@@ -22,33 +17,21 @@ export function partsOf(record: OperationRecord): {
   }
 }
 
-export function recordOf({ document, outcome }: Omit<StoredRecord, 'id'>): OperationRecord {
+/** @throws Error for a record of another schema */
+export function recordOf({ document, outcome }: StoredRecord): OperationRecord {
   const record = readRecord(document)
   return typeof outcome === 'string' ? readRecord({ ...record, ...JSON.parse(outcome) }) : record
 }
 
-export interface ReadRecords {
-  readonly records: readonly OperationRecord[]
-  /** Values that are not records, or records with another `schema`. */
-  readonly unreadable: readonly StoredRecord[]
-  /** Why the first of these cannot be read. */
-  readonly fault: unknown
-}
-
-/** Reads records one by one, so that an unreadable one does not block the others. */
-export function readAll(stored: readonly StoredRecord[]): ReadRecords {
-  const records: OperationRecord[] = []
-  const unreadable: StoredRecord[] = []
-  let fault: unknown
-  for (const one of stored) {
+/** Reads records, and leaves out those of another schema: the processes that know it read them. */
+export function readAll(stored: readonly StoredRecord[]): readonly OperationRecord[] {
+  return stored.flatMap((one) => {
     try {
-      records.push(recordOf(one))
-    } catch (error) {
-      fault ??= error
-      unreadable.push(one)
+      return recordOf(one)
+    } catch {
+      return []
     }
-  }
-  return { records, unreadable, fault }
+  })
 }
 
 /** Returns a text for the owner in keys and indexes: an id as it is, and a digest of one that is long or has special characters. */

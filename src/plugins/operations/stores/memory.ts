@@ -1,5 +1,5 @@
 import { type Checks, integer, resolveOptions } from '../../../options.js'
-import { isFinal, type OperationRecord } from '../record.js'
+import { isFinal, type OperationRecord, type OperationStatus } from '../record.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
 /** Options of {@link memoryOperationStore}. */
@@ -35,7 +35,8 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
   // In the order of their start, and in the order of their end.
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()
-  const owners = new Map<string, Set<Entry>>()
+  // Of an owner: all, and those in each status; the oldest first.
+  const lists = new Map<string, Place[]>()
   // The ids of operations in progress, by their `onePer`.
   const only = new Map<string, string>()
   const listeners = new Set<(id: string) => void>()
@@ -43,7 +44,6 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
   let [inputBytes, resultBytes] = [0, 0]
 
   const entryOf = (id: string) => inProgress.get(id) ?? final.get(id)
-  const ofOwner = (owner: string): readonly Entry[] => [...(owners.get(owner) ?? [])]
 
   function count(entry: Entry, sign: 1 | -1): void {
     const bytes = sign * bytesOf(entry)
@@ -57,19 +57,37 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     count(entry, 1)
   }
 
+  function enlist({ owner, status, createdAt, id }: OperationRecord, inAll = true): void {
+    if (owner === null) return
+    for (const key of inAll ? [listKey(owner), listKey(owner, status)] : [listKey(owner, status)]) {
+      const list = lists.get(key) ?? []
+      list.splice(placeIn(list, { createdAt, id }), 0, { createdAt, id })
+      lists.set(key, list)
+    }
+  }
+
+  function delist(record: OperationRecord, fromAll = true): void {
+    const { owner, status, id } = record
+    if (owner === null) return
+    for (const key of fromAll ? [listKey(owner), listKey(owner, status)] : [listKey(owner, status)]) {
+      const list = lists.get(key) ?? []
+      const place = placeIn(list, record)
+      if (list[place]?.id === id) list.splice(place, 1)
+      if (list.length === 0) lists.delete(key)
+    }
+  }
+
   function letOthersStart({ id, onePer }: OperationRecord): void {
     if (onePer !== null && only.get(onePer) === id) only.delete(onePer)
   }
 
   function remove(entry: Entry): void {
-    const { id, owner } = entry.record
+    const { id } = entry.record
     count(entry, -1)
     letOthersStart(entry.record)
     inProgress.delete(id)
     final.delete(id)
-    const others = owner === null ? undefined : owners.get(owner)
-    others?.delete(entry)
-    if (others?.size === 0) owners.delete(owner ?? '')
+    delist(entry.record)
   }
 
   function makeRoom(most: number): void {
@@ -83,7 +101,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     isShared: false,
     check: async () => {},
     async create(record, input) {
-      const { id, owner, onePer } = record
+      const { id, onePer } = record
       if (entryOf(id) !== undefined || (onePer !== null && only.has(onePer))) return false
       if (inProgress.size >= maxOperations) {
         throw new OperationStoreFullError(
@@ -98,7 +116,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       inProgress.set(id, entry)
       if (onePer !== null) only.set(onePer, id)
       count(entry, 1)
-      if (owner !== null) owners.set(owner, (owners.get(owner) ?? new Set()).add(entry))
+      enlist(record)
       makeRoom(maxOperations)
       return true
     },
@@ -107,10 +125,13 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     async replace({ id, version, dueAt }, next) {
       const entry = entryOf(id)
       if (entry?.record.version !== version) return false
+      const before = entry.record
       change(entry, { record: next, ...(next.dueAt === dueAt ? {} : { dueAt: next.dueAt }) })
       if (isFinal(next)) {
         change(entry, { input: null })
         letOthersStart(next)
+        delist(before, false)
+        enlist(next, false)
         inProgress.delete(id)
         final.set(id, entry)
       }
@@ -144,15 +165,10 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       return Math.max(expired, emptied)
     },
     async list(owner, { status, before, limit }) {
-      return ofOwner(owner)
-        .map(({ record }) => record)
-        .filter((record) => before === undefined || newestFirst(before, record) < 0)
-        .filter((record) => status === undefined || record.status === status)
-        .sort(newestFirst)
-        .slice(0, limit)
-    },
-    async usage(owner) {
-      return ofOwner(owner).filter(({ record }) => !isFinal(record)).length
+      const list = lists.get(listKey(owner, status)) ?? []
+      const end = before === undefined ? list.length : placeIn(list, before)
+      const page = list.slice(Math.max(end - limit, 0), end).reverse()
+      return page.flatMap(({ id }) => entryOf(id)?.record ?? [])
     },
     async announce(id) {
       for (const listener of listeners) listener(id)
@@ -182,7 +198,19 @@ function byDueAt(one: Entry, other: Entry): number {
 
 type Place = Pick<OperationRecord, 'createdAt' | 'id'>
 
-function newestFirst(one: Place, other: Place): number {
-  if (one.createdAt !== other.createdAt) return other.createdAt - one.createdAt
-  return one.id === other.id ? 0 : one.id < other.id ? 1 : -1
+function listKey(owner: string, status: OperationStatus | '' = ''): string {
+  return `${status}:${owner}`
+}
+
+/** Returns the number of places in a list that come before another one. */
+function placeIn(list: readonly Place[], { createdAt, id }: Place): number {
+  let [from, to] = [0, list.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    const place = list[middle] as Place
+    const isBefore = place.createdAt < createdAt || (place.createdAt === createdAt && place.id < id)
+    if (isBefore) from = middle + 1
+    else to = middle
+  }
+  return from
 }

@@ -1,20 +1,10 @@
-import {
-  type Check,
-  type Checks,
-  flag,
-  functionOf,
-  invalid,
-  isObject,
-  objectOf,
-  text,
-} from '../../../options.js'
-import type { PostgresPool, PostgresQuery, PostgresResult } from '../../../stores/postgres-connection.js'
+import { type Check, type Checks, flag, invalid, isObject, objectOf, text } from '../../../options.js'
+import type { PostgresPool } from '../../../stores/postgres-connection.js'
 import { withRetries } from '../../../stores/postgres-retry.js'
 import { listenTo } from '../../../stores/postgres-subscription.js'
-import { type Schedule, scheduleTimeout } from '../../../time/schedule.js'
 import { isFinal, recordSchema } from '../record.js'
 import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './documents.js'
-import type { OperationQuery, OperationStore, OperationTransaction } from './store.js'
+import type { OperationQuery, OperationStore } from './store.js'
 
 /** Options of {@link postgresOperationStore}. */
 export interface PostgresOperationStoreOptions {
@@ -30,11 +20,6 @@ export interface PostgresOperationStoreOptions {
    * @default true
    */
   readonly listen?: boolean
-  /**
-   * Schedules the next attempt to listen. For tests.
-   * @default setTimeout
-   */
-  readonly schedule?: Schedule
 }
 
 /** An {@link OperationStore} in PostgreSQL. */
@@ -46,12 +31,6 @@ export interface PostgresOperationStore extends OperationStore {
    * @throws Error if the table has other columns than the store needs; the error of the server
    */
   migrate(): Promise<void>
-  /**
-   * Returns the changes of this store over a connection of the app, as part of its transaction.
-   * @param connection a client that has begun a transaction, with `query(text, values)`, such as that of `pool.connect()`
-   * @throws TypeError if it has no `query()`
-   */
-  within(connection: object): OperationTransaction
 }
 
 /**
@@ -79,29 +58,23 @@ export function postgresOperationStore(
   pool: PostgresPool,
   options: PostgresOperationStoreOptions = {},
 ): PostgresOperationStore {
-  const { table, schedule, listen } = {
+  const { table, listen } = {
     ...optionDefaults,
     ...objectOf(optionChecks)('postgresOperationStore', options),
   }
   const postgres = (listen ? poolOfTwo : anyPool)('postgresOperationStore: the pool', pool)
   const statements = statementsOn(table)
-  let fault: unknown
 
-  const run: Query = (statement, values = []) => withRetries(() => postgres.query(statement, values))
+  const run = (statement: string, values: unknown[] = []) =>
+    withRetries(() => postgres.query(statement, values))
 
-  const faultOfTable = async (): Promise<string | null> => {
-    const { rows } = await postgres.query(whatIsThere, [statements.table])
-    const found = new Set(rows.map((row) => member(row, 'fact')))
-    if (found.size === 0) return `there is no table ${statements.table}`
-    const missing = statements.expected.filter((fact) => !found.has(fact))
-    return missing.length === 0 ? null : `the table ${statements.table} lacks: ${missing.join(', ')}`
-  }
   const check = async () => {
-    const fault = await faultOfTable()
-    if (fault === null) return
-    throw new Error(
-      `${fault}. Run migrate() of the store, or the SQL in its property migration, as the owner of the table; a right is granted by GRANT`,
-    )
+    try {
+      await postgres.query(statements.check)
+    } catch (cause) {
+      const message = `the table ${statements.table} cannot be used: ${cause instanceof Error ? cause.message : cause}. ${remedy}`
+      throw new Error(message, { cause })
+    }
   }
 
   return {
@@ -110,18 +83,30 @@ export function postgresOperationStore(
     check,
     async migrate() {
       // A role with rights on the table may not have the right to create it.
-      if ((await faultOfTable()) === null) return
-      await postgres.query(statements.migration)
+      const isThere = await check().then(
+        () => true,
+        () => false,
+      )
+      if (!isThere) await postgres.query(statements.migration)
       await check()
     },
     async time() {
       return Number(member((await run(timeStatement)).rows[0], 'now'))
     },
-    ...changes(run, statements),
-    within(connection) {
-      const { query } = connection as Partial<PostgresQuery>
-      if (typeof query !== 'function') throw new TypeError('within: expected a connection with query()')
-      return changes((statement, values) => query.call(connection, statement, values), statements)
+    async create(record, input) {
+      const { id, version, schema, dueAt, owner, createdAt, onePer } = record
+      const values = [id, version, schema, dueAt, partsOf(record).document, input, onePer]
+      values.push(owner === null ? null : ownerKey(owner), createdAt)
+      return (await run(statements.create, values)).rowCount === 1
+    },
+    async replace(previous, next) {
+      const { id, version, dueAt, goneAt, status } = next
+      const { document, outcome } = partsOf(next)
+      const values = [id, previous.version, version, document]
+      const { rowCount } = isFinal(next)
+        ? await run(statements.end, [...values, dueAt, outcome, outcome === null ? null : goneAt, status])
+        : await run(statements.replace, [...values, dueAt === previous.dueAt ? null : dueAt])
+      return rowCount === 1
     },
     async get(id) {
       // A text in PostgreSQL cannot contain a NUL.
@@ -134,19 +119,8 @@ export function postgresOperationStore(
     },
     remove: async ({ id, version }) => (await run(statements.remove, [id, version])).rowCount === 1,
     async takeDue(time, until, limit) {
-      for (;;) {
-        const reported = fault
-        fault = undefined
-        if (reported !== undefined) throw reported
-        const rows = (await run(statements.takeDue, [time, until, limit])).rows as readonly TakenRecord[]
-        const { records, unreadable, ...read } = readAll([...rows].sort(byDueAt))
-        if (unreadable.length > 0) {
-          const documents = unreadable.map(({ document }) => document)
-          await run(statements.setAside, [unreadable.map(({ id }) => id), documents])
-          fault = read.fault
-        }
-        if (records.length > 0 || unreadable.length === 0) return records
-      }
+      const { rows } = await run(statements.takeDue, [time, until, limit])
+      return readAll([...(rows as readonly TakenRecord[])].sort(byDueAt))
     },
     async expire(time, limit) {
       const emptied = await run(statements.empty, [time, limit])
@@ -155,11 +129,7 @@ export function postgresOperationStore(
     },
     async list(owner, query) {
       const { rows } = await run(...statements.list(ownerKey(owner), query))
-      return readAll(rows as readonly StoredRecord[]).records
-    },
-    async usage(owner) {
-      const [row] = (await run(statements.usage, [ownerKey(owner)])).rows
-      return Number(member(row, 'operations'))
+      return readAll(rows as readonly StoredRecord[])
     },
     async announce(id) {
       await postgres.query('SELECT pg_notify($1, $2)', [channel, `${table} ${id}`])
@@ -169,44 +139,21 @@ export function postgresOperationStore(
       const hear = (payload: string) => {
         if (payload.startsWith(`${table} `)) listener(payload.slice(table.length + 1))
       }
-      const stop = await listenTo(postgres, channel, hear, schedule)
+      const stop = await listenTo(postgres, channel, hear)
       return async () => stop()
     },
   }
 }
 
-type Query = (statement: string, values?: unknown[]) => Promise<PostgresResult>
-
 interface TakenRecord extends StoredRecord {
+  readonly id: string
   /** When it was due; a number, or a text or BigInt, depending on the client. */
   readonly due_at: unknown
-}
-
-function changes(query: Query, statements: Statements): OperationTransaction {
-  return {
-    async create(record, input) {
-      const { id, version, schema, dueAt, owner, createdAt, onePer } = record
-      const values = [id, version, schema, dueAt, partsOf(record).document, input, onePer]
-      values.push(owner === null ? null : ownerKey(owner), createdAt)
-      return (await query(statements.create, values)).rowCount === 1
-    },
-    async replace(previous, next) {
-      const { id, version, dueAt, goneAt } = next
-      const { document, outcome } = partsOf(next)
-      const values = [id, previous.version, version, document]
-      const { rowCount } = isFinal(next)
-        ? await query(statements.end, [...values, dueAt, outcome, outcome === null ? null : goneAt])
-        : await query(statements.replace, [...values, dueAt === previous.dueAt ? null : dueAt])
-      return rowCount === 1
-    },
-  }
 }
 
 const channel = 'fastify_conventions_cancel'
 
 const timeStatement = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
-
-type Statements = ReturnType<typeof statementsOn>
 
 /** @param table its name, with or without that of its schema; it needs quotes only for uppercase letters */
 function statementsOn(name: string) {
@@ -218,7 +165,7 @@ function statementsOn(name: string) {
     id: 'text COLLATE "C" PRIMARY KEY',
     version: 'bigint NOT NULL',
     record_schema: 'integer NOT NULL',
-    is_final: 'boolean NOT NULL',
+    status: 'text COLLATE "C" NOT NULL',
     due_at: 'bigint',
     owner: 'text COLLATE "C"',
     created_at: 'bigint NOT NULL',
@@ -230,12 +177,12 @@ function statementsOn(name: string) {
     outcome: 'text',
   }
   const indexes = {
-    due: '(due_at, id) WHERE NOT is_final',
-    final: '(due_at, id) WHERE is_final',
+    due: "(due_at, id) WHERE status = 'In progress'",
+    final: "(due_at, id) WHERE status <> 'In progress'",
     gone: '(gone_at) WHERE gone_at IS NOT NULL',
     owner: '(owner, created_at, id) WHERE owner IS NOT NULL',
-    active: '(owner, created_at, id) WHERE owner IS NOT NULL AND NOT is_final',
-    one: '(one_per) WHERE one_per IS NOT NULL AND NOT is_final',
+    status: '(owner, status, created_at, id) WHERE owner IS NOT NULL',
+    one: "(one_per) WHERE one_per IS NOT NULL AND status = 'In progress'",
   }
   const indexName = (index: string) => `${names.at(-1)}_${index}`
   const toCreate = Object.entries(indexes).map(
@@ -248,11 +195,6 @@ function statementsOn(name: string) {
 
   return {
     table,
-    expected: [
-      ...Object.entries(columns).map(([column, type]) => `column ${column} ${type.replace(/ .*/, '')}`),
-      ...['pkey', ...Object.keys(indexes)].map((index) => `index ${indexName(index)}`),
-      ...['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `right to ${right}`),
-    ],
     // Pages that are filled by two thirds have room for the next version of a row: no index changes then.
     migration: `SELECT pg_advisory_xact_lock(hashtext('fastify-conventions'), hashtext('${table}'));
 CREATE TABLE IF NOT EXISTS ${table} (
@@ -261,31 +203,27 @@ ${Object.entries(columns)
   .join(',\n')}
 ) WITH (fillfactor = 70);
 ${toCreate.join('')}`,
+    check: `SELECT ${Object.keys(columns).join(', ')} FROM ${table} WHERE false`,
     create: `INSERT INTO ${table}
-(id, version, record_schema, is_final, due_at, document, input, one_per, owner, created_at)
-VALUES ($1, $2, $3, false, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+(id, version, record_schema, status, due_at, document, input, one_per, owner, created_at)
+VALUES ($1, $2, $3, 'In progress', $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
     get: `SELECT document, outcome FROM ${table} WHERE id = $1`,
     input: `SELECT input FROM ${table} WHERE id = $1`,
     replace: `UPDATE ${table} SET version = $3, document = $4, due_at = COALESCE($5, due_at)
 WHERE id = $1 AND version = $2`,
-    end: `UPDATE ${table} SET version = $3, document = $4, is_final = true, due_at = $5, outcome = $6, gone_at = $7, input = NULL
+    end: `UPDATE ${table} SET version = $3, document = $4, due_at = $5, outcome = $6, gone_at = $7, status = $8, input = NULL
 WHERE id = $1 AND version = $2`,
     remove: `DELETE FROM ${table} WHERE id = $1 AND version = $2`,
-    takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE NOT is_final AND due_at <= $1 AND record_schema = ${recordSchema}
+    takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE status = 'In progress' AND due_at <= $1 AND record_schema = ${recordSchema}
 ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
 UPDATE ${table} AS record SET due_at = $2 FROM due WHERE record.id = due.id
 RETURNING record.id, record.document, record.outcome, due.due_at`,
-    /** Makes unreadable rows no longer due, so that they do not come again. */
-    setAside: `UPDATE ${table} SET due_at = NULL WHERE id = ANY ($1) AND document = ANY ($2)`,
     empty: `UPDATE ${table} SET outcome = NULL, gone_at = NULL WHERE ${first('gone_at <= $1', 'gone_at')}`,
-    expire: `DELETE FROM ${table} WHERE ${first('is_final AND due_at <= $1', 'due_at, id')}`,
+    expire: `DELETE FROM ${table} WHERE ${first("status <> 'In progress' AND due_at <= $1", 'due_at, id')}`,
     list(owner: string, { status, before, limit }: OperationQuery): [statement: string, values: unknown[]] {
       const values: unknown[] = [owner, limit]
       const conditions = [`owner = $1 AND record_schema = ${recordSchema}`]
-      if (status !== undefined) conditions.push(status === 'In progress' ? 'NOT is_final' : 'is_final')
-      // In a text of the document, quotation marks are escaped.
-      if (status !== undefined)
-        conditions.push(`strpos(document, $${values.push(`"status":"${status}"`)}) > 0`)
+      if (status !== undefined) conditions.push(`status = $${values.push(status)}`)
       if (before !== undefined) {
         conditions.push(`(created_at, id) < ($${values.push(before.createdAt)}, $${values.push(before.id)})`)
       }
@@ -295,17 +233,10 @@ ORDER BY created_at DESC, id DESC LIMIT $2`,
         values,
       ]
     },
-    usage: `SELECT count(*) AS operations FROM ${table} WHERE owner = $1 AND NOT is_final`,
   }
 }
 
-const whatIsThere = `WITH it AS (SELECT to_regclass($1)::oid AS id)
-SELECT concat('column ', attname, ' ', format_type(atttypid, atttypmod)) AS fact
-FROM it JOIN pg_attribute ON attrelid = it.id WHERE attnum > 0 AND NOT attisdropped
-UNION ALL SELECT concat('index ', relname)
-FROM it JOIN pg_index ON indrelid = it.id JOIN pg_class ON oid = indexrelid WHERE indisvalid
-UNION ALL SELECT concat('right to ', name)
-FROM it, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS name WHERE has_table_privilege(it.id, name)`
+const remedy = 'Run migrate() of the store, or the SQL in its property migration, as the owner of the table'
 
 const optionChecks: Checks<PostgresOperationStoreOptions> = {
   table: text(
@@ -313,13 +244,11 @@ const optionChecks: Checks<PostgresOperationStoreOptions> = {
     /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/,
   ),
   listen: flag,
-  schedule: functionOf('a function that calls another after so many milliseconds'),
 }
 
 const optionDefaults: Required<PostgresOperationStoreOptions> = Object.freeze({
   table: 'fastify_conventions_operations',
   listen: true,
-  schedule: scheduleTimeout,
 })
 
 const anyPool: Check<PostgresPool> = (label, received) => {

@@ -7,7 +7,7 @@ import type { OperationRecord, OperationStatus } from '../record.js'
  * The promises reject if the store cannot be reached; the change may or may not have happened then.
  * `operationStoreContract` of `fastify-conventions/testing` tests a store.
  */
-export interface OperationStore extends OperationTransaction {
+export interface OperationStore {
   /** Whether other processes can use the same store. */
   readonly isShared: boolean
   /**
@@ -21,47 +21,6 @@ export interface OperationStore extends OperationTransaction {
    * @default the clock of the process
    */
   time?(): Promise<number>
-  /** Returns the record of an id; `null` if there is none. */
-  get(id: string): Promise<OperationRecord | null>
-  /** Returns the input of an operation in progress, as `create` received it; `null` for none. */
-  input(id: string): Promise<string | null>
-  /** Removes exactly this version, and its input. Returns `false` if another version, or none, is stored. */
-  remove(record: OperationRecord): Promise<boolean>
-  /**
-   * Takes at most `limit` records in progress that have to be checked by `time`, the earliest first: moves the time of their
-   * next check to `until`, and returns them. Of several concurrent calls, one gets a record. The records stay unchanged.
-   * A record that cannot be read is not taken again; this call, or the next one if this one has others, rejects once.
-   */
-  takeDue(time: number, until: number, limit: number): Promise<readonly OperationRecord[]>
-  /**
-   * Removes at most `limit` final records with a `dueAt` up to `time`; from at most `limit` others with a `goneAt` up to `time`,
-   * it may remove result and error. Returns `limit` if there may be more; 0 if the store has nothing to do, because records
-   * expire by themselves.
-   */
-  expire(time: number, limit: number): Promise<number>
-  /** Returns operations of an owner, the newest first, see {@link OperationQuery}. */
-  list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]>
-  /** Returns the number of operations in progress of an owner. */
-  usage(owner: string): Promise<number>
-  /**
-   * Notifies the listeners of all processes that a record has changed in a way that they may wait for: a cancellation or an
-   * end. The message may get lost.
-   */
-  announce(id: string): Promise<void>
-  /**
-   * Calls `listener` with the id of each operation that was announced.
-   * @returns a function that stops listening, and releases the connection
-   */
-  listen(listener: (id: string) => void): Promise<() => Promise<void>>
-  /**
-   * Returns the changes of this store over a connection of the app, as part of its transaction.
-   * @default none: operations cannot be started or ended in a transaction
-   */
-  within?(connection: object): OperationTransaction
-}
-
-/** The changes that a store can do in a transaction of the app. */
-export interface OperationTransaction {
   /**
    * Stores a new record, which is in progress, and its input. Returns `false` if its id is taken, or if an operation in
    * progress has the same `onePer`, other than `null`.
@@ -73,6 +32,36 @@ export interface OperationTransaction {
    * moves there; otherwise it stays where it is. With a final record, the input is deleted.
    */
   replace(previous: OperationRecord, next: OperationRecord): Promise<boolean>
+  /** Returns the record of an id; `null` if there is none. */
+  get(id: string): Promise<OperationRecord | null>
+  /** Returns the input of an operation in progress, as `create` received it; `null` for none. */
+  input(id: string): Promise<string | null>
+  /** Removes exactly this version, and its input. Returns `false` if another version, or none, is stored. */
+  remove(record: OperationRecord): Promise<boolean>
+  /**
+   * Takes at most `limit` records in progress that have to be checked by `time`, the earliest first: moves the time of their
+   * next check to `until`, and returns them. Of several concurrent calls, one gets a record. The records stay unchanged.
+   * Records of another `schema` are left out.
+   */
+  takeDue(time: number, until: number, limit: number): Promise<readonly OperationRecord[]>
+  /**
+   * Removes at most `limit` final records with a `dueAt` up to `time`; from at most `limit` others with a `goneAt` up to `time`,
+   * it may remove result and error. Returns `limit` if there may be more; 0 if the store has nothing to do, because records
+   * expire by themselves.
+   */
+  expire(time: number, limit: number): Promise<number>
+  /** Returns operations of an owner, the newest first, see {@link OperationQuery}. Its work is bounded by `limit`. */
+  list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]>
+  /**
+   * Notifies the listeners of all processes that a record has changed in a way that they may wait for: a cancellation or an
+   * end. The message may get lost.
+   */
+  announce(id: string): Promise<void>
+  /**
+   * Calls `listener` with the id of each operation that was announced.
+   * @returns a function that stops listening, and releases the connection
+   */
+  listen(listener: (id: string) => void): Promise<() => Promise<void>>
 }
 
 /** A page of the operations of an owner. */

@@ -12,6 +12,8 @@ export interface FakeWorker extends OperationWorker {
   readonly ran: readonly string[]
   /** When each of them began. */
   readonly ranAt: readonly number[]
+  /** Whether each of them was the last try. */
+  readonly lasts: readonly boolean[]
   /** The ids whose lock was lost. */
   readonly lostIds: readonly string[]
   /** The log as the registry would write it: each failure once, and `'recovered'`. */
@@ -21,20 +23,24 @@ export interface FakeWorker extends OperationWorker {
 /** What a run does; `count` is the number of runs of this operation so far. */
 export type FakeRun = (id: string, count: number) => Promise<RunOutcome> | RunOutcome
 
-export const succeeded: RunOutcome = { kind: 'ended', status: 'Succeeded' }
+export const succeeded: RunOutcome = { kind: 'ended', hasFailed: false }
 
 export function fakeWorker(run: FakeRun = () => succeeded, lease = 30_000): FakeWorker {
   const ran: string[] = []
   const ranAt: number[] = []
+  const lasts: boolean[] = []
   const lostIds: string[] = []
   const log: string[] = []
   return {
     ran,
     ranAt,
+    lasts,
     lostIds,
     log,
     lease,
-    async run(id) {
+    now: Date.now,
+    async run(id, isLast) {
+      lasts.push(isLast)
       ran.push(id)
       ranAt.push(Date.now())
       return run(id, ran.filter((other) => other === id).length)
@@ -51,7 +57,8 @@ export function fakeWorker(run: FakeRun = () => succeeded, lease = 30_000): Fake
 
 /** Returns the job of a new operation. */
 export function newJob(over: Partial<OperationJob> = {}): OperationJob {
-  return { id: randomBytes(16).toString('hex'), name: 'work', owner: null, delay: 0, priority: 0, ...over }
+  const rest = { name: 'work', owner: null, delay: 0, priority: 0, retries: 1, backoff: 1_000 }
+  return { id: randomBytes(16).toString('hex'), ...rest, ...over }
 }
 
 export const newJobs = (count: number) => Array.from({ length: count }, () => newJob())

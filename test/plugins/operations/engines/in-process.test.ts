@@ -6,6 +6,7 @@ import {
   type InProcessEngineOptions,
   inProcessEngine,
 } from '../../../../src/plugins/operations/engines/in-process.js'
+import { keepsEngineContract } from './engine-contract.js'
 import { fakeWorker, newJob, succeeded } from './fake-worker.js'
 
 /** An engine at work, over a clock of its own, whose runs a test ends. */
@@ -47,6 +48,16 @@ async function setup(options: InProcessEngineOptions = {}) {
   }
 }
 
+t.test('the contract', (t) =>
+  keepsEngineContract(
+    t,
+    () =>
+      ({ work: _, ...options } = {}) =>
+        inProcessEngine(options),
+    false,
+  ),
+)
+
 t.test('so many run at the same time; the others wait in their order', async (t) => {
   const { worker, enqueue, end } = await setup({ concurrency: 2 })
   await enqueue('a', 'b', 'c', 'd', 'e')
@@ -58,15 +69,6 @@ t.test('so many run at the same time; the others wait in their order', async (t)
   t.strictSame(worker.ran, ['a', 'b', 'c', 'd', 'e'])
 })
 
-t.test('operations with a higher priority run first', async (t) => {
-  const { engine, worker, end } = await setup({ concurrency: 1 })
-  for (const [id, priority] of Object.entries({ a: 0, b: 0, c: 50, d: 100, e: 50 })) {
-    await engine.enqueue(newJob({ id, priority }))
-  }
-  for (const id of ['a', 'd', 'c', 'e']) await end(id)
-  t.strictSame(worker.ran, ['a', 'd', 'c', 'e', 'b'])
-})
-
 t.test('a delayed operation waits for its time, and is counted meanwhile', async (t) => {
   const { engine, worker, enqueue, pass } = await setup({ maxQueued: 1, concurrency: 1 })
   await engine.enqueue(newJob({ id: 'a', delay: 100 }))
@@ -75,36 +77,6 @@ t.test('a delayed operation waits for its time, and is counted meanwhile', async
   t.strictSame(worker.ran, ['b'], 'a slot is free')
   pass(99)
   t.strictSame(worker.ran, ['b'])
-})
-
-t.test('an operation comes again after a retry, or when another run may be dead', async (t) => {
-  const { worker, enqueue, end, pass } = await setup()
-  await enqueue('a')
-  await end('a', { kind: 'retry', delay: 500 })
-  await enqueue('a')
-  t.strictSame(worker.ran, ['a'], 'it waits already')
-  pass(499)
-  t.strictSame(worker.ran, ['a'])
-  pass(1)
-  t.strictSame(worker.ran, ['a', 'a'])
-  await end('a', { kind: 'busy', delay: 300 })
-  pass(299)
-  t.equal(worker.ran.length, 2)
-  pass(1)
-  t.equal(worker.ran.length, 3)
-  await end('a', { kind: 'busy', delay: 0 })
-  t.equal(worker.ran.length, 3, 'there is a pause without a delay')
-  pass(100)
-  t.equal(worker.ran.length, 4)
-})
-
-t.test('operations that another process has to run do not come again', async (t) => {
-  const { worker, timers, enqueue, end } = await setup()
-  for (const kind of ['not-implemented', 'released', 'absent'] as const) {
-    await enqueue(kind)
-    await end(kind, { kind })
-  }
-  t.strictSame([worker.ran.length, timers.size], [3, 0])
 })
 
 t.test('a full queue refuses operations', async (t) => {
@@ -120,7 +92,7 @@ t.test('a full queue refuses operations', async (t) => {
 })
 
 t.test('an owner has a share of the queue', async (t) => {
-  const { engine, end } = await setup({ concurrency: 1, maxQueued: 5, maxQueuedPerOwner: 2 })
+  const { engine, end } = await setup({ concurrency: 1, maxQueued: 20 })
   const start = (id: string, owner: string | null) => engine.enqueue(newJob({ id, owner }))
   for (const id of ['a', 'b', 'c']) await start(id, 'ada')
   const full = { name: 'OperationQueueFullError', isShare: true }
@@ -129,7 +101,8 @@ t.test('an owner has a share of the queue', async (t) => {
   await start('e', 'bob')
   await start('f', null)
   await start('g', null)
-  await t.rejects(start('h', 'bob'), { name: 'OperationQueueFullError', isShare: false })
+  await start('h', 'bob')
+  await t.rejects(start('l', 'bob'), full)
   await end('a')
   await start('i', 'ada')
   await t.rejects(start('j', 'ada'), full)
@@ -193,7 +166,7 @@ t.test('close begins no more runs, waits for those there are, and stops the time
   await t.rejects(enqueue('c'), { name: 'Error', message: 'the engine is closed' })
   await setImmediate()
   t.strictSame([isClosed, timers.size], [false, 0])
-  await end('a', { kind: 'retry', delay: 10 })
+  await end('a', { kind: 'retry' })
   await closed
   t.strictSame([worker.ran, timers.size], [['a'], 0])
   await t.resolves(engine.close())

@@ -19,17 +19,22 @@ const skip = obstacle !== null && !process.env.CI ? obstacle : false
 const bouncer = spawnSync('pgbouncer', ['--version']).error === undefined
 const unreachable = 'the queue of operations cannot be reached'
 
-/** Looks often, so that the tests are fast. */
-const quick = { migrate: true, interval: 100 }
+const quick = { migrate: true }
 
 t.test('the contract', { skip }, async (t) => {
   const { url } = await server(t)
+  const pool = poolOf(t, url)
   let queues = 0
-  await keepsEngineContract(t, () => {
-    queues += 1
-    const queue = `queue-${queues}`
-    return (options) => pgBossEngine({ postgres: url, queue, ...quick, ...options })
-  })
+  await keepsEngineContract(
+    t,
+    () => {
+      queues += 1
+      const queue = `queue-${queues}`
+      return (options) => pgBossEngine({ postgres: url, queue, ...quick, ...options })
+    },
+    true,
+    (id) => pool.query("update pgboss.job set state = 'created', started_on = null where id = $1", [id]),
+  )
 })
 
 t.test(
@@ -38,7 +43,7 @@ t.test(
   async (t) => {
     const postgres = await server(t)
     const pool = poolOf(t, await startBouncer(t, postgres.url))
-    const worker = fakeWorker((_, count) => (count === 1 ? { kind: 'retry', delay: 200 } : succeeded))
+    const worker = fakeWorker((_, count) => (count === 1 ? { kind: 'retry' } : succeeded))
     const engine = await started(t, pgBossEngine({ postgres: pool, ...quick }), worker)
     const jobs = Array.from({ length: 20 }, () => newJob())
     await Promise.all(jobs.map((job) => engine.enqueue(job)))
@@ -71,36 +76,26 @@ t.test('the table shows the names and the states of operations', { skip }, async
   end.open()
 })
 
-t.test(
-  'an operation in progress whose job has ended, died or waits too long, runs again',
-  { skip },
-  async (t) => {
-    const { url } = await server(t)
-    const pool = poolOf(t, url)
-    const worker = fakeWorker()
-    const engine = await started(t, pgBossEngine({ postgres: url, ...quick }), worker)
-    const job = newJob()
-    const isCompleted = async () => {
-      const { rows } = await pool.query("select 1 from pgboss.job where id = $1 and state = 'completed'", [
-        job.id,
-      ])
-      return rows.length === 1
-    }
-    await engine.enqueue(job)
-    await until(isCompleted, 'it has run')
-    await engine.enqueue(job)
-    await until(async () => worker.ran.length === 2 && (await isCompleted()), 'it has run again')
-    await pool.query("update pgboss.job set state = 'active' where id = $1", [job.id])
-    await engine.enqueue(job)
-    await until(async () => worker.ran.length === 3 && (await isCompleted()), 'after the process died')
-    await pool.query(
-      "update pgboss.job set state = 'created', start_after = now() + interval '1 hour' where id = $1",
-      [job.id],
-    )
-    await engine.enqueue(job)
-    await until(() => worker.ran.length === 4, 'it does not wait')
-  },
-)
+t.test('an operation in progress whose job has ended, or died, runs again', { skip }, async (t) => {
+  const { url } = await server(t)
+  const pool = poolOf(t, url)
+  const worker = fakeWorker()
+  const engine = await started(t, pgBossEngine({ postgres: url, ...quick }), worker)
+  const job = newJob()
+  const isCompleted = async () => {
+    const { rows } = await pool.query("select 1 from pgboss.job where id = $1 and state = 'completed'", [
+      job.id,
+    ])
+    return rows.length === 1
+  }
+  await engine.enqueue(job)
+  await until(isCompleted, 'it has run')
+  await engine.enqueue(job)
+  await until(async () => worker.ran.length === 2 && (await isCompleted()), 'it has run again')
+  await pool.query("update pgboss.job set state = 'active' where id = $1", [job.id])
+  await engine.enqueue(job)
+  await until(async () => worker.ran.length === 3 && (await isCompleted()), 'after the process died')
+})
 
 t.test('the start says what to do about the schema', { skip }, async (t) => {
   const { url } = await server(t)
@@ -138,7 +133,7 @@ t.test('processes that start at once create the queue once', { skip }, async (t)
   }
 })
 
-t.test('an idle process sends at most two statements in an interval', { skip }, async (t) => {
+t.test('an idle process sends about one statement in a second', { skip }, async (t) => {
   const { url } = await server(t)
   const pool = poolOf(t, url)
   let statements = 0
@@ -148,10 +143,10 @@ t.test('an idle process sends at most two statements in an interval', { skip }, 
       return pool.query(text, values)
     },
   }
-  await started(t, pgBossEngine({ postgres, migrate: true, interval: 500 }), fakeWorker())
+  await started(t, pgBossEngine({ postgres, migrate: true }), fakeWorker())
   statements = 0
   await pause(2_000)
-  t.ok(statements >= 2 && statements <= 9, `${statements} statements in four intervals`)
+  t.ok(statements >= 1 && statements <= 6, `${statements} statements in two seconds`)
 })
 
 t.test('a worker outlives its connections, and the log has two lines', { skip }, async (t) => {
@@ -185,7 +180,6 @@ t.test('invalid options are refused by their name', async (t) => {
     [{ postgres: 'http://user:secret@a' }, /pgBossEngine\.postgres: expected.*received 'http:\/\/…@a'/],
     [{ postgres: {} }, /pgBossEngine\.postgres: expected/],
     [{ postgres: 'postgres://a', queue: 'a b' }, /pgBossEngine\.queue/],
-    [{ postgres: 'postgres://a', interval: 1 }, /pgBossEngine\.interval/],
     [{ postgres: 'postgres://a', concurrency: 0 }, /pgBossEngine\.concurrency/],
     [{ postgres: 'postgres://a', maxQueued: 0 }, /pgBossEngine\.maxQueued/],
     [{ postgres: 'postgres://a', migrate: 'yes' }, /pgBossEngine\.migrate/],

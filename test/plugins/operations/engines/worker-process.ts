@@ -8,7 +8,7 @@ const [options = '', lease = ''] = process.argv.slice(2)
 const engine = bullmqEngine(JSON.parse(options) as BullmqEngineOptions)
 let end = () => {}
 const ended = new Promise<RunOutcome>((resolve) => {
-  end = () => resolve({ kind: 'ended', status: 'Succeeded' })
+  end = () => resolve({ kind: 'ended', hasFailed: false })
 })
 
 await engine.start({
@@ -17,6 +17,7 @@ await engine.start({
     process.stdout.write(`${id}\n`)
     return ended
   },
+  now: Date.now,
   lost() {},
   failed() {},
   recovered() {},

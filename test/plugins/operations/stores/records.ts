@@ -8,7 +8,7 @@ export const time = Date.parse('2001-01-01T00:00:00Z')
 export function started(members: Partial<OperationRecord> = {}): OperationRecord {
   const caller = { owner: null, access: 'id' } as const
   const operation = { name: 'work', ...caller, cancellable: true, onePer: null, priority: 0 }
-  const start = { ...operation, requestId: null, traceparent: null, delay: 0, input: null }
+  const start = { ...operation, requestId: null, delay: 0, input: null }
   return { ...begin(randomBytes(16).toString('hex'), start, time, time), ...members }
 }
 

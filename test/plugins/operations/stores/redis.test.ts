@@ -98,12 +98,10 @@ t.test('in Redis', { skip }, async (t) => {
         `record:${final.id}`,
         `outcome:${final.id}`,
       ]
-      const sets = ['due:1', 'owner:42', 'active:42', 'owned']
+      const sets = ['due:1', 'owner:all:42', 'owner:In progress:42']
       t.same((await one.keys('*')).sort(), [...parts, ...sets].map((key) => `${prefix}:${key}`).sort())
       await store.remove(running)
       await store.remove(end)
-      t.same(await one.keys('*'), [`${prefix}:owned`])
-      await store.expire(time + 7_200_000, 10)
       t.equal(await one.dbsize(), 0)
     },
   )
@@ -138,30 +136,54 @@ t.test('in Redis', { skip }, async (t) => {
     },
   )
 
-  await t.test('the sets of an owner lose the ids of records that have expired', async (t) => {
+  await t.test('the lists of an owner lose the records that have expired', async (t) => {
     await one.flushall()
-    const [final, running, ofOld] = [
+    const [first, second, running] = [
       started({ owner: '42' }),
       started({ owner: '42' }),
       started({ owner: '42' }),
     ]
-    for (const record of [final, running, ofOld]) await store.create(record, null)
-    await store.replace(final, { ...ended(final), dueAt: 1 })
-    await one.del(`${prefix}:record:${ofOld.id}`)
-    t.equal(await one.zcard(`${prefix}:owner:42`), 3)
-    const hour = 3_600_000
-    t.equal(await store.expire(time + hour - 1, 10), 0, 'the first visit is after an hour')
-    t.equal(await store.expire(time + hour, 2), 2)
-    t.equal(await store.expire(time + hour, 2), 1)
-    t.same(await one.zrange(`${prefix}:owner:42`, 0, '-1'), [running.id])
-    t.equal(await store.usage('42'), 1)
-    t.equal(await store.expire(time + 2 * hour - 1, 10), 0, 'the next after another')
-    await store.replace(running, ended(running))
-    t.equal(await store.expire(time + 2 * hour, 10), 1)
-    t.equal(await store.expire(time + 3 * hour, 10), 0, 'a final record is visited when it expires')
-    await one.del(`${prefix}:record:${running.id}`)
-    t.equal(await store.expire(Date.now() + 4 * 86_400_000, 10), 1)
-    t.equal(await one.exists(`${prefix}:owner:42`, `${prefix}:active:42`, `${prefix}:owned`), 0)
+    for (const record of [first, second, running]) await store.create(record, null)
+    for (const record of [first, second]) await store.replace(record, { ...ended(record), dueAt: future })
+    t.equal(await store.expire(future - 1, 10), 0)
+    t.equal(await store.expire(future, 1), 1)
+    t.equal(await store.expire(future, 10), 1)
+    t.equal(await store.expire(future, 10), 0)
+    t.equal(await one.exists(`${prefix}:owner:Failed:42`, `${prefix}:ended`), 0)
+    t.equal(await one.zcard(`${prefix}:owner:all:42`), 1)
+    t.same(
+      (await store.list('42', { limit: 10 })).map(({ id }) => id),
+      [running.id],
+    )
+  })
+
+  await t.test('a page of one status is two commands, however many operations an owner has', async (t) => {
+    await one.flushall()
+    const records = Array.from({ length: 2_000 }, (_, number) =>
+      started({ owner: '42', createdAt: time + number }),
+    )
+    await Promise.all(records.map((record) => store.create(record, null)))
+    const [first] = records
+    if (first === undefined) throw new Error('no record')
+    const inAnHour = Date.now() + 3_600_000
+    await store.replace(first, { ...ended(first), goneAt: inAnHour, dueAt: inAnHour })
+    const monitor = await one.monitor()
+    const sent: string[][] = []
+    monitor.on('monitor', (_time: string, command: string[], source: string) => {
+      if (source !== 'lua') sent.push(command)
+    })
+    t.same(
+      (await store.list('42', { status: 'Failed', limit: 1 })).map(({ id }) => id),
+      [first.id],
+    )
+    await one.ping()
+    await until(() => sent.some(([name]) => name === 'ping'))
+    monitor.disconnect()
+    t.same(
+      sent.map(([name]) => name),
+      ['zrevrangebylex', 'mget', 'ping'],
+    )
+    t.ok(JSON.stringify(sent).length < 1_000)
   })
 
   await t.test('stores with different prefixes do not share anything', async (t) => {
@@ -179,48 +201,6 @@ t.test('in Redis', { skip }, async (t) => {
     await until(() => heard.includes('ours'))
     t.same(heard, ['ours'])
     await stop()
-  })
-
-  await t.test('records that Redis evicted do not hide others that are due', async (t) => {
-    await one.flushall()
-    for (let number = 0; number < 30; number += 1) {
-      const record = started()
-      await store.create(record, '{}')
-      await one.del(`${prefix}:record:${record.id}`)
-    }
-    const record = started({ dueAt: time + 1 })
-    await store.create(record, null)
-    t.same(await store.takeDue(time + 1, time + 2, 2), [record])
-    t.same(await one.zrange(`${prefix}:due:1`, 0, '-1'), [record.id])
-    t.same(await one.keys('*:input:*'), [], 'nothing is left of them')
-  })
-
-  await t.test('a record that cannot be read is reported once, and does not hide others', async (t) => {
-    const { owner: _, ...part } = started()
-    const garbled = ['', '{', '[]', '{"version":1,', JSON.stringify(part), '{"version":1,"schema":1}']
-    for (const value of garbled) {
-      await one.flushall()
-      const [bad, good, later] = [started(), started({ dueAt: time + 1 }), started({ dueAt: time + 2 })]
-      for (const record of [bad, good, later]) await store.create(record, null)
-      await one.set(`${prefix}:record:${bad.id}`, value)
-      await t.rejects(store.get(bad.id), /operation/, value)
-      t.same(await store.takeDue(time + 1, time + 9, 2), [good])
-      await t.rejects(store.takeDue(time + 2, time + 9, 2), /operation/, value)
-      t.same(await store.takeDue(time + 2, time + 9, 2), [later])
-      t.equal((await store.takeDue(time + 9, time + 19, 9)).length, 2)
-      t.equal(await one.get(`${prefix}:record:${bad.id}`), value, 'it is still there')
-    }
-    await one.flushall()
-    const bad = started()
-    await store.create(bad, null)
-    await one.set(`${prefix}:record:${bad.id}`, '{')
-    await t.rejects(store.takeDue(time, time + 9, 2), /operation/, 'at once if it is alone')
-    await one.flushall()
-    await store.create(bad, null)
-    await one.del(`${prefix}:record:${bad.id}`)
-    await one.lpush(`${prefix}:record:${bad.id}`, 'a list')
-    t.same(await store.takeDue(time, time + 9, 2), [])
-    t.same(await store.takeDue(time + 9, time + 9, 2), [])
   })
 
   await t.test('a record of a later release is refused, and left to that release', async (t) => {
@@ -276,7 +256,6 @@ t.test('in Redis', { skip }, async (t) => {
       t.equal(await store.replace(running, final), true)
       t.same(await store.get(record.id), final)
       t.equal((await store.list('42', { limit: 10 })).length, 2)
-      t.equal(await store.usage('42'), isLoaded ? 1 : 0)
       await store.expire(time + (isLoaded ? 4_000_000 : 8_000_000), 10)
       if (!isLoaded) t.equal(await store.remove(other), true)
       await one.config('SET', 'maxmemory', '0')
@@ -305,12 +284,6 @@ t.test('in Redis', { skip }, async (t) => {
     await redisOperationStore(limited).check()
     await one.call('ACL', 'SETUSER', 'limited', '-evalsha')
     await t.rejects(redisOperationStore(limited).check(), /NOPERM/)
-  })
-
-  await t.test('a replica is not fit for use', async (t) => {
-    const replica = connect(t, await server(t))
-    await replica.replicaof('127.0.0.1', '1')
-    await t.rejects(redisOperationStore(replica).check(), /READONLY/)
   })
 })
 
@@ -387,50 +360,6 @@ t.test('after a restart of Redis', { skip }, async (t) => {
   })
 })
 
-t.test('with replicas', { skip }, async (t) => {
-  const [redis, replica] = [await server(t), await server(t)]
-  const [one, copy] = [connect(t, redis), connect(t, replica)]
-  await copy.replicaof('127.0.0.1', String(redis.port))
-  await until(async () => /state=online/.test(await one.info('replication')))
-  const store = redisOperationStore(one, { replicas: { count: 1, timeout: 5_000 } })
-
-  await t.test('a start and an end are on the replica when the promise resolves', async (t) => {
-    for (let number = 0; number < 20; number += 1) {
-      const record = started()
-      await store.create(record, '{}')
-      t.equal(await copy.exists(`${prefix}:record:${record.id}`), 1)
-      await store.replace(record, ended(record))
-      t.match(await copy.get(`${prefix}:record:${record.id}`), /"status":"Succeeded"/)
-    }
-  })
-
-  await t.test('a start and an end reject if the replica does not answer in time', async (t) => {
-    const impatient = redisOperationStore(one, { replicas: { count: 1, timeout: 50 } })
-    const [first, second] = [started(), started()]
-    await store.create(first, null)
-    replica.pause()
-    t.teardown(() => replica.resume())
-    await t.rejects(impatient.create(second, null), /^0 of 1 replicas have the change after 50 ms/)
-    t.equal(await impatient.replace(first, { ...first, version: 2 }), true, 'a heartbeat does not wait')
-    await t.rejects(impatient.replace({ ...first, version: 2 }, ended(first)), /0 of 1 replicas/)
-  })
-
-  await t.test('after a failover the replica has all starts and ends that were confirmed', async (t) => {
-    replica.resume()
-    const records = Array.from({ length: 50 }, () => started({ owner: '42' }))
-    await Promise.all(records.map((record) => store.create(record, '{}')))
-    const finals = records.slice(0, 25).map((record) => ended(record, '{"a":1}'))
-    await Promise.all(finals.map((final, place) => store.replace(records[place] ?? final, final)))
-    await redis.kill()
-    await copy.replicaof('NO', 'ONE')
-    const promoted = redisOperationStore(copy)
-    t.same(await Promise.all(finals.map(({ id }) => promoted.get(id))), finals)
-    const ids = (await promoted.takeDue(time, time, 100)).map(({ id }) => id)
-    for (const { id } of records.slice(25)) t.ok(ids.includes(id))
-    t.equal(await promoted.usage('42'), 25)
-  })
-})
-
 t.test('an invalid client, and invalid options, are an error', async (t) => {
   const client = new Redis({ lazyConnect: true })
   const cluster: RedisOperationClient = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
@@ -442,16 +371,5 @@ t.test('an invalid client, and invalid options, are an error', async (t) => {
   for (const keyPrefix of ['', '{a}', 'a}']) {
     t.throws(() => redisOperationStore(client, { keyPrefix }), /redisOperationStore\.keyPrefix: expected/)
   }
-  for (const replicas of [{ count: 0, timeout: 1 }, { count: 1 }, { timeout: 1 }, 1]) {
-    t.throws(
-      () => redisOperationStore(client, { replicas } as object),
-      /redisOperationStore\.replicas.*expected/,
-    )
-  }
-  const replicas = { count: 1, timeout: 1 }
-  t.throws(
-    () => redisOperationStore(cluster, { replicas }),
-    /replicas: expected none with the client of a cluster, or without wait\(\)/,
-  )
   t.throws(() => redisOperationStore(client, { prefix: 'a' } as object), { code: 'FST_CONV_OPTION_UNKNOWN' })
 })

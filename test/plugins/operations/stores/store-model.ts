@@ -13,7 +13,7 @@ import { started, time } from './records.js'
 
 /** A call that a test makes up; what its kind has no use for is left aside. */
 interface Draft {
-  readonly kind: 'create' | 'get' | 'input' | 'replace' | 'remove' | 'takeDue' | 'expire' | 'list' | 'usage'
+  readonly kind: 'create' | 'get' | 'input' | 'replace' | 'remove' | 'takeDue' | 'expire' | 'list'
   /** Which record it is about, or a record of which owner. */
   readonly slot: number
   /** Difference to the stored version. */
@@ -49,7 +49,7 @@ const draft = (...kinds: Draft['kind'][]): fc.Arbitrary<Draft> =>
 const view = fc.constantFrom(0 as const, 1 as const)
 // Calls that read several records promise nothing about concurrent changes.
 const batch: fc.Arbitrary<Batch> = fc.oneof(
-  fc.tuple(fc.tuple(draft('takeDue', 'takeDue', 'list', 'usage', 'input'), view)),
+  fc.tuple(fc.tuple(draft('takeDue', 'takeDue', 'list', 'input'), view)),
   fc.array(fc.tuple(draft('create', 'get', 'replace', 'replace', 'remove', 'expire'), view), {
     minLength: 1,
     maxLength: 3,
@@ -183,7 +183,6 @@ function call(
     }
     return { name: 'list', make: async (store) => (await store.list(owner, query)).map(plain) }
   }
-  if (kind === 'usage') return { name: 'usage', make: (store) => store.usage(owner) }
   const id = ids[slot] ?? ''
   if (kind === 'input') return { name: `input(${slot})`, make: (store) => store.input(id) }
   const found = there[slot] ?? null
@@ -195,7 +194,6 @@ function call(
     id,
     name,
     owner,
-    inputLength: slot,
     createdAt: time + slot,
     dueAt: until,
   })

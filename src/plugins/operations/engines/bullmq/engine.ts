@@ -1,16 +1,35 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import * as bullmq from 'bullmq'
-import type { OperationEngine, OperationWorker } from '../engine.js'
-import { JobQueue } from './job-queue.js'
-import { JobWorker } from './job-worker.js'
-import { type BullmqEngineOptions, resolveBullmqOptions } from './options.js'
+import { DelayedError, ErrorCode, type Job, Queue, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { inTime, LateError } from '../../../../time/in-time.js'
+import { scheduleTimeout } from '../../../../time/schedule.js'
+import {
+  answerTimeout,
+  type OperationEngine,
+  type OperationJob,
+  OperationQueueFullError,
+  type OperationWorker,
+  queueLimit,
+  shortestPause,
+  unreachable,
+} from '../engine.js'
+import {
+  type BullmqEngineOptions,
+  type BullmqSettings,
+  closeInTime,
+  connectionTo,
+  ignore,
+  resolveBullmqOptions,
+  silence,
+} from './connection.js'
 
 /**
  * Hands operations to all processes that share a queue, through [BullMQ](https://docs.bullmq.io) 6.7, which has to be
  * installed, with `ioredis` and Redis 5 or later that does not evict keys.
  *
- * A job has the id and the name of its operation, and no data; the records decide who runs it. BullMQ's locks replace the
- * lease of the record: a process that is killed loses its jobs to the others within `lease`. While Redis does not answer, a
- * start fails within five seconds, and at once where others wait already; a close waits no longer for it either.
+ * BullMQ owns the work: a job has the id and the name of its operation, and its priority, delay, attempts and backoff. A
+ * process that is killed loses its jobs to the others within `lease`, by BullMQ's stalled check. While Redis does not answer,
+ * a start fails within five seconds, and at once where others wait already; a close waits no longer for it either.
  *
  * Not for a service of one process: the engine in the process needs no server.
  *
@@ -24,7 +43,6 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
   let given: OperationWorker | null = null
   let queue: JobQueue | null = null
   let worker: JobWorker | null = null
-  let isWarnedOf = false
   let closed: Promise<unknown> | null = null
 
   async function close(): Promise<void> {
@@ -39,7 +57,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
       given = received
       queue = new JobQueue(settings, received)
       try {
-        ;({ isWarnedOf } = await queue.ready())
+        await queue.ready()
       } catch (error) {
         await close()
         throw error
@@ -47,7 +65,7 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
     },
     async work() {
       if (given === null || closed !== null || !settings.work) return
-      worker ??= new JobWorker(settings, given, isWarnedOf)
+      worker ??= new JobWorker(settings, given)
       worker.work()
     },
     async pause() {
@@ -61,3 +79,238 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
     close,
   }
 }
+
+class JobQueue {
+  readonly #settings: BullmqSettings
+  readonly #given: OperationWorker
+  readonly #queue: Queue<null, null, string>
+  readonly #limit: () => Promise<void>
+  readonly #givenUp = new AbortController()
+  #lastError: unknown
+  /** Number of jobs whose addition is pending beyond its time limit. */
+  #late = 0
+  #isClosed = false
+
+  constructor(settings: BullmqSettings, given: OperationWorker) {
+    this.#settings = settings
+    this.#given = given
+    const keep = { age: keptFor, count: keptJobs }
+    const queue = new Queue<null, null, string>(settings.queue, {
+      connection: connectionTo(settings.redis, false, this.#givenUp.signal),
+      // The store checks the server, and writes nothing to the console.
+      skipVersionCheck: true,
+      defaultJobOptions: { stackTraceLimit: 1, removeOnComplete: keep, removeOnFail: keep },
+    })
+    this.#queue = queue
+    this.#limit = queueLimit(settings.maxQueued, () =>
+      queue.getJobCountByTypes('wait', 'prioritized', 'delayed'),
+    )
+    queue.on('error', (error) => this.#failed(error))
+    silence(queue)
+  }
+
+  async ready(): Promise<void> {
+    try {
+      await inTime(this.#queue.waitUntilReady(), answerTimeout, 'an answer of Redis')
+      const client = await this.#queue.getBackend().client
+      client.on('ready', () => this.#given.recovered())
+    } catch (error) {
+      if (!(error instanceof LateError)) throw error
+      const cause = this.#lastError ?? error
+      throw new Error(`${unreachable}: ${error.message}`, { cause })
+    }
+  }
+
+  async add(job: OperationJob): Promise<void> {
+    // After one late answer, the next one would be late, too.
+    if (this.#late > 0) throw new LateError('the queue of operations does not answer')
+    const added = this.#add(job)
+    try {
+      await inTime(added, answerTimeout, 'an answer of the queue of operations')
+      this.#given.recovered()
+    } catch (error) {
+      if (error instanceof OperationQueueFullError) throw error
+      if (error instanceof LateError) {
+        this.#late += 1
+        added.catch(ignore).finally(() => {
+          this.#late -= 1
+        })
+      }
+      this.#failed(error)
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await closeInTime(this.#queue, this.#settings.redis, this.#givenUp)
+  }
+
+  async #add({ id, name, delay, priority, retries, backoff, isNew }: OperationJob): Promise<void> {
+    await this.#limit()
+    if (isNew !== true) await this.#removeEnded(id)
+    await this.#queue.add(name, null, {
+      jobId: id,
+      delay,
+      // The clock of this process may be wrong.
+      timestamp: this.#given.now(),
+      // In BullMQ 1 is the highest priority, and jobs without one come before all others.
+      priority: lowestPriority - priority,
+      attempts: retries + 1,
+      backoff: { type: 'exponential', delay: backoff, jitter: 0.25 },
+    })
+  }
+
+  /** Removes a job that has ended without its operation. */
+  async #removeEnded(id: string): Promise<void> {
+    const state = await this.#queue.getJobState(id)
+    if (state === 'completed' || state === 'failed') await this.#queue.remove(id)
+  }
+
+  #failed(error: unknown): void {
+    this.#lastError = error
+    if (!this.#isClosed) this.#given.failed(unreachable, error)
+  }
+}
+
+type OperationOfJob = Job<null, null, string>
+
+class JobWorker {
+  readonly #worker: Worker<null, null, string>
+  readonly #given: OperationWorker
+  readonly #redis: BullmqSettings['redis']
+  readonly #runs = new Set<Promise<unknown>>()
+  readonly #closing = new AbortController()
+  readonly #givenUp = new AbortController()
+  #isPaused = false
+  #isResting = false
+
+  constructor({ redis, queue, concurrency }: BullmqSettings, given: OperationWorker) {
+    this.#given = given
+    this.#redis = redis
+    const worker = new Worker<null, null, string>(queue, (job, token) => this.#process(job, token), {
+      connection: connectionTo(redis, true, this.#givenUp.signal),
+      skipVersionCheck: true,
+      autorun: false,
+      concurrency,
+      // The job of a dead process is found within its lease.
+      lockDuration: Math.ceil((given.lease * 3) / 4),
+      stalledInterval: Math.ceil(given.lease / 8),
+      // Each operation has a `maxRuns` of its own, which the record counts.
+      maxStalledCount: mostRuns,
+      runRetryDelay: rest,
+    })
+    this.#worker = worker
+    worker.on('error', (error) => this.#failed(error))
+    worker.on('lockRenewalFailed', (ids) => {
+      for (const id of ids) given.lost(id)
+    })
+    worker.on('stalled', (id) => given.lost(id))
+    silence(worker)
+  }
+
+  work(): void {
+    this.#isPaused = false
+    if (this.#worker.isPaused()) this.#worker.resume().catch(ignore)
+    else if (!this.#worker.isRunning()) this.#worker.run().catch((error) => this.#failed(error))
+  }
+
+  async pause(): Promise<void> {
+    this.#isPaused = true
+    await this.#worker.pause(true)
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.pause()
+    while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
+    await closeInTime(this.#worker, this.#redis, this.#givenUp)
+  }
+
+  async #process(job: OperationOfJob, token: string | undefined): Promise<null> {
+    // A worker that pauses or closes may get one more job.
+    if (this.#isPaused || this.#closing.signal.aborted) return this.#handBack(job, token)
+    const run = this.#run(job, token)
+    this.#runs.add(run)
+    try {
+      return await run
+    } finally {
+      this.#runs.delete(run)
+    }
+  }
+
+  /** Runs an operation, and decides what becomes of its job. What it throws tells BullMQ. */
+  async #run(job: OperationOfJob, token: string | undefined): Promise<null> {
+    const outcome = await this.#outcomeOf(job)
+    switch (outcome.kind) {
+      case 'ended':
+        if (outcome.hasFailed) throw new UnrecoverableError('the operation has failed')
+        return null
+      case 'retry':
+        throw new Error('the handler has failed')
+      case 'later':
+        await job.moveToDelayed(Date.now() + Math.max(outcome.delay, shortestPause), token)
+        throw new DelayedError()
+      case 'released':
+        // This worker would take it again.
+        await this.pause()
+        return this.#handBack(job, token)
+    }
+  }
+
+  async #outcomeOf({ id = '', attemptsMade, opts }: OperationOfJob): ReturnType<OperationWorker['run']> {
+    try {
+      const outcome = await this.#given.run(id, attemptsMade + 1 >= (opts.attempts ?? 1))
+      this.#given.recovered()
+      return outcome
+    } catch (error) {
+      this.#given.failed('an operation could not be run', error)
+      // The next one would fail in the same way.
+      await pause(rest, undefined, { signal: this.#closing.signal, ref: false }).catch(ignore)
+      return { kind: 'later', delay: afterFault }
+    }
+  }
+
+  async #handBack(job: OperationOfJob, token: string | undefined): Promise<never> {
+    await job.moveToWait(token)
+    throw new WaitingError()
+  }
+
+  #failed(error: Error): void {
+    // BullMQ emits 'lockRenewalFailed' too.
+    const isLockLost = isOfAnother(error) || error.message.startsWith('could not renew lock')
+    if (this.#closing.signal.aborted || isLockLost) return
+    this.#given.failed(unreachable, error)
+    if (error.name === 'ReplyError') this.#slowDown()
+  }
+
+  /** Stops for a while: BullMQ tries again at once when Redis answers with an error, such as that its memory is full. */
+  #slowDown(): void {
+    if (this.#isResting || this.#isPaused) return
+    this.#isResting = true
+    this.#worker.pause(true).catch(ignore)
+    scheduleTimeout(() => {
+      this.#isResting = false
+      if (!this.#isPaused && !this.#closing.signal.aborted) this.work()
+    }, rest)
+  }
+}
+
+/** Whether another process has taken or ended a job. */
+function isOfAnother(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return (
+    code === ErrorCode.JobNotExist ||
+    code === ErrorCode.JobLockNotExist ||
+    code === ErrorCode.JobNotInState ||
+    code === ErrorCode.JobLockMismatch
+  )
+}
+
+const mostRuns = 1_000
+const lowestPriority = 101
+const rest = 1_000
+const afterFault = 5_000
+const keptFor = 24 * 60 * 60
+/** Of completed, and of failed, jobs. */
+const keptJobs = 1_000

@@ -1,91 +1,173 @@
 import { randomInt } from 'node:crypto'
 import pg from 'pg'
 import PgBoss from 'pg-boss'
+import {
+  type Check,
+  type Checks,
+  flag,
+  integer,
+  invalid,
+  isObject,
+  resolveOptions,
+  text,
+} from '../../../../options.js'
 import { withRetries } from '../../../../stores/postgres-retry.js'
 import { inTime } from '../../../../time/in-time.js'
 import { scheduleTimeout } from '../../../../time/schedule.js'
 import {
+  answerTimeout,
   type OperationEngine,
   type OperationJob,
-  OperationQueueFullError,
   type OperationWorker,
+  queueLimit,
   type RunOutcome,
+  shortestPause,
+  unreachable,
 } from '../engine.js'
-import { type PgBossEngineOptions, type PgBossSettings, resolvePgBossOptions } from './options.js'
+
+/** A pool of [pg](https://node-postgres.com). */
+export interface PgBossPool {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+}
+
+/** Options of {@link pgBossEngine}. */
+export interface PgBossEngineOptions {
+  /** A URL, or a pool of [pg](https://node-postgres.com), which stays open when the engine closes. */
+  readonly postgres: string | PgBossPool
+  /**
+   * Name of the queue; engines with the same name, in the same database, share the work.
+   * @default 'operations'
+   */
+  readonly queue?: string
+  /**
+   * Whether to create or update the schema of pg-boss, and the queue, at the start; the account needs the right to create
+   * them. If not, and they are missing or old, the start fails with an error that says what to do.
+   * @default false
+   */
+  readonly migrate?: boolean
+  /**
+   * Whether this process runs operations. If not, it only adds them to the queue, and another process has to run them.
+   * @default true
+   */
+  readonly work?: boolean
+  /**
+   * Maximum number of operations that this process runs at the same time.
+   * @default 10
+   */
+  readonly concurrency?: number
+  /**
+   * Maximum number of waiting operations of all processes; a start beyond it gets a 503. They are counted once a second, so
+   * several processes can exceed it by the operations that they start within that time.
+   * @default 100_000
+   */
+  readonly maxQueued?: number
+}
+
+const label = 'pgBossEngine'
+
+const postgres: Check<PgBossEngineOptions['postgres']> = (label, received) => {
+  if (isObject(received) && typeof received.query === 'function') return received as unknown as PgBossPool
+  if (typeof received === 'string' && /^postgres(ql)?:\/\//.test(received)) return received
+  // It may hold a password.
+  const shown = typeof received === 'string' ? received.replace(/\/\/.*@/, '//…@') : received
+  return invalid(label, 'a postgres:// URL, or a pool of pg', shown)
+}
+
+const checks: Checks<PgBossEngineOptions> = {
+  postgres,
+  queue: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
+  migrate: flag,
+  work: flag,
+  concurrency: integer(1, 10_000),
+  maxQueued: integer(1),
+}
 
 /**
  * Hands operations to all processes that share a queue in PostgreSQL, through
  * [pg-boss](https://github.com/timgit/pg-boss) 10.4, which has to be installed, with `pg` and PostgreSQL 13 or later. It works
  * behind PgBouncer in transaction mode.
  *
- * Processes look for operations of others once in an `interval`, and at once after they have started or ended one. The
- * operations of a killed process run again after `lease`. While PostgreSQL does not answer, a start fails within five
- * seconds, and a close waits no longer for it either.
+ * pg-boss owns priority, delay, retries and backoff of a job. It has no sign of life of a process: the operations of a killed
+ * one run again after `lease`, by their records. Processes look for operations of others about once a second, and at once
+ * after they have started or ended one. While PostgreSQL does not answer, a start fails within five seconds, and a close
+ * waits no longer for it either.
  *
- * Not for a service of one process: the engine in the process needs no queue. With Redis, the engine on BullMQ has no
- * interval.
+ * Not for a service of one process: the engine in the process needs no queue. With Redis, the engine on BullMQ looks for
+ * nothing at intervals.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function pgBossEngine(options: PgBossEngineOptions): OperationEngine {
-  const settings = resolvePgBossOptions(options)
-  let engine: BossQueue | null = null
+  const settings = resolveOptions(label, options, checks, {
+    postgres: options?.postgres,
+    queue: 'operations',
+    migrate: false,
+    work: true,
+    concurrency: 10,
+    maxQueued: 100_000,
+  })
+  postgres(`${label}.postgres`, settings.postgres)
+  let queue: BossQueue | null = null
   let isClosed = false
   return {
     isShared: true,
     async start(given) {
-      engine = new BossQueue(settings, given)
+      queue = new BossQueue(settings, given)
       try {
-        await engine.open()
+        await queue.open()
       } catch (error) {
-        await engine.close()
+        await queue.close()
         throw error
       }
     },
     async work() {
-      if (settings.work && !isClosed) engine?.work()
+      if (settings.work && !isClosed) queue?.work()
     },
     async pause() {
-      engine?.pause()
+      queue?.pause()
     },
     async enqueue(job) {
       if (isClosed) throw new Error('the engine is closed')
-      if (engine === null) throw new Error('the engine has not been started')
-      return engine.add(job)
+      if (queue === null) throw new Error('the engine has not been started')
+      return queue.add(job)
     },
     async close() {
       isClosed = true
-      await engine?.close()
+      await queue?.close()
     },
   }
 }
 
-/** A queue of pg-boss. Jobs are fetched here and not by its workers, whose failures are unhandled rejections. */
+/**
+ * A queue of pg-boss. Jobs are fetched here, because `work()` of pg-boss 10 does not await how it completes a job: without
+ * PostgreSQL, that is an unhandled rejection, which ends the process.
+ */
 class BossQueue {
-  readonly #settings: PgBossSettings
+  readonly #settings: Required<PgBossEngineOptions>
   readonly #given: OperationWorker
   readonly #boss: PgBoss
   readonly #ownPool: pg.Pool | null
-  readonly #running = new Map<string, Promise<void>>()
+  readonly #limit: () => Promise<void>
+  readonly #runs = new Set<Promise<void>>()
   #isWorking = false
   #isClosed = false
   /** Whether PostgreSQL failed the last time. */
   #isAway = false
   #fetching: Promise<void> | null = null
   #stopTimer = () => {}
-  #counted = 0
-  #countedAt = Number.NEGATIVE_INFINITY
 
-  constructor(settings: PgBossSettings, given: OperationWorker) {
-    const { postgres, migrate, work } = settings
+  constructor(settings: Required<PgBossEngineOptions>, given: OperationWorker) {
+    const { postgres, migrate, work, queue, maxQueued } = settings
     this.#settings = settings
     this.#given = given
     this.#ownPool = typeof postgres === 'string' ? newPool(postgres) : null
-    const pool = typeof postgres === 'string' ? (this.#ownPool as pg.Pool) : postgres
+    const pool = this.#ownPool ?? (postgres as PgBossPool)
     this.#ownPool?.on('error', (error) => this.#failed(error))
     const executeSql = (text: string, values: unknown[]) => this.#report(pool.query(text, values))
-    this.#boss = new PgBoss({ db: { executeSql }, schema, migrate, supervise: work, schedule: false })
-    this.#boss.on('error', (error) => this.#failed(error))
+    const boss = new PgBoss({ db: { executeSql }, schema, migrate, supervise: work, schedule: false })
+    this.#boss = boss
+    this.#limit = queueLimit(maxQueued, () => boss.getQueueSize(queue))
+    boss.on('error', (error) => this.#failed(error))
   }
 
   /** @throws Error that says what to do */
@@ -116,12 +198,8 @@ class BossQueue {
 
   /** @throws OperationQueueFullError; LateError; an error of PostgreSQL */
   async add(job: OperationJob): Promise<void> {
-    const { maxQueued } = this.#settings
-    if ((await this.#count()) >= maxQueued) {
-      throw new OperationQueueFullError(`${maxQueued} operations wait already`)
-    }
-    this.#counted += 1
-    if (!(await this.#send(job, job.delay)) && job.isNew !== true) await this.#revive(job)
+    await this.#limit()
+    if (!(await this.#send(job, job.delay)) && job.isNew !== true) await this.#replaceLost(job)
     // A delayed one is found by the interval.
     if (job.delay <= 0) this.#fetch()
   }
@@ -130,7 +208,7 @@ class BossQueue {
     this.pause()
     this.#isClosed = true
     await this.#fetching
-    while (this.#running.size > 0) await Promise.all(this.#running.values())
+    while (this.#runs.size > 0) await Promise.all(this.#runs)
     const closed = this.#boss.stop({ graceful: false }).then(() => this.#ownPool?.end())
     await inTime(closed, answerTimeout, 'the end of a connection').catch(() => {})
   }
@@ -142,59 +220,61 @@ class BossQueue {
       this.#fetching = null
       this.#stopTimer()
       // The processes do not look all at once.
-      const pause = randomInt(Math.ceil(this.#settings.interval / 2), this.#settings.interval + 1)
-      if (this.#isWorking) this.#stopTimer = scheduleTimeout(() => this.#fetch(), pause)
+      if (this.#isWorking) this.#stopTimer = scheduleTimeout(() => this.#fetch(), randomInt(500, 1_001))
     })
   }
 
   async #fetchAll(): Promise<void> {
     const { queue, concurrency } = this.#settings
-    while (this.#isWorking && this.#running.size < concurrency) {
-      const batchSize = concurrency - this.#running.size
+    while (this.#isWorking && this.#runs.size < concurrency) {
+      const batchSize = concurrency - this.#runs.size
       // It returns no jobs if PostgreSQL fails.
       const jobs = await this.#boss.fetch<JobData>(queue, { batchSize, includeMetadata: true })
-      for (const { id: uuid, data, priority } of jobs) {
-        const job = { id: uuid.replaceAll('-', ''), name: data.name, priority }
+      for (const job of jobs) {
         const run = this.#process(job).finally(() => {
-          this.#running.delete(job.id)
+          this.#runs.delete(run)
           this.#fetch()
         })
-        this.#running.set(job.id, run)
+        this.#runs.add(run)
       }
       if (jobs.length < batchSize) return
     }
   }
 
   /** Runs an operation, and stores what becomes of its job. If that fails, the record leads to another job. */
-  async #process(job: StoredJob): Promise<void> {
+  async #process(job: PgBoss.JobWithMetadata<JobData>): Promise<void> {
     const { queue } = this.#settings
     try {
       // It arrived during a pause or a close.
-      const outcome: RunOutcome = this.#isWorking ? await this.#outcomeOf(job.id) : { kind: 'released' }
+      const outcome: RunOutcome = this.#isWorking ? await this.#outcomeOf(job) : { kind: 'released' }
       if (outcome.kind === 'released') this.pause()
-      const delay = delayAfter(outcome)
-      if (delay !== null) await this.#sendAgain(job, delay)
-      else await this.#boss.complete(queue, job.id, outcome)
+      if (outcome.kind === 'ended') await this.#boss.complete(queue, job.id, outcome)
+      else if (outcome.kind === 'retry') await this.#boss.fail(queue, job.id, outcome)
+      else
+        await this.#sendAgain(
+          jobOf(job),
+          outcome.kind === 'later' ? Math.max(outcome.delay, shortestPause) : 0,
+        )
     } catch (error) {
       this.#failed(error)
     }
   }
 
-  async #outcomeOf(id: string): Promise<RunOutcome> {
+  async #outcomeOf(job: PgBoss.JobWithMetadata<JobData>): Promise<RunOutcome> {
     try {
-      const outcome = await this.#given.run(id)
+      const outcome = await this.#given.run(jobOf(job).id, job.retryCount >= job.retryLimit)
       this.#given.recovered()
       return outcome
     } catch (error) {
       this.#given.failed('an operation could not be run', error)
       // The next one would fail in the same way.
       await new Promise<void>((resolve) => scheduleTimeout(resolve, rest))
-      return { kind: 'retry', delay: backoff }
+      return { kind: 'later', delay: afterFault }
     }
   }
 
   /** Adds a job; returns `false` if there is one of this id. */
-  async #send({ id, name, priority }: StoredJob, delay: number): Promise<boolean> {
+  async #send({ id, name, priority, retries, backoff }: StoredJob, delay: number): Promise<boolean> {
     const sent = await this.#boss.send(
       this.#settings.queue,
       { name },
@@ -202,8 +282,10 @@ class BossQueue {
         id,
         priority,
         ...(delay > 0 ? { startAfter: delay / 1_000 } : {}),
-        // The record limits the runs.
-        retryLimit: withoutEnd,
+        retryLimit: retries,
+        retryDelay: backoff / 1_000,
+        retryBackoff: true,
+        // The longest that pg-boss has. The record finds a dead run much earlier.
         expireInHours: 23,
         retentionDays: 365,
       },
@@ -216,24 +298,11 @@ class BossQueue {
     await this.#send(job, delay)
   }
 
-  /** Replaces a job that has ended, or waits too long, or is in a process that may be dead. */
-  async #revive(job: OperationJob): Promise<void> {
-    if (this.#running.has(job.id)) return
+  /** Replaces a job that has ended, or is in a process that may be dead. */
+  async #replaceLost(job: OperationJob): Promise<void> {
     const found = await this.#boss.getJobById(this.#settings.queue, job.id)
-    const isWaiting = found?.state === 'created' || found?.state === 'retry'
-    if (isWaiting && found.startAfter.getTime() <= Date.now() + job.delay) return
+    if (found?.state === 'created' || found?.state === 'retry') return
     await this.#sendAgain(job, job.delay)
-  }
-
-  /** Returns the number of waiting jobs as of ten seconds ago at most; as of a second ago if the queue seems full. */
-  async #count(): Promise<number> {
-    const age = Date.now() - this.#countedAt
-    const isFull = this.#counted >= this.#settings.maxQueued
-    if (age > (isFull ? countedFor : longestCountedFor)) {
-      this.#countedAt = Date.now()
-      this.#counted = await this.#boss.getQueueSize(this.#settings.queue)
-    }
-    return this.#counted
   }
 
   async #report<Result>(asked: Promise<Result>): Promise<Result> {
@@ -251,7 +320,7 @@ class BossQueue {
   #failed(error: unknown): void {
     if (this.#isClosed) return
     this.#isAway = true
-    this.#given.failed('the queue of operations cannot be reached', error)
+    this.#given.failed(unreachable, error)
   }
 }
 
@@ -259,7 +328,19 @@ interface JobData {
   readonly name: string
 }
 
-type StoredJob = Pick<OperationJob, 'id' | 'name' | 'priority'>
+type StoredJob = Pick<OperationJob, 'id' | 'name' | 'priority' | 'retries' | 'backoff'>
+
+/** Returns what is left of a job of pg-boss. */
+function jobOf(job: PgBoss.JobWithMetadata<JobData>): StoredJob {
+  const { id, data, priority, retryLimit, retryCount, retryDelay } = job
+  return {
+    id: id.replaceAll('-', ''),
+    name: data.name,
+    priority,
+    retries: retryLimit - retryCount,
+    backoff: retryDelay * 1_000 * 2 ** retryCount,
+  }
+}
 
 function newPool(url: string): pg.Pool {
   return new pg.Pool({
@@ -269,29 +350,7 @@ function newPool(url: string): pg.Pool {
   })
 }
 
-/** Returns after how many milliseconds an operation has to run again; `null` for never. */
-function delayAfter(outcome: RunOutcome): number | null {
-  switch (outcome.kind) {
-    case 'busy':
-      return Math.max(outcome.delay, shortestPause)
-    case 'retry':
-      return outcome.delay
-    case 'released':
-      return 0
-    case 'not-implemented':
-      return randomInt(shortestPause, longestPause)
-    default:
-      return null
-  }
-}
-
 const schema = 'pgboss'
 const remedy = 'start once with `migrate: true`, or see PgBoss.getConstructionPlans() of pg-boss'
-const answerTimeout = 5_000
 const rest = 1_000
-const backoff = 5_000
-const shortestPause = 100
-const longestPause = 500
-const countedFor = 1_000
-const longestCountedFor = 10_000
-const withoutEnd = 1_000_000_000
+const afterFault = 5_000

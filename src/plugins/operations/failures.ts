@@ -1,0 +1,94 @@
+import { exactJson } from '../../json/exact-json.js'
+import { problemDocument, serverFaultDetail } from '../../problem/problem-document.js'
+import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
+import { longestDetail, problemOf } from '../../problem/problem-of.js'
+import { clip } from '../../text.js'
+import type { Log } from './options.js'
+import type { OperationFailure, OperationRecord } from './record.js'
+import type { OperationEnd } from './transitions.js'
+
+/** The failure of a cancelled operation. */
+export const cancelledFailure: OperationFailure = failure(
+  'operation-cancelled',
+  'It was cancelled before it finished',
+)
+
+/** The end of a cancelled operation. */
+export const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
+
+/** The failure of an operation whose runs all died, or were stopped. */
+export const interruptedFailure: OperationFailure = failure(
+  'operation-interrupted',
+  'The server stopped working on it; what it meant to do may or may not have happened',
+)
+
+/** The failure of an operation whose work threw an error that clients must not see. */
+export const faultFailure: OperationFailure = failure(
+  'internal-server-error',
+  'The work failed. The cause is in the log, under the id of the operation.',
+)
+
+/** Returns the problem for requests while store or engine cannot be reached. */
+export function unavailable(detail: string, cause: unknown): ProblemError {
+  return new ProblemError('operations-unavailable', { detail, headers: { 'retry-after': '5' }, cause })
+}
+
+/** Returns the problem for a start of a caller whose share of the queue is full. */
+export function shareFull(cause: unknown, retryAfter: number): ProblemError {
+  const detail = 'Too many of your operations are waiting; no operation was started'
+  return new ProblemError('quota-exceeded', { detail, headers: { 'retry-after': String(retryAfter) }, cause })
+}
+
+/** Returns the problem for a start without room in store or queue. */
+export function full(cause: unknown, retryAfter: number): ProblemError {
+  const detail = 'There are too many operations at the moment; nothing was started'
+  return new ProblemError('operations-full', {
+    detail,
+    headers: { 'retry-after': String(retryAfter) },
+    cause,
+  })
+}
+
+/** Returns the failure that clients see for an error of the work; the log gets the cause. */
+export function failureOf(
+  error: unknown,
+  { id, name, run }: OperationRecord,
+  maxLength: number,
+  log: Log,
+): OperationFailure {
+  const problem = problemOfWork(error)
+  const { code, title, statusCode: status, errors } = problem
+  const level = status < 500 ? 'info' : 'error'
+  log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
+  const { detail } = problemDocument(problem, '')
+  const shown = detail === serverFaultDetail ? faultFailure.detail : clip(detail, longestDetail)
+  const issues = status < 500 ? storable(errors, maxLength) : undefined
+  return { code, title, status, detail: shown, ...(issues === undefined ? {} : { errors: issues }) }
+}
+
+/** The work may throw any value, and reading that value may throw too. */
+export function problemOfWork(error: unknown): ProblemError {
+  try {
+    return problemOf(error)
+  } catch {
+    return new ProblemError('internal-server-error')
+  }
+}
+
+/** Returns the issues in a form that every store accepts; `undefined` if they are too long, or not JSON. */
+function storable(
+  errors: readonly ProblemIssue[] | undefined,
+  maxLength: number,
+): readonly ProblemIssue[] | undefined {
+  try {
+    const json = errors && exactJson(errors, false)
+    return json === undefined || json.length > maxLength ? undefined : JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+function failure(code: ProblemCode, detail: string): OperationFailure {
+  const { title, statusCode: status } = new ProblemError(code)
+  return Object.freeze({ code, title, status, detail })
+}
