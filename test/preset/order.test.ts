@@ -88,8 +88,7 @@ t.test('docs/path-of-a-request.md names codes and statuses that exist', async (t
   const errors = sourceOf('docs/errors.md')
   const codes = [...sourceOf('docs/path-of-a-request.md').matchAll(/(\d{3}) `([a-z-]+)`/g)]
   t.ok(codes.length > 20)
-  for (const [, status, code] of codes)
-    t.match(errors, `### ${code}\n\n**${status} `, `${status} ${code}`)
+  for (const [, status, code] of codes) t.match(errors, `### ${code}\n\n**${status} `, `${status} ${code}`)
 })
 
 function sourceOf(path: string): string {
