@@ -28,7 +28,6 @@ interface Documented {
 
 const documentedIn = new WeakMap<object, Documented>()
 const plansOf = new WeakMap<RouteOptions, Plans>()
-const problemsOfRoute = new WeakMap<RouteOptions, ReadonlySet<string>>()
 
 // One completes the schemas that the next one reads. The order of the others does not matter.
 const order = ['lists', 'fields', 'integerTwins', 'operations', 'formats']
@@ -61,17 +60,6 @@ function documentedOf(app: FastifyInstance): Documented {
     done()
   })
   return documented
-}
-
-/** Whether a route is described to answer a problem. Call it when the app is ready. */
-export function isDescribed(route: RouteOptions, status: number, code: string): boolean {
-  let problems = problemsOfRoute.get(route)
-  if (problems === undefined) {
-    const all = descriptionsOf(plansOf.get(route) ?? []).flatMap((one) => one.problems ?? [])
-    problems = new Set(all.map((one) => `${one.status} ${one.code}`))
-    problemsOfRoute.set(route, problems)
-  }
-  return problems.has(`${status} ${code}`)
 }
 
 function descriptionsOf(plans: Plans): RouteDescription[] {

@@ -181,11 +181,6 @@ export function notAcceptable(mediaTypes: readonly string[], why = ''): ProblemE
   })
 }
 
-/** Returns the problem of JSON that is not UTF-8 (RFC 8259 §8.1). */
-export function notUtf8(): ProblemError {
-  return new ProblemError('body-malformed', { detail: 'The body is not UTF-8, as JSON has to be' })
-}
-
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }

@@ -1,8 +1,8 @@
 /** The registry, the only place that changes records: over a store that works, and over one that does not. */
 import t, { type Test } from 'tap'
+import { cancelled } from '../../../src/plugins/operations/failures.js'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
 import { OperationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
-import { cancelled } from '../../../src/plugins/operations/failures.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import type { ProblemError } from '../../../src/problem/problem-error.js'
 import { manualClock } from '../../support/manual-clock.js'

@@ -4,7 +4,18 @@ import t from 'tap'
 import type { OperationWork } from '../../../src/plugins/operations/define.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { failed, failure, idOf, lease, newOperation, retention, start, stored, succeeded, sure } from './samples.js'
+import {
+  failed,
+  failure,
+  idOf,
+  lease,
+  newOperation,
+  retention,
+  start,
+  stored,
+  succeeded,
+  sure,
+} from './samples.js'
 import { heldWork, testProcess } from './test-process.js'
 import { unruly } from './unruly-store.js'
 
@@ -179,27 +190,34 @@ t.test('a forged announcement changes nothing, cancellable or not', async (t) =>
   }
 })
 
-t.test('a handler that exceeds its time limit has failed; its slot is free when it settles, or after `unwind`', async (t) => {
-  for (const last of ['returns', 'throws', 'never'] as const) {
-    const { running, work, find, clock, errors, events, store } = setUp({ timeout: 60_000 })
-    const { id, outcome } = await running()
-    await clock.advance(60_000)
-    const record = await find(id)
-    t.match(record, { status: 'Failed', error: failure })
-    t.match(errors, [{ code: 'operation-timed-out' }])
-    const { replace } = store.calls
-    await clock.advance(unwind - 1)
-    t.equal(store.calls.replace, replace, 'without heartbeats')
-    t.notOk(await isSettled(outcome))
-    if (last === 'returns') work.end()
-    else if (last === 'throws') work.fail(new Error('the rollback failed'))
-    else await clock.advance(1)
-    t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
-    t.equal(await find(id), record, 'its result is ignored')
-    t.equal(events.filter(({ event }) => event === 'abandon').length, last === 'never' ? 1 : 0, 'and counted')
-    t.equal(clock.waiting(), 0)
-  }
-})
+t.test(
+  'a handler that exceeds its time limit has failed; its slot is free when it settles, or after `unwind`',
+  async (t) => {
+    for (const last of ['returns', 'throws', 'never'] as const) {
+      const { running, work, find, clock, errors, events, store } = setUp({ timeout: 60_000 })
+      const { id, outcome } = await running()
+      await clock.advance(60_000)
+      const record = await find(id)
+      t.match(record, { status: 'Failed', error: failure })
+      t.match(errors, [{ code: 'operation-timed-out' }])
+      const { replace } = store.calls
+      await clock.advance(unwind - 1)
+      t.equal(store.calls.replace, replace, 'without heartbeats')
+      t.notOk(await isSettled(outcome))
+      if (last === 'returns') work.end()
+      else if (last === 'throws') work.fail(new Error('the rollback failed'))
+      else await clock.advance(1)
+      t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
+      t.equal(await find(id), record, 'its result is ignored')
+      t.equal(
+        events.filter(({ event }) => event === 'abandon').length,
+        last === 'never' ? 1 : 0,
+        'and counted',
+      )
+      t.equal(clock.waiting(), 0)
+    }
+  },
+)
 
 t.test('a cancelled handler that exceeds its time limit was cancelled', async (t) => {
   const { running, find, cancel, clock } = setUp({ timeout: 60_000 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { OperationWork, WorkContext } from '../../../src/plugins/operations/define.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { lease, newOperation, start, succeeded, sure, stored } from './samples.js'
+import { lease, newOperation, start, stored, succeeded, sure } from './samples.js'
 import { heldWork, testProcess } from './test-process.js'
 import { unruly } from './unruly-store.js'
 
