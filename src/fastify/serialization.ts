@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { PayloadStep } from '../convention/steps.js'
 import { mediaTypeOf } from '../http/media-types.js'
 import { holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
 import { hasLongInteger } from '../json/json-text.js'

@@ -3,7 +3,7 @@ import { convention } from '../../convention/convention.js'
 import { keyStyleOf } from '../../fastify/context.js'
 import { closingIfFails } from '../../fastify/failed-boot.js'
 import { chosenFormat, negotiates } from '../../fastify/formats.js'
-import { declaresParameter } from '../../fastify/own-parameters.js'
+import { declaresParameter, ownParameters } from '../../fastify/own-parameters.js'
 import { jsonSchemasOf } from '../../fastify/route-schemas.js'
 import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { RouteSerialization } from '../../fastify/serialization.js'
@@ -87,7 +87,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     chosenFormat.declare(app)
     negotiates.set(route, true)
     return {
-      preValidation: chooseFormat(formats, ownParameter(app, route, query, parameter).remove),
+      preValidation: chooseFormat(formats, ownParameters(app, route, [parameter]).take),
       onSend: writeFormat(formats),
       ...(!isHeadSibling && {
         describe: describeChoice(produces),

@@ -4,7 +4,7 @@ import { longRun } from '../../json/json-text.js'
 import type { Match } from '../../json-schema/alternatives.js'
 import { anything, leavesOf, type ObjectShape, type Shape } from '../../json-schema/shape.js'
 import { containsInt64, isInt64, isTwinned, numberName } from '../../json-schema/twins.js'
-import { IssueList } from '../../problem/issue-list.js'
+import { IssueList } from '../../problem/issues.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 import { looksLikeTwin, type TwinFault, takeTwin } from './twin-value.js'
 
