@@ -121,7 +121,7 @@ export function operationSchemas(
     cancel: schemaOf(
       'cancelOperation',
       'Cancel an operation',
-      'Asks for its end: an operation that can no longer stop may still succeed.',
+      'Waits until the work has stopped: a 409 says that it was too late.',
       cancelResponses,
     ),
   }
@@ -236,7 +236,7 @@ const pollHeaders = {
 const createdHeaders = { Location: { type: 'string', description: 'URL of the created resource' } }
 
 const cancelResponses = {
-  204: { description: 'The cancellation is accepted, or was before', type: 'null' },
+  204: { description: 'It is cancelled, or was before', type: 'null' },
 }
 
 const absent = {

@@ -62,27 +62,12 @@ const polls: Check<number | false> = (label, received) =>
 
 const store = withMethods<OperationStore>(
   'a store of operations, such as memoryOperationStore()',
-  'check',
   'create',
-  'get',
-  'input',
   'replace',
-  'remove',
   'takeDue',
-  'expire',
-  'list',
-  'announce',
-  'listen',
 )
 
-const engine = withMethods<OperationEngine>(
-  'an engine, such as inProcessEngine()',
-  'start',
-  'work',
-  'pause',
-  'enqueue',
-  'close',
-)
+const engine = withMethods<OperationEngine>('an engine, such as inProcessEngine()', 'start', 'enqueue')
 
 const declared = {
   /**

@@ -36,7 +36,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()
   // Of an owner: all, and those in each status; the oldest first.
-  const lists = new Map<string, Place[]>()
+  const lists = new Map<string, Entry[]>()
   // The ids of operations in progress, by their `onePer`.
   const only = new Map<string, string>()
   const listeners = new Set<(id: string) => void>()
@@ -57,22 +57,23 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     count(entry, 1)
   }
 
-  function enlist({ owner, status, createdAt, id }: OperationRecord, inAll = true): void {
-    if (owner === null) return
-    for (const key of inAll ? [listKey(owner), listKey(owner, status)] : [listKey(owner, status)]) {
+  function listsOf({ owner, status }: OperationRecord): readonly string[] {
+    return owner === null ? [] : [listKey(owner), listKey(owner, status)]
+  }
+
+  function enlist(entry: Entry, keys: readonly string[]): void {
+    for (const key of keys) {
       const list = lists.get(key) ?? []
-      list.splice(placeIn(list, { createdAt, id }), 0, { createdAt, id })
+      list.splice(placeIn(list, entry.record), 0, entry)
       lists.set(key, list)
     }
   }
 
-  function delist(record: OperationRecord, fromAll = true): void {
-    const { owner, status, id } = record
-    if (owner === null) return
-    for (const key of fromAll ? [listKey(owner), listKey(owner, status)] : [listKey(owner, status)]) {
+  function delist(entry: Entry, keys: readonly string[]): void {
+    for (const key of keys) {
       const list = lists.get(key) ?? []
-      const place = placeIn(list, record)
-      if (list[place]?.id === id) list.splice(place, 1)
+      const place = placeIn(list, entry.record)
+      if (list[place] === entry) list.splice(place, 1)
       if (list.length === 0) lists.delete(key)
     }
   }
@@ -87,7 +88,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     letOthersStart(entry.record)
     inProgress.delete(id)
     final.delete(id)
-    delist(entry.record)
+    delist(entry, listsOf(entry.record))
   }
 
   function makeRoom(most: number): void {
@@ -116,7 +117,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       inProgress.set(id, entry)
       if (onePer !== null) only.set(onePer, id)
       count(entry, 1)
-      enlist(record)
+      enlist(entry, listsOf(record))
       makeRoom(maxOperations)
       return true
     },
@@ -130,8 +131,9 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       if (isFinal(next)) {
         change(entry, { input: null })
         letOthersStart(next)
-        delist(before, false)
-        enlist(next, false)
+        // In the list of all it stays.
+        delist(entry, listsOf(before).slice(1))
+        enlist(entry, listsOf(next).slice(1))
         inProgress.delete(id)
         final.set(id, entry)
       }
@@ -168,7 +170,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       const list = lists.get(listKey(owner, status)) ?? []
       const end = before === undefined ? list.length : placeIn(list, before)
       const page = list.slice(Math.max(end - limit, 0), end).reverse()
-      return page.flatMap(({ id }) => entryOf(id)?.record ?? [])
+      return page.map(({ record }) => record)
     },
     async announce(id) {
       for (const listener of listeners) listener(id)
@@ -203,12 +205,12 @@ function listKey(owner: string, status: OperationStatus | '' = ''): string {
 }
 
 /** Returns the number of places in a list that come before another one. */
-function placeIn(list: readonly Place[], { createdAt, id }: Place): number {
+function placeIn(list: readonly Entry[], { createdAt, id }: Place): number {
   let [from, to] = [0, list.length]
   while (from < to) {
     const middle = (from + to) >>> 1
-    const place = list[middle] as Place
-    const isBefore = place.createdAt < createdAt || (place.createdAt === createdAt && place.id < id)
+    const { record } = list[middle] as Entry
+    const isBefore = record.createdAt < createdAt || (record.createdAt === createdAt && record.id < id)
     if (isBefore) from = middle + 1
     else to = middle
   }

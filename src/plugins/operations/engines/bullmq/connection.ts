@@ -73,18 +73,7 @@ export function resolveBullmqOptions(options: BullmqEngineOptions): BullmqSettin
     maxQueued: 100_000,
   })
   redis(`${label}.redis`, settings.redis)
-  if (settings.work) assertCanWait(settings.redis)
   return settings
-}
-
-/** BullMQ refuses a client that gives up on commands, but leaves a copy of it open that cannot be closed. */
-function assertCanWait(redis: BullmqSettings['redis']): void {
-  if (!isObject(redis) || typeof redis.connect !== 'function' || !isObject(redis.options)) return
-  const { redisOptions } = redis.options
-  const { maxRetriesPerRequest } = isObject(redisOptions) ? redisOptions : redis.options
-  // Clients of other packages, and clusters, may not have it.
-  if (maxRetriesPerRequest === null || maxRetriesPerRequest === undefined) return
-  invalid(`${label}.redis`, 'a client with maxRetriesPerRequest: null', maxRetriesPerRequest)
 }
 
 /** Takes an error that is reported elsewhere. */
