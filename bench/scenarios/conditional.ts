@@ -59,7 +59,7 @@ export default loadScenario({
 
 function withList(app: FastifyInstance, own: CachingRouteOptions = {}): FastifyInstance {
   const schema = { response: { 200: usersSchema } }
-  app.get(target, { schema, config: { caching: own } }, async () => payload)
+  app.get(target, { schema, config: { caching: own } } as object, async () => payload)
   return app
 }
 

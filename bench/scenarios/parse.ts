@@ -1,16 +1,16 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
 import { hasLongDigits } from '../../src/json/json-text.js'
-import { quoteLongNumbers } from '../../src/json/parse-exact.js'
-import { putExactIntegers } from '../../src/plugins/integer-twins/int64-input.js'
-import { int64PlacesOf } from '../../src/plugins/integer-twins/int64-places.js'
+import { shapeOf } from '../../src/json-schema/shape-reader.js'
+import { withLongNumbers } from '../../src/plugins/integer-twins/body-text.js'
+import { type Input, putIntegers } from '../../src/plugins/integer-twins/input.js'
 import { microScenario } from '../scenario.js'
 
 const firstLargeId = 2n ** 53n + 1n
 const long = bodyOf((index) => firstLargeId + BigInt(index * 7919))
 const short = bodyOf((index) => 1_000_000n + BigInt(index * 7919))
 
-const places = int64PlacesOf(
+const shape = shapeOf(
   {
     type: 'object',
     properties: {
@@ -72,15 +72,15 @@ function bodyOf(idOf: (index: number) => bigint): string {
 }
 
 function exact(text: string): unknown {
-  if (places === null) throw new Error('there is nothing declared')
-  const input = { ...read(text), isOfTexts: false, distinct: null }
-  putExactIntegers({ ...places, part: 'body' }, input)
-  return input.value
+  const { value, written } = read(text)
+  const holder = { body: value }
+  const input: Input = { part: 'body', shape, written, isOfTexts: false, standIns: new Map() }
+  for (const change of putIntegers(input, holder, 'body').changes) change()
+  return holder.body
 }
 
 function read(text: string): { value: unknown; written: unknown } {
-  const written: unknown = hasLongDigits(text) ? JSON.parse(quoteLongNumbers(text)) : undefined
-  return { value: parseAsFastify(text), written }
+  return { value: parseAsFastify(text), written: hasLongDigits(text) ? withLongNumbers(text) : undefined }
 }
 
 function parseAsFastify(text: string): unknown {

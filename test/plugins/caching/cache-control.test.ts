@@ -39,7 +39,7 @@ t.test('RFC 9111 §5.2.2: each directive by its name', async (t) => {
       'public, max-age=31536000, immutable',
     ],
     ['none', {}, ''],
-    ['what is false or undefined is not there', { noStore: false, private: false, maxAge: undefined }, ''],
+    ['what is false is not there', { noStore: false, private: false }, ''],
     ['2^31', { maxAge: 2 ** 31 }, 'max-age=2147483648'],
   ]
   for (const [section, directives, value] of rows) {
@@ -82,8 +82,7 @@ t.test('compatible directives have no faults', async (t) => {
     { mustRevalidate: true, maxAge: 60, staleWhileRevalidate: 0 },
     { maxAge: 0 },
     { maxAge: 2 ** 31 },
-    { noStore: true, public: false, maxAge: undefined },
-    { private: true, sMaxAge: undefined },
+    { noStore: true, public: false },
   ]
   for (const given of rows) t.doesNotThrow(() => check(given), JSON.stringify(given))
 })
