@@ -29,13 +29,9 @@ class CompiledRoute {
   readonly parts: Part[] = []
   steps: Readonly<Record<Place, readonly PlacedStep[]>> = noSteps
 
-  /** The places that have steps, in a route whose parts are known. */
-  placesOf(phase: Phase): ReadonlySet<Side> {
-    return new Set(
-      this.#placed()
-        .filter((step) => step.phase === phase)
-        .map(({ side }) => side),
-    )
+  /** The places in which its parts have steps. */
+  get places(): ReadonlySet<Place> {
+    return new Set(this.#placed().map(({ phase, side }): Place => `${phase} ${side}`))
   }
 
   /** @param isServed whether it is a route: only there are hooks between those of the app and the handler */
@@ -255,17 +251,17 @@ const ofConventions = Symbol.for('fastify-conventions.hook')
 
 /** Adds the hooks of the places that have steps. */
 function addHooks(options: RouteOptions, route: CompiledRoute): void {
+  const taken = route.places
   for (const phase of phases) {
-    const taken = route.placesOf(phase)
     // The app may have copied the options of another route, with the hooks of that route.
     const own = [(options[phase] ?? []) as AnyHook | AnyHook[]]
       .flat()
       .filter((hook) => !(ofConventions in hook))
     const { beforeRoute, afterRoute } = hooksOfRoutes[phase]
     const hooks = [
-      ...(taken.has('beforeRoute') ? [beforeRoute] : []),
+      ...(taken.has(`${phase} beforeRoute`) ? [beforeRoute] : []),
       ...own,
-      ...(taken.has('afterRoute') ? [afterRoute] : []),
+      ...(taken.has(`${phase} afterRoute`) ? [afterRoute] : []),
     ]
     if (hooks.length > 0) Object.assign(options, { [phase]: hooks })
   }
