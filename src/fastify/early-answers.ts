@@ -6,7 +6,7 @@ import { appSlot } from './slots.js'
 // What `serverOptions()` answers: malformed URLs and over-long parameters, which are errors of the root and no hook sees.
 
 /** Returns the problem for which all requests are refused; `null` for none. */
-export type EarlyRefusal = (request: FastifyRequest) => ProblemError | null
+type EarlyRefusal = (request: FastifyRequest) => ProblemError | null
 
 const earlyRefusal = appSlot<EarlyRefusal>('earlyRefusal')
 
@@ -21,7 +21,7 @@ export function earlyRefusalOf(request: FastifyRequest): ProblemError | null {
 }
 
 /** Sets headers on a reply, then calls `next`; or sends the reply, and does not. */
-export type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
+type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
 
 const headerSetters = appSlot<SetHeaders[]>('frameworkErrorHeaders')
 
@@ -52,7 +52,7 @@ export function setFrameworkErrorHeaders(
 type Fields = Readonly<Record<string, string>>
 
 /** Header fields of a response, with TLS and without. */
-export interface RawFields {
+interface RawFields {
   readonly secure: Fields
   readonly plain: Fields
 }

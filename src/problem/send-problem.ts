@@ -13,7 +13,7 @@ import { isProblemError, ProblemError } from './problem-error.js'
 import { logProblem } from './problem-log.js'
 
 /** How the problems of a context are written, and who answers its refused requests. */
-export interface ProblemStyle {
+interface ProblemStyle {
   readonly typeBase: string
   /** `errorHandler`: the error handler of the route. */
   readonly refusals: 'answer' | 'errorHandler'

@@ -4,7 +4,7 @@ import { responseBodies } from '../../json-schema/responses.js'
 import { problemMediaType } from '../../problem/problem-document.js'
 
 /** An error that a route documents in another format than that of its problems. */
-export interface DocumentedError {
+interface DocumentedError {
   readonly rule: 'documented'
   readonly problem: string
   readonly instead: string

@@ -28,29 +28,14 @@ interface PassedOn {
 }
 
 /** Who answers the errors of a context, and of those below it. */
-export interface ErrorHandlers {
-  /** Whether an error handler of the app answers the errors of a route. */
-  isOfApp(context: FastifyInstance, hasOwn: boolean): boolean
-  /** Whether a not-found handler of the app answers the unknown paths of a context. */
-  isNotFoundOfApp(context: FastifyInstance): boolean
-  /** Whether a handler of the app has answered a request. */
-  hasAnswered(request: FastifyRequest): boolean
-  /** Whether error bodies are rewritten on the route of a request. */
-  enforces(request: FastifyRequest): boolean
-  /** Returns the problem of an error that was passed to a handler of the app. */
-  passedOn(reply: FastifyReply): PassedOn | undefined
-  /** Returns the error handler of an enforced route, which runs before that of the route and that of the context. */
-  ofRoute(own: RouteErrorHandler | undefined): RouteErrorHandler
-  /** Notes what a route has. */
-  note(route: RouteOptions, mode: Mode): boolean
-}
+export type ErrorHandlers = ReturnType<typeof errorHandlers>
 
 /** Sets the error handler of a context, unless the app has one there. */
 export function errorHandlers(
   app: FastifyInstance,
   options: ResolvedProblems,
   contexts: ReadonlySet<FastifyInstance>,
-): ErrorHandlers {
+) {
   const isSetBefore = hasErrorHandler(app)
   const { errorHandler: before } = app
   if (options.mode === 'enforce' && !isSetBefore) setReplaceableErrorHandler(app, handleError)
@@ -66,6 +51,7 @@ export function errorHandlers(
     sendProblem(reply, problem)
   }
 
+  /** Whether error bodies are rewritten on the route of a request. */
   const enforces = (request: FastifyRequest): boolean =>
     (request.is404 ? options.mode : modeOfRoute.of(request)) === 'enforce'
 
@@ -76,10 +62,12 @@ export function errorHandlers(
     else before.call(app, thrown as never, request, reply)
   }
 
+  /** Whether an error handler of the app answers the errors of a route. */
   const isOfApp = (context: FastifyInstance, hasOwn: boolean): boolean =>
     hasOwn || isSetBefore || context.errorHandler !== current
 
-  const ofRoute: ErrorHandlers['ofRoute'] = (own) =>
+  /** Returns the error handler of an enforced route, which runs before that of the route and that of the context. */
+  const ofRoute = (own: RouteErrorHandler | undefined): RouteErrorHandler =>
     function handleErrorOfRoute(thrown: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
       const isRefused = answersRefusals && isRefusalOfFramework(thrown, request)
       if (!isOfApp(request.server, own !== undefined) || isRefused) {
@@ -93,18 +81,21 @@ export function errorHandlers(
       return own.call(request.server, thrown as FastifyError, request, reply)
     }
 
+  /** Whether a not-found handler of the app answers the unknown paths of a context. */
   const isNotFoundOfApp =
     options.mode === 'enforce' ? answerUnserved(app, ofRoute(undefined), contexts) : hasNotFoundHandler
 
   return {
     isOfApp,
     enforces,
-    hasAnswered: (request) =>
+    /** Whether a handler of the app has answered a request. */
+    hasAnswered: (request: FastifyRequest): boolean =>
       request.is404
         ? isNotFoundOfApp(request.server) || isOfApp(request.server, false)
         : isOfApp(request.server, hasOwnHandler.of(request) === true),
-    passedOn: (reply) => passedOn.get(reply),
-    note(route, mode) {
+    passedOn: (reply: FastifyReply) => passedOn.get(reply),
+    /** Notes the mode of a route. Returns whether it has an error handler of the app. */
+    note(route: RouteOptions, mode: Mode): boolean {
       const hasOwn = route.errorHandler !== undefined && route.errorHandler !== refuseThrown
       modeOfRoute.set(route, mode)
       hasOwnHandler.set(route, hasOwn)

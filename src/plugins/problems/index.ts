@@ -79,8 +79,8 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
   route({ app, name, route, methods, options, isHeadSibling, exclusionReason, state }) {
     const { handlers, routes, contexts, admit, rewrite } = state
     const steps = { onRequest: admit, onSend: rewrite }
-    if (route === null) return steps
     const { mode } = options
+    if (route === null) return mode === 'off' ? undefined : steps
     const hasHandler = handlers.note(route, mode)
     if (mode === 'off') return undefined
     contexts.add(app)

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
-import { integerTwins, problems } from '../../../src/index.js'
+import { problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { ask, openConnection } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -198,21 +198,6 @@ t.test('JSON that is not UTF-8 is a 400 (RFC 8259 §8.1)', async (t) => {
     t.strictSame([response.statusCode, response.json()], [200, { name }], `${url}: UTF-8, with a BOM`)
   }
 })
-
-t.test(
-  'without the plugin problems, a body that is not UTF-8 is refused if it has 64-bit integers',
-  async (t) => {
-    const app = Fastify()
-    await app.register(integerTwins)
-    const id = { type: 'integer', format: 'int64' }
-    app.post('/v1/users', { schema: { body: { type: 'object', properties: { id } } } }, async () => ({}))
-    for (const [about, payload] of notUtf8) {
-      const headers = { 'content-type': json }
-      const response = await app.inject({ method: 'POST', url: '/v1/users', headers, payload })
-      t.equal(response.statusCode, 400, about)
-    }
-  },
-)
 
 t.test('a route with problems off gets its body as before', async (t) => {
   const app = await appWithUsers()
