@@ -8,34 +8,32 @@ import { type DocumentState, documentState } from './document.js'
 
 /** Boots the app that a file exports, reads its report, and closes it. Never throws. */
 export async function bootApp({ file, mode, preset }: ProcessRequest): Promise<Outcome> {
+  const apps = new Set<FastifyInstance>()
   const contexts = new Set<FastifyInstance>()
   // All copies of Fastify publish each new app on this channel, before the app has it.
   subscribe('fastify.initialization', (message) => {
     const { fastify } = message as { readonly fastify: FastifyInstance }
+    apps.add(fastify)
     contexts.add(fastify)
     keepFromListening(fastify)
     fastify.addHook('onRegister', (context) => void contexts.add(context))
     if (preset) registerFirst(fastify, mode)
   })
-  let app: FastifyInstance | undefined
   try {
-    app = await appOf(file)
-    await app.ready()
+    apps.add(await appOf(file))
+    // A function with parameters may have made one, too.
+    for (const app of apps) await app.ready()
     return outcomeOf(contexts, true)
   } catch (error) {
     const { code, message } = error as Error & { readonly code?: unknown }
     if (code === 'FST_CONV_ALREADY_REGISTERED' && preset) return { kind: 'registered' }
-    if (code === 'FST_CONV_FINDINGS') {
-      // The function has made its app ready, and so has not returned it.
-      app ??= [...contexts][0]
-      return outcomeOf(contexts, false)
-    }
+    if (code === 'FST_CONV_FINDINGS') return outcomeOf(contexts, false)
     if (error instanceof ExportError) return { kind: 'failed', message }
     // The stack shows where.
     console.error(error)
     return { kind: 'failed', message: message ?? String(error) }
   } finally {
-    await closed(app)
+    await closed(apps)
   }
 }
 
@@ -145,10 +143,10 @@ function joined(reports: readonly ConventionsReport[]): ConventionsReport {
 
 const closeTimeout = 10_000
 
-async function closed(app: FastifyInstance | undefined): Promise<void> {
-  if (app === undefined) return
+async function closed(apps: ReadonlySet<FastifyInstance>): Promise<void> {
   const timeout = new Promise((done) => setTimeout(done, closeTimeout))
-  await Promise.race([app.close(), timeout]).catch((error: unknown) => console.error(error))
+  const all = [...apps].map((app) => app.close())
+  await Promise.race([Promise.all(all), timeout]).catch((error: unknown) => console.error(error))
 }
 
 export interface ProcessRequest {

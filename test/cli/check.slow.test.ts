@@ -100,6 +100,17 @@ export default app
   t.match(out, /^GET \/v1\/user +pathGuard\.plural /m)
 })
 
+t.test('an app that a function with parameters makes is checked, too', async (t) => {
+  for (const way of ['', 'async']) {
+    const source = `import Fastify from 'fastify'
+export default ${way} (options) => Fastify(options.server).get('/v1/user', async () => ({}))
+`
+    const { code, out, err } = await check('app.mjs', source)
+    t.equal(code, 1, err)
+    t.match(out, 'pathGuard.plural', way)
+  }
+})
+
 t.test('an app whose OpenAPI document cannot be made: 1', async (t) => {
   const source = `export default async function (app, options) {
   app.decorate('swagger', () => { throw new Error('no such schema') })
