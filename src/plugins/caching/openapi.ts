@@ -2,43 +2,24 @@ import { problemsOf, type RouteDescription } from '../../problem/route-descripti
 import type { CachingPlan } from './plan.js'
 import { isRead } from './preconditions.js'
 
-const cacheControl = Object.freeze({
-  'Cache-Control': { type: 'string', description: 'How caches may store the response (RFC 9111 §5.2.2)' },
-})
+const cacheControl = header('Cache-Control', 'How caches may store the response (RFC 9111 §5.2.2)')
+const readTag = header('ETag', 'Identifies this representation (RFC 9110 §8.8.3)')
+const readDate = header('Last-Modified', 'When it last changed (RFC 9110 §8.8.2)')
+const writeTag = header('ETag', 'Names what is stored now, for the next If-Match (RFC 9110 §8.8.3)')
+const varyHeader = header('Vary', 'The request header fields that the response depends on')
 
-const readTag = Object.freeze({
-  ETag: { type: 'string', description: 'Identifies this representation (RFC 9110 §8.8.3)' },
-})
+const readParameters = {
+  ...condition('If-None-Match', 'The ETag of the copy of the client: if it is current, the response is 304'),
+  ...condition('If-Modified-Since', 'The Last-Modified of the copy; only without If-None-Match'),
+  ...condition('If-Match', 'The ETag that the client expects; for another one, the response is 412'),
+  ...condition('If-Unmodified-Since', 'The Last-Modified that the client expects; only without If-Match'),
+}
 
-const readDate = Object.freeze({
-  'Last-Modified': { type: 'string', description: 'When it last changed (RFC 9110 §8.8.2)' },
-})
-
-const writeHeaders = Object.freeze({
-  ETag: { type: 'string', description: 'Names what is stored now, for the next If-Match (RFC 9110 §8.8.3)' },
-  ...readDate,
-})
-
-const varyHeader = Object.freeze({
-  Vary: { type: 'string', description: 'The request header fields that the response depends on' },
-})
-
-const readParameters = Object.freeze({
-  'If-None-Match': condition(
-    'The ETag of the copy that the client has: if it is current, the response is 304',
-  ),
-  'If-Modified-Since': condition(
-    'The Last-Modified of the copy that the client has; only without If-None-Match',
-  ),
-  'If-Match': condition('The ETag that the client expects; for another one, the response is 412'),
-  'If-Unmodified-Since': condition('The Last-Modified that the client expects; only without If-Match'),
-})
-
-const writeParameters = Object.freeze({
-  'If-Match': condition('The ETag of what was read; if it has changed since, nothing is written'),
-  'If-Unmodified-Since': condition('The Last-Modified of what was read; only without If-Match'),
-  'If-None-Match': condition('*: only if there is nothing yet'),
-})
+const writeParameters = {
+  ...condition('If-Match', 'The ETag of what was read; if it has changed since, nothing is written'),
+  ...condition('If-Unmodified-Since', 'The Last-Modified of what was read; only without If-Match'),
+  ...condition('If-None-Match', '*: only if there is nothing yet'),
+}
 
 /** Returns what caching adds to a route: its header fields, 304 to reads, 412, and 428 if a precondition is required. */
 export function describeCaching(
@@ -52,7 +33,7 @@ export function describeCaching(
   const ofRead = { ...(isTagged ? readTag : {}), ...readDate }
   return {
     allHeaders: cacheControl,
-    headers: reads ? ofRead : validatorsOf !== undefined ? writeHeaders : {},
+    headers: reads ? ofRead : validatorsOf !== undefined ? { ...writeTag, ...readDate } : {},
     ...(reads && {
       statuses: { 304: 'Not modified: the copy of the client is current' },
       // Beside a tag it has no date.
@@ -69,6 +50,10 @@ export function describeCaching(
   }
 }
 
-function condition(description: string) {
-  return { schema: { type: 'string', description } }
+function header(name: string, description: string) {
+  return { [name]: { type: 'string', description } }
+}
+
+function condition(name: string, description: string) {
+  return { [name]: { schema: { type: 'string', description } } }
 }

@@ -49,11 +49,14 @@ export function pathProblem(
   sent: string,
   status: number,
 ): ProblemError {
+  const segments = path.split('/')
   if (faults[0]?.fault === 'uppercase') {
-    const detail = `A path is lowercase: ${clip(lowercasePath(path, faults, sent), maxShown)}`
+    const upper = new Set(faults.map(({ index, fault }) => (fault === 'uppercase' ? index + 1 : null)))
+    const lowercase = segments.map((text, index) => (upper.has(index) ? text.toLowerCase() : text)).join('/')
+    // A path that the app has rewritten is none that the client can send.
+    const detail = sent === path ? `A path is lowercase: ${clip(lowercase, maxShown)}` : 'A path is lowercase'
     return new ProblemError('path-uppercase', { status, detail })
   }
-  const segments = path.split('/')
   const detail = faults.some(({ index }) => ['.', '..'].includes(segments[index + 1] ?? ''))
     ? 'A path has no dot segments'
     : 'A path has no characters that are, or would have to be, percent-encoded'
@@ -61,20 +64,6 @@ export function pathProblem(
 }
 
 const maxShown = 500
-
-/** Returns the sent path with the segments in lowercase that have uppercase letters. */
-function lowercasePath(path: string, faults: readonly SegmentFault[], sent: string): string {
-  const upper = new Set(faults.filter(({ fault }) => fault === 'uppercase').map(({ index }) => index))
-  const segments = path.slice(1).split('/')
-  if (sent === path) return inLowercase(segments, (_, index) => upper.has(index))
-  // A rewritten path may have other segments, so they are found by their text.
-  const texts = new Set(segments.filter((_, index) => upper.has(index)))
-  return inLowercase(sent.slice(1).split('/'), (text) => texts.has(text))
-}
-
-function inLowercase(segments: readonly string[], isUpper: (text: string, index: number) => boolean): string {
-  return `/${segments.map((text, index) => (isUpper(text, index) ? text.toLowerCase() : text)).join('/')}`
-}
 
 function isParameter(route: readonly PathSegment[] | null, index: number): boolean {
   if (route === null) return false

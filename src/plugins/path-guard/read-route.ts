@@ -54,12 +54,9 @@ export interface PathName {
   readonly crud: readonly string[]
   /** The word without them; `''` if it has no other words. */
   readonly noun: string
-  readonly isVerb: boolean
-  readonly isCollection: boolean
-}
-
-interface CrudReading extends Pick<PathName, 'read' | 'crud' | 'noun'> {
   readonly hasItem: boolean
+  isVerb: boolean
+  isCollection: boolean
 }
 
 // Parameters in other notations: `{id}` in OpenAPI, `<id>` in prose.
@@ -84,11 +81,12 @@ export function readRoute(
   const ofApi = meaningful.slice(base.length)
   const version = readVersion(ofApi)
   const named = ofApi.filter((read) => read !== version.read)
-  const names = readNames(named, methods, vocabulary).map((name) =>
-    !name.isVerb && collections.size > 0 && collections.has(pathTo(segments, name.read, below))
-      ? { ...name, isCollection: true }
-      : name,
-  )
+  const names = readNames(named, methods, vocabulary)
+  if (collections.size > 0) {
+    for (const name of names) {
+      if (!name.isVerb && collections.has(pathTo(segments, name.read, below))) name.isCollection = true
+    }
+  }
   const isRoot = ofApi.length === 0 && segments.length - base.length <= 1
   const isUnversioned = version.read === null && (isRoot || isUnversionedPath(ofApi.map(({ word }) => word)))
   const baseText = base.map(({ text }) => `/${text}`).join('')
@@ -162,37 +160,26 @@ function readNames(
   methods: readonly string[],
   vocabulary: PathVocabulary,
 ): readonly PathName[] {
-  const names = readCrud(segments, methods, vocabulary)
-  const others = names.filter((name) => !isOnlyCrud(name))
-  const verbs = verbsOf(others, methods, vocabulary)
-  const collections = collectionsOf(names, others, verbs, vocabulary)
-  return names.map((name) => ({
-    read: name.read,
-    crud: name.crud,
-    noun: name.noun,
-    isVerb: verbs.has(name),
-    isCollection: collections.has(name),
-  }))
-}
-
-function readCrud(
-  segments: readonly ReadSegment[],
-  methods: readonly string[],
-  { collections, verbs }: PathVocabulary,
-): readonly CrudReading[] {
-  const names: CrudReading[] = []
+  const { collections, verbs } = vocabulary
+  const names: PathName[] = []
   let next: ReadSegment | undefined
-  for (let index = segments.length - 1; index >= 0; index--) {
-    const read = segments[index]
-    if (read === undefined) continue
+  for (const [index, read] of [...segments.entries()].reverse()) {
     const isName = read.kind === 'literal' && !isOneOf(collections, read) && !isOneOf(verbs, read)
     const isAction = index === segments.length - 1 && areOfAction(methods) && readWords.has(read.word)
-    const found = isName && !isAction ? wordsOf(segments, index, methods) : null
-    const name = { read, crud: found?.crud ?? [], noun: found?.noun ?? read.word, hasItem: isItem(next) }
+    const { crud, noun } = (isName && !isAction && wordsOf(segments, index, methods)) || {
+      crud: [],
+      noun: read.word,
+    }
+    const name = { read, crud, noun, hasItem: isItem(next), isVerb: false, isCollection: false }
     names.push(name)
     if (!isOnlyCrud(name)) next = read
   }
-  return names.reverse()
+  names.reverse()
+  const others = names.filter((name) => !isOnlyCrud(name))
+  markVerbs(others, methods, vocabulary)
+  const nouns = others.filter(({ isVerb }) => !isVerb)
+  markCollections(names, nouns, others.length === 1, vocabulary)
+  return names
 }
 
 /** Returns the CRUD words of a segment, and those of a download in a format: `download/csv`. */
@@ -209,65 +196,50 @@ function wordsOf(
   return crudNameOf(word, isItem(segments[index + 1]), methods)
 }
 
-function verbsOf(
-  names: readonly CrudReading[],
-  methods: readonly string[],
-  vocabulary: PathVocabulary,
-): ReadonlySet<CrudReading> {
+function markVerbs(names: readonly PathName[], methods: readonly string[], vocabulary: PathVocabulary): void {
   const last = names.findLast(({ read }) => read.kind !== 'wildcard')
   const isPosted = areOfAction(methods)
-  return new Set(
-    names.filter((name) => {
-      const kind = verbKindOf(name, vocabulary)
-      if (kind === null) return false
-      if (name === last) return kind === 'verb' || isPosted
-      // The object of an action is a noun, even if it starts with a verb: POST /v1/merge-requests/:id/merge.
-      const isObject = isPosted && last !== undefined && verbKindOf(last, vocabulary) !== null
-      if (kind === 'either') return isPosted && name.hasItem && !isObject
-      return !(isObject && name.hasItem && name.noun.includes('-'))
-    }),
-  )
+  // The object of an action is a noun, even if it starts with a verb: POST /v1/merge-requests/:id/merge.
+  const hasObject = isPosted && last !== undefined && verbKindOf(last, vocabulary) !== null
+  for (const name of names) {
+    const kind = verbKindOf(name, vocabulary)
+    if (kind === null) continue
+    if (name === last) name.isVerb = kind === 'verb' || isPosted
+    else if (kind === 'either') name.isVerb = isPosted && name.hasItem && !hasObject
+    else name.isVerb = !(hasObject && name.hasItem && name.noun.includes('-'))
+  }
 }
 
-function verbKindOf({ read, noun, crud }: CrudReading, vocabulary: PathVocabulary): 'verb' | 'either' | null {
+function verbKindOf({ read, noun, crud }: PathName, vocabulary: PathVocabulary): 'verb' | 'either' | null {
   const { collections, verbs } = vocabulary
   if (read.kind !== 'literal' || isOneOf(collections, read) || collections.has(noun)) return null
   return verbKind(crud.length === 0 && verbs.has(read.text) ? read.text : noun, verbs)
 }
 
-function collectionsOf(
-  names: readonly CrudReading[],
-  others: readonly CrudReading[],
-  verbs: ReadonlySet<CrudReading>,
+function markCollections(
+  names: readonly PathName[],
+  nouns: readonly PathName[],
+  isAlone: boolean,
   { collections, singletons, selfAliases }: PathVocabulary,
-): ReadonlySet<CrudReading> {
-  const nouns = others.filter((name) => !verbs.has(name))
-  const isAlone = nouns.length === 1 && verbs.size === 0
-  const byCrud = collectionsByCrud(names)
-  return new Set(
-    nouns.filter((name, index) => {
-      const { read, noun } = name
-      if (!isCollectionName(noun) || isOneOf(selfAliases, read)) return false
-      if (isOneOf(collections, read) || collections.has(noun)) return false
-      // Another key of the collection in front: /v1/users/by-email/:email.
-      if (noun === 'by' || noun.startsWith('by-') || nouns[index - 1]?.noun === 'by') return false
-      const next = nouns[index + 1]?.read
-      const isAddressed = isItem(next) || (next !== undefined && isOneOf(selfAliases, next))
-      if (isOneOf(singletons, read) || isSingleton(noun, isAddressed)) return false
-      return isAlone || isAddressed || byCrud.has(name)
-    }),
-  )
-}
-
-/** Returns the names that CRUD words apply to as collections: `order` in `create-order`, and in front of `list`. */
-function collectionsByCrud(names: readonly CrudReading[]): ReadonlySet<CrudReading> {
-  const found = new Set<CrudReading>()
-  let last: CrudReading | undefined
+): void {
+  // CRUD words apply to collections: `order` in `create-order`, and in front of `list`.
+  const byCrud = new Set<PathName>()
+  let last: PathName | undefined
   for (const name of names) {
     if (!isOnlyCrud(name)) last = name
-    if (last !== undefined && applyToCollection(name.crud)) found.add(last)
+    if (last !== undefined && applyToCollection(name.crud)) byCrud.add(last)
   }
-  return found
+  for (const [index, name] of nouns.entries()) {
+    const { read, noun } = name
+    if (!isCollectionName(noun) || isOneOf(selfAliases, read)) continue
+    if (isOneOf(collections, read) || collections.has(noun)) continue
+    // Another key of the collection in front: /v1/users/by-email/:email.
+    if (noun === 'by' || noun.startsWith('by-') || nouns[index - 1]?.noun === 'by') continue
+    const next = nouns[index + 1]?.read
+    const isAddressed = isItem(next) || (next !== undefined && isOneOf(selfAliases, next))
+    if (isOneOf(singletons, read) || isSingleton(noun, isAddressed)) continue
+    name.isCollection = isAlone || isAddressed || byCrud.has(name)
+  }
 }
 
 function isOneOf(words: ReadonlySet<string>, { kind, text, word }: ReadSegment): boolean {

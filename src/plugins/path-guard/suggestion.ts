@@ -1,5 +1,4 @@
 import { isPlural, plural } from '../../words/plurals.js'
-import type { PathRule } from './path-rules.js'
 import { corrected, kebab, type TextRule } from './path-text.js'
 import { crudMethod, crudNameOf, lastWord, oppositeOf, type PathVocabulary, verbKind } from './path-words.js'
 import { isCollectionName, isItem, isOnlyCrud, type ReadRoute, type ReadSegment } from './read-route.js'
@@ -17,7 +16,7 @@ interface Piece {
 /** Returns the path of a route without its breaches, and the method if it is another one. */
 export function correctedRoute(
   route: ReadRoute,
-  broken: ReadonlyMap<PathRule, unknown>,
+  broken: ReadonlyMap<string, unknown>,
   vocabulary: PathVocabulary,
   wholeBase: string,
 ): { readonly method: string | null; readonly path: string } {

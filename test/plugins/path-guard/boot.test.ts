@@ -217,7 +217,8 @@ t.test('words of the domain: basePath, collections, verbs, selfAliases', async (
   await breaks(t, {}, 'GET', '/v1/moon', 'plural', '/v1/moons')
   await breaks(t, { verbs: ['ship'] }, 'GET', '/v1/orders/:id/ship', 'action', 'POST /v1/orders/:id/ship')
   await keeps(t, {}, 'GET', '/v1/orders/:id/ship')
-  await keeps(t, { selfAliases: ['mine'] }, 'GET', '/v1/users/mine')
+  await breaks(t, { selfAliases: ['mine'] }, 'GET', '/v1/user/mine', 'plural', '/v1/users/mine')
+  await keeps(t, {}, 'GET', '/v1/user/mine')
 })
 
 t.test('without versions, all routes get one suggestion: a prefix, or no such rule', async (t) => {

@@ -752,28 +752,6 @@ t.test('any pattern and any methods: no throw, each rule at most once, in order'
   )
 })
 
-t.test('very long patterns are checked quickly', async (t) => {
-  for (const unit of [
-    'a',
-    'A',
-    '/',
-    '(',
-    ':',
-    '-',
-    'list-',
-    'list/',
-    'cancel/',
-    '%',
-    's_',
-    '{a',
-    ':(',
-    '0',
-    'é',
-  ]) {
-    t.ok(breachesOf(`GET /v1/${unit.repeat(20_000 / unit.length)}`), unit)
-  }
-})
-
 t.test('the time of the check is linear in the length of the pattern', async (t) => {
   const seeds = [
     '/a',
@@ -787,6 +765,12 @@ t.test('the time of the check is linear in the length of the pattern', async (t)
     '/list',
     '/%41',
     '/--',
+    '(',
+    'list-',
+    's_',
+    '{a',
+    ':(',
+    'é',
   ]
   for (const method of ['GET', 'POST']) {
     const work = (text: string): unknown => breachesOf(`${method} /v1${text}/x`)

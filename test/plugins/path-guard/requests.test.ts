@@ -39,23 +39,16 @@ t.test('an uppercase path is a 404 that names the right one', async (t) => {
   }
 })
 
-t.test('behind rewriteUrl, the suggested path is one that the client can send', async (t) => {
-  const app = Fastify({
-    rewriteUrl: ({ url = '' }) => url.replace(/^\/Tenants\//, '/').replace('/api/', '/'),
-  })
+t.test('behind rewriteUrl, no path is suggested: the client could not send it', async (t) => {
+  const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace('/api/', '/') })
   await app.register(pathGuard)
-  const table: ReadonlyArray<readonly [target: string, lowercase: string]> = [
-    ['/api/v1/Users', '/api/v1/users'],
-    ['/api/v1/Users/Users', '/api/v1/users/users'],
-    ['/api/v1/users/AbC?Q=1', '/api/v1/users/abc'],
-    ['/Tenants/v1/Users', '/Tenants/v1/users'],
-  ]
-  for (const [url, lowercase] of table) {
-    const detail = `A path is lowercase: ${lowercase}`
+  for (const [url, detail] of [
+    ['/api/v1/Users', 'A path is lowercase'],
+    ['/v1/Users', 'A path is lowercase: /v1/users'],
+  ] as const) {
     isProblem(t, injected(await app.inject(url)), { status: 404, code: 'path-uppercase', detail }, url)
   }
 })
-
 t.test('an encoded path is a 404', async (t) => {
   const app = await appWithRoutes()
   const targets = [
@@ -225,15 +218,12 @@ t.test('params: any of the plugin is for all routes, unless one has lowercase id
 
 t.test('params: any, the suggested path keeps the parameters as they are', async (t) => {
   const any = { config: { pathGuard: { params: 'any' } } } as const
-  const app = Fastify({
-    routerOptions: { caseSensitive: false },
-    rewriteUrl: ({ url = '' }) => url.replace('/api/', '/'),
-  })
+  const app = Fastify({ routerOptions: { caseSensitive: false } })
   await app.register(pathGuard)
   addEchoes(app, any, ['/v1/links/:id'])
   for (const [url, lowercase] of [
     ['/v1/Links/Links', '/v1/links/Links'],
-    ['/api/v1/Links/AbC', '/api/v1/links/AbC'],
+    ['/v1/Links/AbC', '/v1/links/AbC'],
   ] as const) {
     const detail = `A path is lowercase: ${lowercase}`
     isProblem(t, injected(await app.inject(url)), { status: 404, code: 'path-uppercase', detail }, url)
