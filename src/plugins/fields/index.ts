@@ -62,7 +62,7 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
   },
   route({ app, name, methods, route, options, atReady, exclude }) {
     if (route === null || options.mode === 'off') return undefined
-    const facts = factsOf(app, route, methods, `${name} config.fields`, options)
+    const facts = factsOf(app, route, methods, `${name} config.fields`)
     if (!concerns(app, route, facts, options)) return undefined
     if (options.mode === 'report') {
       const fields = new RouteFields(facts, options, new RouteSerialization(app, route))
@@ -114,7 +114,7 @@ function concerns(
   if (reads && isList && !narrowsUnasked(own) && (response === undefined || isObjectSchema(response)))
     return !hasReplySerializer(app)
   if (isObjectSchema(response)) {
-    if (narrowsUnasked(own) || typeof own.list === 'string') return true
+    if (narrowsUnasked(own)) return true
     if (hasReplySerializer(app)) return false
     return namesFields(response, lists, schemasOf(app))
   }
@@ -128,19 +128,13 @@ function schemasOf(app: FastifyInstance): () => SchemaStore {
   return () => app.getSchemas() as SchemaStore
 }
 
-function factsOf(
-  app: FastifyInstance,
-  route: Route,
-  methods: readonly string[],
-  label: string,
-  own: FieldsRouteOptions,
-): RouteFacts {
+function factsOf(app: FastifyInstance, route: Route, methods: readonly string[], label: string): RouteFacts {
   const { lists } = route.config ?? {}
   const list = lists === true ? {} : typeof lists === 'object' ? lists : null
   return {
     label,
     reads: methods.some(isRead),
     isList: list !== null,
-    lists: listNames(route.path, own, list && (list.member ?? memberName(route.path, keyStyleOf(app)))),
+    lists: listNames(route.path, list && (list.member ?? memberName(route.path, keyStyleOf(app)))),
   }
 }

@@ -1,12 +1,9 @@
 import type { AnyRequest } from '../../fastify/any-request.js'
-import { type Check, invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
+import { invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
 import { modeOption, routeModeOption } from '../../rules/modes.js'
 
 /** Whether a field is hidden from a request. */
 export type IsHidden = AnyRequest<[], boolean>
-
-const textOrNull: Check<string | null> = (label, received) =>
-  received === null ? null : text()(label, received)
 
 export const fieldsOptions = {
   /**
@@ -36,12 +33,6 @@ export const fieldsRouteOptions = {
    * @default none
    */
   hidden: optional<Readonly<Record<string, true | IsHidden>>>(checkHidden),
-  /**
-   * Member that holds the items of a list; the selection applies to each of them, and what stands beside it stays.
-   * `null`: no list.
-   * @default the member of `config.lists`, else the array that is named like the path's last segment
-   */
-  list: optional(textOrNull),
 }
 
 /** Options of {@link fields}. */

@@ -144,13 +144,7 @@ export interface RouteFacts {
   readonly lists: readonly string[]
 }
 
-export function listNames(
-  path: string,
-  { list }: FieldsRouteOptions,
-  declared: string | null,
-): readonly string[] {
-  if (list === null) return []
-  if (list !== undefined) return [list]
+export function listNames(path: string, declared: string | null): readonly string[] {
   const last = path.split('/').at(-1) ?? ''
   const ofPath = [last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]
   return declared === null ? ofPath : [declared, ...ofPath]
@@ -167,9 +161,7 @@ export function selectionReader(
   options: FieldsRouteOptions,
   answers: readonly Shape[],
 ): { readonly reader: SelectionReader; readonly hidden: ReadonlyMap<string, string> } | null {
-  const { list, default: defaults = null } = options
-  if (typeof list === 'string' && answers.length > 0 && !answers.some((top) => isListIn(top, list)))
-    invalid(`${route.label}.list`, 'an array of the response schema', list)
+  const { default: defaults = null } = options
   const all = answers.map((top) => itemOf(top, route.lists))
   const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
   const item = items[0] ?? openItem(all, route)
@@ -190,13 +182,9 @@ export function selectionReader(
 }
 
 export function itemOf(top: Shape, lists: readonly string[]): Item {
-  const list = lists.find((name) => isListIn(top, name))
+  const list = lists.find((name) => isList(shapeWithin(top, [name])))
   const within = list === undefined ? [] : [list]
   return { shape: shapeWithin(top, within) as Shape, within }
-}
-
-function isListIn(top: Shape, name: string): boolean {
-  return isList(shapeWithin(top, [name]))
 }
 
 /** The item of a list whose schema does not name its fields. */

@@ -136,14 +136,3 @@ t.test('GET and HEAD of a route with several methods have the same projection', 
   t.equal(get?.payload, '{"name":"Ada"}')
   t.equal(head?.headers['content-length'], get?.headers['content-length'])
 })
-
-t.test('a list option that names no array is refused at boot', async (t) => {
-  await t.rejects(
-    answer(
-      '',
-      { 200: object({ users: { type: 'array', items: closed } }) },
-      {},
-      { config: { list: 'typo' } },
-    ),
-  )
-})

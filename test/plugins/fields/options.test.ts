@@ -37,8 +37,6 @@ t.test('invalid options of a route are refused when it is added', async (t) => {
     [{ hidden: null }, 'FST_CONV_OPTION_INVALID', /config\.fields\.hidden/],
     [{ hidden: { name: 'yes' } }, 'FST_CONV_OPTION_INVALID', /config\.fields\.hidden\['name'\].*'yes'/],
     [{ hidden: { name: false } }, 'FST_CONV_OPTION_INVALID', /config\.fields\.hidden\['name'\]/],
-    [{ list: '' }, 'FST_CONV_OPTION_INVALID', /config\.fields\.list/],
-    [{ list: 5 }, 'FST_CONV_OPTION_INVALID', /config\.fields\.list/],
     [{ fields: [] }, 'FST_CONV_OPTION_UNKNOWN', /config\.fields\.fields/],
   ]
   for (const [config, code, message] of wrong) {
@@ -88,7 +86,6 @@ t.test('a default or hidden field on a route without selection fails the boot', 
       const invalid = { code: 'FST_CONV_OPTION_INVALID' }
       await t.rejects(boot({ default: ['name'] }), invalid, label)
       await t.rejects(boot({ hidden: { name: true } }), invalid, label)
-      await t.resolves(boot({ list: null }), label)
     }
   }
 })
