@@ -172,6 +172,7 @@ export function redisOperationStore(
       // Records may have expired, whose places are not yet removed.
       for (let read = 0; read < maxReads && found.length < limit; read += 1) {
         const places = await redis.zrevrangebylex(set, from, '-', 'LIMIT', 0, limit)
+        if (places.length === 0) break
         const stored = await storedOf(places.map((place) => place.slice(place.indexOf(':') + 1)))
         found.push(...readAll(stored.filter((one) => one !== null)))
         if (places.length < limit) break
