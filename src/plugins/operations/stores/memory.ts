@@ -5,7 +5,7 @@ import { type OperationStore, OperationStoreFullError } from './store.js'
 /** Options of {@link memoryOperationStore}. */
 export interface MemoryOperationStoreOptions {
   /**
-   * Maximum number of operations; each takes less than 1 kB besides its input or result. If the store is full, the
+   * Maximum number of operations; each takes less than 1.5 kB besides its input or result. If the store is full, the
    * operations that ended first are deleted early; if all are in progress, no other can start.
    * @default 100_000
    */

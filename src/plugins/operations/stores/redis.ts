@@ -172,8 +172,12 @@ export function redisOperationStore(
       // Records may have expired, whose places are not yet removed.
       for (let read = 0; read < maxReads && found.length < limit; read += 1) {
         const places = await redis.zrevrangebylex(set, from, '-', 'LIMIT', 0, limit)
+        if (places.length === 0) break
         const stored = await storedOf(places.map((place) => place.slice(place.indexOf(':') + 1)))
-        found.push(...readAll(stored.filter((one) => one !== null)))
+        // The id of a record that has expired may be in use again.
+        const isListed = (record: OperationRecord) =>
+          places.includes(placeOf(record)) && (status === undefined || record.status === status)
+        found.push(...readAll(stored.filter((one) => one !== null)).filter(isListed))
         if (places.length < limit) break
         from = `(${places.at(-1)}`
       }

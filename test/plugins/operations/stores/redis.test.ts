@@ -149,7 +149,7 @@ t.test('in Redis', { skip }, async (t) => {
     t.equal(await store.expire(future, 1), 1)
     t.equal(await store.expire(future, 10), 1)
     t.equal(await store.expire(future, 10), 0)
-    t.equal(await one.exists(`${prefix}:owner:Failed:42`, `${prefix}:ended`), 0)
+    t.equal(await one.exists(`${prefix}:owner:Succeeded:42`, `${prefix}:ended`), 0)
     t.equal(await one.zcard(`${prefix}:owner:all:42`), 1)
     t.same(
       (await store.list('42', { limit: 10 })).map(({ id }) => id),
@@ -173,7 +173,7 @@ t.test('in Redis', { skip }, async (t) => {
       if (source !== 'lua') sent.push(command)
     })
     t.same(
-      (await store.list('42', { status: 'Failed', limit: 1 })).map(({ id }) => id),
+      (await store.list('42', { status: 'Succeeded', limit: 1 })).map(({ id }) => id),
       [first.id],
     )
     await one.ping()
