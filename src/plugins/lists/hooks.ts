@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
-import type { RequestStep } from '../../convention/steps.js'
+import type { Effect, RequestStep } from '../../convention/steps.js'
 import { headerOf } from '../../fastify/reply.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { addLinks, formatLinks, hrefWith } from '../../http/links.js'
@@ -37,6 +37,13 @@ export function readPageOf(list: List, take: ((request: FastifyRequest) => void)
   }
 }
 
+/** Counts an answer of a list that `reply.list()` did not make: nothing is known of its order, and it has no `Link`. */
+export function countAnswer(request: FastifyRequest, { statusCode }: FastifyReply): Effect | undefined {
+  if (statusCode !== 200 || requests.get(request)?.isListed !== false) return undefined
+  const given = 'a 200 that reply.list() did not make: it has no Link, and its order is not checked'
+  return { rule: 'answer', given, notice: 'each route' }
+}
+
 export function keysOf({ page, list }: ListRequest): readonly string[] {
   const { id, time } = list.rules
   return page.by === 'time' ? [id, time] : [id]
@@ -60,6 +67,7 @@ export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
   readFetch: boolean
+  isListed: boolean
 }
 
 function listRequest(page: Page<bigint | string>, list: List): ListRequest {
@@ -73,6 +81,7 @@ function listRequest(page: Page<bigint | string>, list: List): ListRequest {
     },
     list,
     readFetch: false,
+    isListed: false,
   }
   return request
 }
@@ -83,6 +92,7 @@ export function writeList(
   total?: number | bigint,
 ): Record<string, unknown> {
   const request = requestedOf(this.request)
+  request.isListed = true
   const { page, list, readFetch } = request
   const { rules } = list
   const hasNext = rows.length > page.limit

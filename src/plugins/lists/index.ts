@@ -13,7 +13,7 @@ import { partsOf, propertiesOf } from '../../json-schema/parts.js'
 import { SchemaReader } from '../../json-schema/reader.js'
 import { queryOf } from '../../json-schema/responses.js'
 import { reporterOf } from '../../rules/report.js'
-import { keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
+import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
 import { describePages, documentPages, missingMembers, offsetBreach, parameterNames } from './openapi.js'
 import {
   type ListRules,
@@ -65,8 +65,8 @@ declare module 'fastify' {
  */
 export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = convention({
   name: 'lists',
-  rules: ['order', 'schema', 'offset', 'hidden'],
-  rulesOfRequests: ['order'],
+  rules: ['order', 'answer', 'schema', 'offset', 'hidden'],
+  rulesOfRequests: ['order', 'answer'],
   acceptsTrue: true,
   options: listsOptions,
   routeOptions: listsRouteOptions,
@@ -110,6 +110,7 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     const list = { rules, reporter: state.reporter, hasMore: false }
     const { take } = ownParameters(app, route, parameterNames(rules))
     return {
+      preSerialization: countAnswer,
       preValidation: readPageOf(list, take),
       describe: describePages,
       document: documentPages(rules),

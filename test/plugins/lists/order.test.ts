@@ -2,6 +2,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import {
+  conventionsReport,
   type ListsOptions,
   type ListsRouteOptions,
   lists,
@@ -315,3 +316,18 @@ async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsR
     faults: () => at(levels.error)().map(({ err }) => String((err as Error).message)),
   }
 }
+
+t.test('a 200 of a list without reply.list() is counted', async (t) => {
+  for (const mode of ['enforce', 'report', 'off'] as const) {
+    const app = Fastify()
+    await app.register(lists, { mode })
+    app.get('/v1/rows', { config: { lists: {} } }, async () => ({ rows }))
+    app.get('/v1/pages', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
+    app.get('/v1/gone', { config: { lists: {} } }, async (_request, reply) => reply.code(404).send({}))
+    for (const path of ['rows', 'rows', 'pages', 'gone']) await app.inject(`/v1/${path}`)
+    const counted = { plugin: 'lists', rule: 'answer', route: 'GET /v1/rows', effect: 'none', count: 2 }
+    const observations = conventionsReport(app)?.observations ?? []
+    t.match(observations, mode === 'off' ? [] : [counted], mode)
+    t.equal(observations.length, mode === 'off' ? 0 : 1, mode)
+  }
+})
