@@ -86,12 +86,6 @@ function indexOf(object: ObjectShape): ReadonlyMap<string, Named> {
   return index
 }
 
-/** The shape of a declared member. */
-export function memberOf(object: ObjectShape, name: string): Shape | undefined {
-  const named = indexOf(object).get(name)
-  return named?.isTwin === false ? named.member.shape : undefined
-}
-
 function objectsOf(shapes: readonly Shape[]): ObjectShape[] {
   return [...leavesOf(shapes)].filter((shape) => shape.kind === 'object')
 }

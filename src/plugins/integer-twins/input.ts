@@ -2,7 +2,6 @@ import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
 import { pointerToken } from '../../json/json-pointer.js'
 import { longRun } from '../../json/json-text.js'
 import type { Match } from '../../json-schema/alternatives.js'
-import { memberOf } from '../../json-schema/field-names.js'
 import { anything, leavesOf, type ObjectShape, type Shape } from '../../json-schema/shape.js'
 import { containsInt64, isInt64, isTwinned, numberName } from '../../json-schema/twins.js'
 import { IssueList } from '../../problem/issues.js'
@@ -297,6 +296,10 @@ function namesIn(objects: readonly ObjectShape[], value: Container): readonly st
   const members = objects.flatMap((object) => object.members)
   const names = members.flatMap(({ name, shape }) => (mayContainInt64(shape) ? name : []))
   return [...new Set(names)].filter((name) => Object.hasOwn(value, name))
+}
+
+function memberOf({ members }: ObjectShape, name: string): Shape | undefined {
+  return members.find((member) => member.name === name)?.shape
 }
 
 function requires({ members, alsoRequired }: ObjectShape, name: string): boolean {
