@@ -117,11 +117,6 @@ export function jsonSchemaIn(app: FastifyInstance, schema: object, direction: Sc
   return isProviderSchema(schema) ? convertedPart(schema, direction, conversionsIn(app)) : schema
 }
 
-/** Whether the app validates a route's input by a compiler of its own, which need not know JSON Schema. */
-export function hasValidatorOfTheApp(app: FastifyInstance, route: RouteOptions): boolean {
-  return route.validatorCompiler !== undefined || hasValidatorCompiler(app)
-}
-
 /**
  * Keeps a route of this package from the compilers of the app, which may be for schemas of another library: its handler checks
  * what it reads, and its answers are written as they are. Without such compilers, Fastify's are used. Call it from an

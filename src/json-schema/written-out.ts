@@ -1,7 +1,7 @@
 import { isSchemaObject, type Json, mapSubschemas, maxSchemaDepth, type SchemaObject } from './json-schema.js'
 import type { SchemaReader } from './reader.js'
 
-export interface WrittenOutOptions {
+interface WrittenOutOptions {
   /** Changes each schema. */
   readonly change?: (schema: SchemaObject, depth: number) => SchemaObject
   /** What stands for a schema within itself. */

@@ -16,7 +16,7 @@ export interface Column {
 }
 
 /** The items of a list in a response. */
-export interface CsvList {
+interface CsvList {
   /** Member that has the items; `null` if the response is the array. */
   readonly member: string | null
   readonly columns: readonly Column[]

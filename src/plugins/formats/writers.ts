@@ -7,7 +7,7 @@ import { csvListOf, csvOf, type Formulas, type NoColumns, type StringifyCsv } fr
 import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml.js'
 
 /** What a request gets of the data. */
-export interface RequestView {
+interface RequestView {
   /** The selected fields; `null` for all. */
   readonly selection: Pick<FieldSelection, 'has'> | null
   /** Whether 64-bit integers have twins. */

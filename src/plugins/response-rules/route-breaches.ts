@@ -7,7 +7,7 @@ import type { ResponseBreach } from './response-rules.js'
 import type { SchemaVerdict } from './schema-breaches.js'
 
 /** What there is to say of the response schemas of a route. */
-export interface RouteVerdict {
+interface RouteVerdict {
   /** The breaches, each with the statuses that it concerns. */
   readonly breaches: readonly ResponseBreach[]
   /** Why schemas were not checked. */
