@@ -10,16 +10,15 @@ import { ProblemError } from '../../problem/problem-error.js'
 import { modesOf } from '../../rules/modes.js'
 import {
   isAnnounced,
-  type LifecyclePlan,
+  type Lifecycle,
+  lifecycleOf,
   missingHeaders,
   retiredDetail,
   retiresAt,
-  routePlanOf,
   unlistedBreach,
   type VersionStatus,
-  versionPlans,
   versionReader,
-  versionStatuses,
+  versionStatus,
 } from './lifecycle.js'
 import { describeAnnouncements, documentLifecycle } from './openapi.js'
 import {
@@ -72,15 +71,22 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
   routeOptions: versionsRouteOptions,
   setUp({ app, options }) {
     const { mode, now, basePath = basePathOf(app) } = options
-    const listed = versionPlans(options.versions, modesOf(versionRuleNames, options))
+    const modeOf = modesOf(versionRuleNames, options)
+    const listed = new Map(
+      Object.entries(options.versions).map(([version, given]): [string, Lifecycle] => [
+        version,
+        lifecycleOf(`versions.versions.${version}`, version, given, modeOf),
+      ]),
+    )
     const ofRoutes = new Set<string>()
     const readVersion = versionReader(basePath)
-    const value = { list: () => versionStatuses(listed, ofRoutes, basePath, now()) }
-    offerNames(app, { plugin: 'versions', mode, owner: 'app', members: { versions: { value } } })
-    const planOfPath = ({ raw }: FastifyRequest): LifecyclePlan | undefined => {
-      const version = readVersion(raw.url ?? '/')
-      return version === null ? undefined : listed.get(version)
-    }
+    const list = (): readonly VersionStatus[] =>
+      [...new Set([...listed.keys(), ...ofRoutes])]
+        .sort((one, other) => Number(one) - Number(other))
+        .map((version) => versionStatus(version, listed.get(version) ?? endless, basePath, now()))
+    offerNames(app, { plugin: 'versions', mode, owner: 'app', members: { versions: { value: { list } } } })
+    const planOfPath = ({ raw }: FastifyRequest): Lifecycle | undefined =>
+      listed.get(readVersion(raw.url ?? '/') ?? '')
     const firstRetirement = Math.min(...[...listed.values()].map(retiresAt))
     const refuseRetiredPath = (request: FastifyRequest): Effect | undefined => {
       const time = now()
@@ -107,10 +113,14 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
     if (version !== null) ofRoutes.add(version)
     const breach = exclusionReason === null ? unlistedBreach(version, [...listed.keys()]) : null
     if (breach !== null) addFinding(breach.rule, breach.problem, breach.instead)
-    const ofVersion = version === null ? undefined : listed.get(version)
-    const plan = routePlanOf({ name, modeOf }, options, version, ofVersion)
-    if (plan === null) return { onRequest: refuseRetiredPath }
-    const { now } = options
+    const ofVersion = listed.get(version ?? '')
+    const { deprecated, sunset, link, now } = options
+    const isOwn = deprecated !== undefined || sunset !== undefined || link !== undefined
+    if (!isOwn && ofVersion === undefined) return { onRequest: refuseRetiredPath }
+    const isOfVersion = !isOwn && versionRuleNames.every((rule) => ofVersion?.modeOf[rule] === modeOf[rule])
+    const plan =
+      (isOfVersion ? ofVersion : undefined) ??
+      lifecycleOf(`${name} config.versions`, version, options, modeOf, ofVersion)
     const end = retiresAt(plan)
     const refuseRetiredRoute = (request: FastifyRequest): Effect | undefined => {
       const time = now()
@@ -125,28 +135,29 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
       onSend: (_request, reply, payload) => announce(plan, reply, payload),
       // If a hook of the phase onSend fails, the step above does not run.
       onError: isEnforced ? (_request, reply) => announce(plan, reply, undefined) : undefined,
-      describe: isEnforced ? describeAnnouncements(plan.lifecycle) : undefined,
-      document: isEnforced ? documentLifecycle(plan.lifecycle, now) : undefined,
+      describe: isEnforced ? describeAnnouncements(plan) : undefined,
+      document: isEnforced ? documentLifecycle(plan, now) : undefined,
     }
   },
 })
 
 /** Sets the headers that a response lacks. */
-function announce(plan: LifecyclePlan, reply: FastifyReply, payload: unknown): Effect | undefined {
-  const missing = Object.entries(missingHeaders(plan, reply)).filter(([, value]) => value !== null)
+function announce(plan: Lifecycle, reply: FastifyReply, payload: unknown): Effect | undefined {
+  const headers = missingHeaders(plan, reply)
   // Fastify overrides the headers of the reply by those of a Response, after all hooks.
-  const links = isResponse(payload) && plan.headers.link !== null ? payload.headers.get('link') : null
-  if (missing.length === 0 && links === null) return undefined
-  const headers = Object.fromEntries(missing) as Record<string, string>
+  const links = isResponse(payload) && plan.headers.link !== undefined ? payload.headers.get('link') : null
+  if (Object.keys(headers).length === 0 && links === null) return undefined
   const effect = { rule: 'headers', given: 'would get Deprecation, Sunset or Link', headers }
   if (links === null) return effect
   const link = addLinks(links, headers.link ?? String(reply.getHeader('link')))
   return { ...effect, payload: withHeaders(payload as Response, { link }) }
 }
 
+const endless = { deprecated: null, sunset: null, link: {} }
+
 /** Answers a request after the sunset with 410. */
 function refuseRetired(
-  plan: LifecyclePlan | undefined,
+  plan: Lifecycle | undefined,
   now: number,
   { method }: FastifyRequest,
 ): Effect | undefined {

@@ -35,26 +35,21 @@ const time: Check<Date | string> = (label, received) =>
 // RFC 3986: the characters of a URI reference. `<` and `>` would end it in the header.
 const reference = text("a URL or a path such as '/v2'", /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/)
 
-const linkOptions = {
-  /**
-   * A page about the deprecation: `rel="deprecation"` (RFC 9745 §3).
-   * @default none
-   */
-  deprecation: optional(reference),
-  /**
-   * A page about the sunset: `rel="sunset"` (RFC 8594 §6).
-   * @default none
-   */
-  sunset: optional(reference),
-  /**
-   * The next version or resource, such as `/v2`: `rel="successor-version"` (RFC 5829 §3.3).
-   * @default none
-   */
-  successor: optional(reference),
+/** The targets of `Link`: absolute URLs or paths. */
+export interface LifecycleLinkOptions {
+  /** A page about the deprecation: `rel="deprecation"` (RFC 9745 §3). */
+  readonly deprecation?: string
+  /** A page about the sunset: `rel="sunset"` (RFC 8594 §6). */
+  readonly sunset?: string
+  /** The next version or resource, such as `/v2`: `rel="successor-version"` (RFC 5829 §3.3). */
+  readonly successor?: string
 }
 
-/** The targets of `Link`: absolute URLs or paths. */
-export interface LifecycleLinkOptions extends OptionsOf<typeof linkOptions> {}
+const link = objectOf<LifecycleLinkOptions>({
+  deprecation: reference,
+  sunset: reference,
+  successor: reference,
+})
 
 const lifecycleOptions = {
   /**
@@ -72,7 +67,7 @@ const lifecycleOptions = {
    * Pages about the lifecycle.
    * @default {}
    */
-  link: optional<LifecycleLinkOptions>(objectOf(checksOf(linkOptions)[0])),
+  link: optional(link),
 }
 
 /** How long a version is provided. */

@@ -271,7 +271,7 @@ t.test('app.versions.list() has all versions with their status', async (t) => {
       path: '/v1',
       status: 'current',
       deprecated: new Date('2026-01-01T00:00:00Z'),
-      sunset: lifecycle.sunset,
+      sunset: new Date('2027-01-01T00:00:00Z'),
       link: lifecycle.link,
     },
     { version: 2, path: '/v2', status: 'current', deprecated: null, sunset: null, link: {} },
