@@ -60,61 +60,6 @@ t.test('prom-client counts events and observes durations', async (t) => {
   t.ok(observed.every(({ seconds }) => seconds >= 0 && seconds < 60))
 })
 
-t.test('OpenTelemetry links the span of a run to the trace of the request', async (t) => {
-  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
-  const spans: { name: string; options: object; ended: boolean; error: unknown }[] = []
-  const app = await service(t)
-  run(recipeWith("from '@opentelemetry/api'"), {
-    app,
-    retryPayment: async ({ fails }: { fails: boolean }) => {
-      if (fails) throw new Error('it fails')
-    },
-    ROOT_CONTEXT: {},
-    SpanKind: { CONSUMER: 4 },
-    SpanStatusCode: { ERROR: 2 },
-    propagation: { extract: (_root: object, carrier: object) => carrier },
-    trace: {
-      getSpanContext: (extracted: object) => extracted,
-      getTracer: () => ({
-        startActiveSpan(name: string, options: object, work: (span: object) => unknown) {
-          const span = { name, options, ended: false, error: undefined as unknown }
-          spans.push(span)
-          return work({
-            recordException: (error: unknown) => {
-              span.error = error
-            },
-            setStatus: () => {},
-            end: () => {
-              span.ended = true
-            },
-          })
-        },
-      }),
-    },
-  })
-  app.post('/pay', (request, reply) => reply.startOperation('payments.retry', request.body))
-  await app.ready()
-  for (const [headers, fails, links] of [
-    [{ traceparent }, false, [{ context: { traceparent } }]],
-    [{}, true, []],
-  ] as const) {
-    const answer = await app.inject({
-      method: 'POST',
-      url: '/pay',
-      headers: { ...headers, prefer: 'wait=5' },
-      payload: { fails },
-    })
-    const { id, status } = answer.json() as { id: string; status: string }
-    t.equal(status, fails ? 'Failed' : 'Succeeded')
-    t.match(spans.pop(), {
-      name: 'payments.retry',
-      ended: true,
-      options: { kind: 4, links, attributes: { 'operation.id': id, 'operation.run': 1 } },
-      error: fails ? { message: 'it fails' } : undefined,
-    })
-  }
-})
-
 async function service(t: Test): Promise<FastifyInstance> {
   const app = Fastify()
   t.teardown(() => app.close())

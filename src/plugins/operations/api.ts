@@ -1,7 +1,6 @@
 import type { FastifyTypeProvider, FastifyTypeProviderDefault } from 'fastify'
 import type { Duration, Log, OperationOwner } from './options.js'
-import type { StatusDocument } from './responses.js'
-import type { RunOptions } from './start.js'
+import type { OperationFailure, OperationStatus } from './record.js'
 
 /** The operations of a context. */
 export interface Operations<TypeProvider extends FastifyTypeProvider = FastifyTypeProviderDefault> {
@@ -197,3 +196,40 @@ export interface OperationHandle<in Input = never, out Result = unknown> {
 }
 
 declare const types: unique symbol
+
+/** Options of the start of an operation. */
+export interface RunOptions {
+  /**
+   * Time before which it must not run: milliseconds, or a text such as `'10 minutes'`.
+   * @default none
+   */
+  readonly delay?: Duration
+  /**
+   * Operations with a higher priority run first: from 0 to 100.
+   * @default 0
+   */
+  readonly priority?: number
+}
+
+/**
+ * The status document of an operation. Responses have `created_at` and `finished_at` in the `keyStyle` of `responseRules`:
+ * `createdAt`, `finishedAt` in camelCase.
+ */
+export interface StatusDocument {
+  readonly id: string
+  readonly status: OperationStatus
+  /** From 0 to 1. */
+  readonly progress?: number
+  /** The request that cancels the operation; only while that is possible. */
+  readonly link?: { readonly rel: 'cancel'; readonly method: 'DELETE'; readonly href: string }
+  /** RFC 3339. */
+  readonly created_at: string
+  /** RFC 3339. */
+  readonly finished_at?: string
+  /** URL of the created resource; generic clients of long-running operations read this name. */
+  readonly resourceLocation?: string
+  /** The result. */
+  readonly result?: unknown
+  /** Why it failed: a problem document, with its text also as `message` for generic clients. */
+  readonly error?: OperationFailure & { readonly type: string; readonly message: string }
+}

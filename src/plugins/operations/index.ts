@@ -19,12 +19,13 @@ import type {
   OperationHandle,
   OperationHandler,
   Operations,
+  StatusDocument,
 } from './api.js'
 import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
 import { describeStart, documentStart } from './openapi.js'
 import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
 import { isGone, type OperationRecord, progressOf } from './record.js'
-import { OperationResponses, type StatusDocument } from './responses.js'
+import { OperationResponses } from './responses.js'
 import { OperationsService } from './service.js'
 import {
   beginOptions,
@@ -46,6 +47,8 @@ export type {
   OperationOutcome,
   OperationRetry,
   Operations,
+  RunOptions,
+  StatusDocument,
 } from './api.js'
 export {
   type OperationEngine,
@@ -67,8 +70,7 @@ export type {
   OperationRecord,
   OperationStatus,
 } from './record.js'
-export type { StatusDocument } from './responses.js'
-export type { OperationResult, Preferences, RunOptions, StartOptions } from './start.js'
+export type { OperationResult, Preferences, StartOptions } from './start.js'
 export { type MemoryOperationStoreOptions, memoryOperationStore } from './stores/memory.js'
 export {
   type OperationQuery,

@@ -10,8 +10,10 @@ import {
 } from '../../problem/route-description.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, statuses } from './list-page.js'
-import { maxWait } from './start.js'
 import { eventStream } from './status-stream.js'
+
+/** Maximum of seconds that a request waits. */
+export const maxWait = 10
 
 /**
  * Adds the responses of the operation that a route starts: 202, and 200 and 303 for a client that waits for the end. A route

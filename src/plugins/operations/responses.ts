@@ -7,40 +7,12 @@ import { queryOf } from '../../http/request-target.js'
 import { exactJson } from '../../json/exact-json.js'
 import { styleOf } from '../../problem/send-problem.js'
 import type { KeyStyle } from '../../words/key-names.js'
+import type { StatusDocument } from './api.js'
 import { cursorAfter, listCursors } from './list-page.js'
 import { statusNames } from './openapi.js'
-import {
-  isFinal,
-  isGone,
-  type OperationFailure,
-  type OperationRecord,
-  type OperationStatus,
-} from './record.js'
+import { isFinal, isGone, type OperationRecord } from './record.js'
 import type { OperationsService } from './service.js'
 import type { StatusEvent } from './status-stream.js'
-
-/**
- * The status document of an operation. Responses have `created_at` and `finished_at` in the `keyStyle` of `responseRules`:
- * `createdAt`, `finishedAt` in camelCase.
- */
-export interface StatusDocument {
-  readonly id: string
-  readonly status: OperationStatus
-  /** From 0 to 1. */
-  readonly progress?: number
-  /** The request that cancels the operation; only while that is possible. */
-  readonly link?: { readonly rel: 'cancel'; readonly method: 'DELETE'; readonly href: string }
-  /** RFC 3339. */
-  readonly created_at: string
-  /** RFC 3339. */
-  readonly finished_at?: string
-  /** URL of the created resource; generic clients of long-running operations read this name. */
-  readonly resourceLocation?: string
-  /** The result. */
-  readonly result?: unknown
-  /** Why it failed: a problem document, with its text also as `message` for generic clients. */
-  readonly error?: OperationFailure & { readonly type: string; readonly message: string }
-}
 
 /** Writes the responses of operations, as text: neither the compilers of the app nor the schema of a route apply to them. */
 export class OperationResponses {

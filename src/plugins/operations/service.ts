@@ -5,11 +5,24 @@ import { isQueueFull } from './engines/engine.js'
 import { type EmitEvent, eventsOf, FaultLog } from './events.js'
 import { failureOf, full, interruptedFailure, shareFull, unavailable } from './failures.js'
 import type { Log, ResolvedOperations } from './options.js'
-import { isFinal, newOperationId, type OperationRecord } from './record.js'
+import { isFinal, newOperationId, type OperationAccess, type OperationRecord } from './record.js'
 import { OperationRegistry } from './registry.js'
 import { OperationRunner } from './runner.js'
-import type { Starter } from './start.js'
 import { OperationSweeper } from './sweeper.js'
+
+/** Who starts an operation, and from which request. */
+export interface Starter extends Caller {
+  /** Identifies the start among all: a request that is sent again has the same. `null` for none. */
+  readonly key: string | null
+  readonly requestId: string | null
+}
+
+/** A caller, and who may see what they start. */
+export interface Caller {
+  /** Id of the caller; `null` if the caller is not known. */
+  readonly owner: string | null
+  readonly access: OperationAccess
+}
 
 /** Options of the start of an operation. */
 export interface BeginOptions extends Starter {

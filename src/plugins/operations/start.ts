@@ -3,36 +3,18 @@ import { callerIdText, subjectOf } from '../../fastify/caller.js'
 import { requestSlot } from '../../fastify/slots.js'
 import { listMembers, memberParts } from '../../http/list-header.js'
 import { type Checks, integer, resolveOptions } from '../../options.js'
+import type { RunOptions } from './api.js'
 import { digest, type OperationDefinitions } from './define.js'
-import { type Duration, duration, type ResolvedOperations } from './options.js'
-import {
-  isFinal,
-  type OperationAccess,
-  type OperationFailure,
-  type OperationOwner,
-  type OperationRecord,
-} from './record.js'
+import { maxWait } from './openapi.js'
+import { duration, type ResolvedOperations } from './options.js'
+import { isFinal, type OperationFailure, type OperationOwner, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
-import type { BeginOptions, OperationsService } from './service.js'
+import type { BeginOptions, Caller, OperationsService, Starter } from './service.js'
 
 /** The result of an operation, for {@link StartOptions.answer}. */
 export type OperationResult<Result = unknown> =
   | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: Result | undefined }
   | { readonly status: 'Failed'; readonly error: OperationFailure }
-
-/** Options of the start of an operation. */
-export interface RunOptions {
-  /**
-   * Time before which it must not run: milliseconds, or a text such as `'10 minutes'`.
-   * @default none
-   */
-  readonly delay?: Duration
-  /**
-   * Operations with a higher priority run first: from 0 to 100.
-   * @default 0
-   */
-  readonly priority?: number
-}
 
 /** Options of `reply.startOperation()`. */
 export interface StartOptions<Result = unknown> extends RunOptions {
@@ -113,20 +95,6 @@ function resultOf(
   return { status: 'Succeeded', resource, result: value }
 }
 
-/** Who starts an operation, and from which request. */
-export interface Starter extends Caller {
-  /** Identifies the start among all: a request that is sent again has the same. `null` for none. */
-  readonly key: string | null
-  readonly requestId: string | null
-}
-
-/** A caller, and who may see what they start. */
-export interface Caller {
-  /** Id of the caller; `null` if the caller is not known. */
-  readonly owner: string | null
-  readonly access: OperationAccess
-}
-
 /** The app itself: no caller sees what it starts without an owner. */
 export const internal: Starter = Object.freeze({
   owner: null,
@@ -184,9 +152,6 @@ export interface Preferences {
   /** `wait` (§4.3): how long the client is willing to wait, in seconds; `null` if not given. */
   readonly wait: number | null
 }
-
-/** Maximum of seconds that a request waits. */
-export const maxWait = 10
 
 /** The preferences of a request without `Prefer`. */
 export const noPreferences: Preferences = Object.freeze({ respondAsync: false, wait: null })

@@ -175,7 +175,7 @@ t.test('whatever a handler throws, the client is told what it may know', async (
       new ProblemError('payment-down', { status: 502, detail: 'secret' }),
       { code: 'payment-down', status: 502, detail: /cause is in the log/ },
     ],
-    [strange, { code: 'too-bad', errors: [{ message: 1 }] }],
+    [strange, { code: 'too-bad', errors: [{ pointer: '/a' }] }],
     // Of the many, as many as any problem has.
     [noisy, { code: 'too-bad', errors: { length: 50 } }],
   ]

@@ -1,6 +1,7 @@
 /** Callers, and which operations they may see. */
 import t from 'tap'
-import { type Caller, callerOf, internal, maySee } from '../../../src/plugins/operations/start.js'
+import type { Caller } from '../../../src/plugins/operations/service.js'
+import { callerOf, internal, maySee } from '../../../src/plugins/operations/start.js'
 import { begun } from './samples.js'
 
 t.test('an owner is an id, stored as a text; a caller without an id has the access `id`', async (t) => {

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import {
   inProcessEngine,
   memoryOperationStore,
+  type OperationOutcome,
   type OperationsOptions,
   operations,
 } from '../../../src/plugins/operations/index.js'
@@ -30,7 +31,7 @@ async function service(t: Test, options: OperationsOptions = {}, result: unknown
   const ends: (() => void)[] = []
   app.operations.define('work', { cancellable: true }, ({ operationId }) => {
     runs.push(operationId)
-    return new Promise((resolve) => ends.push(() => resolve({ result })))
+    return new Promise<OperationOutcome>((resolve) => ends.push(() => resolve({ result })))
   })
   app.post('/work', async (_request, reply) => reply.startOperation('work', {}))
   await app.ready()

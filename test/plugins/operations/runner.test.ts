@@ -83,7 +83,7 @@ t.test('an operation that must not run here does not run, and the engine learns 
   const { running, runner, registry, work, clock, find } = setUp()
   const outcomeOf = async (operation: object) =>
     runner.run((await stored(registry, newOperation(operation))).id, false)
-  t.strictSame(await runner.run(idOf(9)), { kind: 'ended', hasFailed: false })
+  t.strictSame(await runner.run(idOf(9), false), { kind: 'ended', hasFailed: false })
   t.strictSame(await outcomeOf({ name: 'of another release' }), { kind: 'later', delay: 200 })
   t.strictSame(await outcomeOf({ delay: 7_000 }), { kind: 'later', delay: 7_000 })
   const { id } = await running()

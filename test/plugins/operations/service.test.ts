@@ -1,7 +1,7 @@
 /** Registry, runner, sweeper and engine of one process, and of two that share a store. */
 import Fastify from 'fastify'
 import t from 'tap'
-import type { OperationContext, OperationHandler } from '../../../src/plugins/operations/define.js'
+import type { OperationContext, OperationHandler } from '../../../src/plugins/operations/api.js'
 import { inProcessEngine } from '../../../src/plugins/operations/engines/in-process.js'
 import { type OperationsOptions, resolveOperations } from '../../../src/plugins/operations/options.js'
 import { type BeginOptions, OperationsService } from '../../../src/plugins/operations/service.js'

@@ -62,7 +62,7 @@ t.test('on PostgreSQL', { skip: skipOf(obstacles.postgres) }, async (t) => {
   await t.test('run by pg-boss', async (t) =>
     protocolRows(t, {
       openStore,
-      openEngine: () => pgBossEngine({ postgres: url, queue: ownName(), migrate: true, interval: 100 }),
+      openEngine: () => pgBossEngine({ postgres: url, queue: ownName(), migrate: true }),
     }),
   )
 })

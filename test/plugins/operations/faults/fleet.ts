@@ -17,7 +17,6 @@ export interface MemberSetUp {
   readonly effects?: boolean
   /** Milliseconds by which the clock of the process is wrong. */
   readonly clockShift?: number
-  readonly replicas?: { readonly count: number; readonly timeout: number }
 }
 
 /** A process of the fleet. */

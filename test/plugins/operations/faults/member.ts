@@ -21,7 +21,6 @@ const {
   lease,
   effects,
   clockShift = 0,
-  replicas,
 } = JSON.parse(process.argv[2] ?? '') as MemberSetUp
 
 if (clockShift !== 0) {
@@ -70,7 +69,7 @@ async function backendOf(): Promise<{
   client.on('error', () => {})
   await client.connect()
   return {
-    store: redisOperationStore(client, replicas === undefined ? {} : { replicas }),
+    store: redisOperationStore(client),
     engine: bullmqEngine({ redis, work, concurrency: 10 }),
     takeEffect: (id) => client.incr(`effect:${id}`),
   }

@@ -14,7 +14,7 @@ const ids: string[] = []
 for (let number = 0; number < operations; number += 1) {
   const owner = String(9_007_199_254_740_993n + BigInt(number))
   const input = JSON.stringify({ payment_id: String(number), retry_reason: 'timeout', force_retry: false })
-  const record = started({ name: 'payments.retry', owner, access: 'owner', inputLength: input.length })
+  const record = started({ name: 'payments.retry', owner, access: 'owner' })
   await store.create(record, input)
   ids.push(record.id)
 }
