@@ -93,15 +93,24 @@ class InputReader {
     if (Array.isArray(value)) {
       const wasInSet = this.#isInSet
       this.#isInSet ||= shapes.some((shape) => shape.kind === 'array' && shape.isSet)
+      const [only] = shapes
+      const items = shapes.length === 1 && only?.kind === 'array' ? [only.items] : null
       for (let index = 0; index < value.length; index++)
-        this.#step(itemsAt(shapes, index), value as unknown as Container, index, written)
+        this.#step(items ?? itemsAt(shapes, index), value as unknown as Container, index, written)
       this.#isInSet = wasInSet
       return
     }
     const objects = shapes.filter((shape) => shape.kind === 'object')
     if (!this.#isValidated)
       for (const name of Object.keys(value)) this.#takeTwin(objects, value, name, written)
-    for (const name of namesIn(objects, value)) this.#step(membersAt(shapes, name), value, name, written)
+    const [only] = objects
+    if (shapes.length > 1 || only === undefined || only.rest !== null || only.patterns.length > 0) {
+      for (const name of namesIn(objects, value)) this.#step(membersAt(shapes, name), value, name, written)
+      return
+    }
+    // Most bodies have one schema.
+    for (const [name, inner] of int64Members(only))
+      if (Object.hasOwn(value, name)) this.#step(inner, value, name, written)
   }
 
   #step(shapes: Shapes, holder: Container, key: Key, written: unknown): void {
@@ -133,7 +142,7 @@ class InputReader {
     const isOfText =
       typeof written === 'string' && (Number(written) === number || standIns.get(written) === number)
     if (isOfText && (isOfTexts || written.length >= longRun)) return integerOf(written, range)
-    if (Number.isSafeInteger(number)) return integerOf(`${number}`, range)
+    if (Number.isSafeInteger(number)) return number < 0 && range.min === 0n ? outside(range) : BigInt(number)
     const isRounded = Number.isInteger(number) && number > Number(range.min) && number < Number(range.max)
     return isRounded ? 'must be written in plain digits, as it is beyond 2^53' : outside(range)
   }
@@ -296,6 +305,17 @@ function namesIn(objects: readonly ObjectShape[], value: Container): readonly st
   const members = objects.flatMap((object) => object.members)
   const names = members.flatMap(({ name, shape }) => (mayContainInt64(shape) ? name : []))
   return [...new Set(names)].filter((name) => Object.hasOwn(value, name))
+}
+
+const membersOf = new WeakMap<ObjectShape, readonly (readonly [name: string, shapes: Shapes])[]>()
+
+function int64Members(object: ObjectShape): readonly (readonly [name: string, shapes: Shapes])[] {
+  const before = membersOf.get(object)
+  if (before !== undefined) return before
+  const members = object.members.filter(({ shape }) => mayContainInt64(shape))
+  const named = members.map(({ name, shape }) => [name, [shape]] as const)
+  membersOf.set(object, named)
+  return named
 }
 
 function memberOf({ members }: ObjectShape, name: string): Shape | undefined {
