@@ -116,9 +116,11 @@ function finishRead(
     setTag(headers, etag && tagOfNotModified(request.headers, etag), ownTag)
     if (etag === undefined) setDate(headers, known, ownDate)
     const removal = removalOf(reply, etag === undefined ? contentFields : notIn304)
-    if (status === 304 && payload === undefined) return { ...notModified, headers, change: removal }
+    if (status === 304 && payload === undefined)
+      return { rule: 'not-modified', given: '', headers, change: removal }
     return {
-      ...notModified,
+      rule: 'not-modified',
+      given: '',
       headers,
       change() {
         discard(payload)
