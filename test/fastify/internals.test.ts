@@ -149,7 +149,7 @@ for (const [release, Fastify] of Object.entries(releases)) {
     t.test('a not-found handler of the app', async (t) => {
       const app = Fastify()
       t.equal(internals.hasNotFoundHandler(app), false)
-      app.setNotFoundHandler()
+      app.setNotFoundHandler({} as never)
       t.equal(internals.hasNotFoundHandler(app), false, 'options alone are no handler')
       app.register(async (child) => t.equal(internals.hasNotFoundHandler(child), false), { prefix: '/a' })
       await app.register(async (child) => child.setNotFoundHandler(() => {}))
