@@ -153,7 +153,7 @@ t.test('a 202 is not projected, but hidden fields are removed', async (t) => {
 const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** The hidden fields of the items in a member. */
-function below(member: string): typeof hidden {
+function below(member: string): NonNullable<typeof hidden> {
   return Object.fromEntries(Object.entries(hidden ?? {}).map(([path, hides]) => [`${member}.${path}`, hides]))
 }
 
