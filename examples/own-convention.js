@@ -46,8 +46,12 @@ app.get('/v1/orders/:id', async (request) => {
   if (order === undefined) throw new ProblemError('not-found')
   return order
 })
-app.get('/health', { config: { houseRules: { except: ['tenant'], reason: 'for the balancer' } } }, async () => ({
-  status: 'ok',
-}))
+app.get(
+  '/health',
+  { config: { houseRules: { except: ['tenant'], reason: 'for the balancer' } } },
+  async () => ({
+    status: 'ok',
+  }),
+)
 
 await app.listen({ port: Number(process.env.PORT ?? 3000) })

@@ -16,7 +16,7 @@ buildSync({
   outdir: fileURLToPath(bundles),
   bundle: true,
   splitting: true,
-  alias: { 'fastify-conventions': './src', 'fastify-conventions/typebox': './src/providers/typebox' },
+  alias: { 'fastify-conventions': './src', 'fastify-conventions/typebox': './src/schema/typebox' },
   absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
   packages: 'external',
   platform: 'node',

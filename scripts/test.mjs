@@ -26,7 +26,7 @@ const programs = [
   'examples/demo-server/main.ts',
   'examples/demo-server/worker.ts',
   'test/demo/lock-racer.ts',
-  'test/fastify/failed-boot-app.ts',
+  'test/convention/failed-boot-app.ts',
   'test/plugins/fields/selection-growth.ts',
   'test/plugins/idempotency/faults/server.ts',
   'test/plugins/operations/engines/worker-process.ts',
@@ -40,10 +40,10 @@ const programs = [
 const shared = [
   {
     name: 'pure',
-    files: /^test\/(http|json|json-schema|time|problem|rules|bench|client|stores)\//,
+    files: /^test\/(http|json|schema|time|problem|report|bench|client|stores)\//,
     processes: 1,
   },
-  { name: 'fastify', files: /^test\/fastify\/(?!.*(watch|plugin))/, processes: 1 },
+  { name: 'convention', files: /^test\/convention\/(?!.*(watch|plugin))/, processes: 1 },
   {
     name: 'plugins',
     files:

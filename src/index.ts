@@ -1,3 +1,5 @@
+export type { Caller } from './convention/caller.js'
+export type { EarlierRoute, RegistrationOptions } from './convention/declared-routes.js'
 export type { ExplainedStep, Explanation } from './convention/explain.js'
 export {
   type Answer,
@@ -22,9 +24,6 @@ export {
   type StepResult,
   type Steps,
 } from './convention/index.js'
-export type { Caller } from './fastify/caller.js'
-export type { EarlierRoute, RegistrationOptions } from './fastify/route-watch.js'
-export type { SchemaDirection, ToJsonSchema } from './json-schema/provider-schema.js'
 export {
   type BearerAlgorithm,
   type BearerKeySet,
@@ -204,10 +203,11 @@ export {
   type ProblemType,
   problemTypes,
 } from './problem/problem-error.js'
-export type { RuleException } from './rules/exceptions.js'
-export type { Effect, Exception, Finding, Observation } from './rules/findings.js'
-export { formatReport, type ReportFormat } from './rules/format-report.js'
-export type { Mode, RouteRuleOptions, RuleOptions } from './rules/modes.js'
-export { type ConventionsReport, conventionsReport } from './rules/report.js'
+export type { RuleException } from './report/exceptions.js'
+export type { Effect, Exception, Finding, Observation } from './report/findings.js'
+export { formatReport, type ReportFormat } from './report/format-report.js'
+export type { Mode, RouteRuleOptions, RuleOptions } from './report/modes.js'
+export { type ConventionsReport, conventionsReport } from './report/report.js'
+export type { SchemaDirection, ToJsonSchema } from './schema/provider-schema.js'
 export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'
 export type { KeyStyle } from './words/key-names.js'

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
-import type { AnyRequest } from './fastify/any-request.js'
-import { isRoot } from './fastify/internals.js'
-import { conventionPlugin } from './fastify/plugin.js'
-import type { RegistrationOptions } from './fastify/route-watch.js'
+import type { AnyRequest } from './convention/any-request.js'
+import type { RegistrationOptions } from './convention/declared-routes.js'
+import { isRoot } from './convention/internals.js'
+import { conventionPlugin } from './convention/plugin.js'
 import {
   basePath,
   type Check,
@@ -34,9 +34,9 @@ import { securityHeaders } from './plugins/security-headers/index.js'
 import { selfAlias } from './plugins/self-alias/index.js'
 import { versions } from './plugins/versions/index.js'
 import { xsrf } from './plugins/xsrf/index.js'
-import { type RouteException, routeException } from './rules/exceptions.js'
-import { type Mode, modes } from './rules/modes.js'
-import { exceptRoutes } from './rules/route-exceptions.js'
+import { type RouteException, routeException } from './report/exceptions.js'
+import { type Mode, modes } from './report/modes.js'
+import { exceptRoutes } from './report/route-exceptions.js'
 
 /**
  * The conventions, in the order in which a route meets them at boot: one completes the schema that the next one reads.

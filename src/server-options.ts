@@ -5,8 +5,8 @@ import {
   isFramingFaulty,
   rawFieldsOf,
   setFrameworkErrorHeaders,
-} from './fastify/early-answers.js'
-import { incomingRequest, pendingResponse } from './fastify/internals.js'
+} from './convention/early-answers.js'
+import { incomingRequest, pendingResponse } from './convention/internals.js'
 import { type Checks, resolveOptions, text } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
 import { logProblem } from './problem/problem-log.js'

@@ -60,7 +60,7 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
     ["import { record } from '../../record.js'"],
   ],
   [
-    'src/fastify/route.ts',
+    'src/convention/registry.ts',
     ["import { cors } from '../plugins/cors/index.js'", "import { conventions } from '../preset.js'"],
     [fastify, "import { ProblemError } from '../problem/problem-error.js'"],
   ],
@@ -70,18 +70,18 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
     [fastify, "import { refuse } from '../problem/send-problem.js'"],
   ],
   ['src/problem/problem-of.ts', ["import { cors } from '../plugins/cors/index.js'"], [fastify]],
-  ['src/rules/report.ts', ["import { serverOptions } from '../server-options.js'"], [fastify]],
+  ['src/report/report.ts', ["import { serverOptions } from '../server-options.js'"], [fastify]],
   [
     'src/http/vary.ts',
     [
       fastify,
       "import { refuse } from '../problem/send-problem.js'",
-      "import { addHook } from '../fastify/route.js'",
+      "import { hookError } from '../convention/reply.js'",
     ],
     ["import { invalid } from '../options.js'"],
   ],
   ['src/json/writer.ts', [fastify, "import { reporterOf } from '../rules/report.js'"], []],
-  ['src/json-schema/shape.ts', [fastify], ["import { int64 } from '../json/int64.js'"]],
+  ['src/schema/shape.ts', [fastify], ["import { int64 } from '../json/int64.js'"]],
   ['src/options.ts', [fastify, "import { statusText } from './http/status.js'"], []],
   ['src/words/plurals.ts', ["import { json } from '../json/writer.js'"], []],
   [

@@ -1,9 +1,9 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
 import { hasLongDigits } from '../../src/json/json-text.js'
-import { shapeOf } from '../../src/json-schema/shape-reader.js'
 import { withLongNumbers } from '../../src/plugins/integer-twins/body-text.js'
 import { type Input, putIntegers } from '../../src/plugins/integer-twins/input.js'
+import { shapeOf } from '../../src/schema/shape-reader.js'
 import { microScenario } from '../scenario.js'
 
 const firstLargeId = 2n ** 53n + 1n

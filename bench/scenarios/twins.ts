@@ -1,8 +1,8 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
 import { WriterCompiler } from '../../src/json/writer.js'
-import type { CompileSerializer } from '../../src/json-schema/alternatives.js'
-import { shapeOf } from '../../src/json-schema/shape-reader.js'
+import type { CompileSerializer } from '../../src/schema/alternatives.js'
+import { shapeOf } from '../../src/schema/shape-reader.js'
 import { microScenario } from '../scenario.js'
 
 type Stringify = (value: unknown) => string

@@ -1,9 +1,4 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
-import { type DocumentPlan, documentRoute } from '../fastify/document.js'
-import { type Neighbour, type OverlapFinding, watchNeighbour } from '../fastify/neighbours.js'
-import { conventionPlugin } from '../fastify/plugin.js'
-import { besideCors } from '../fastify/preflight.js'
-import { type RegistrationOptions, routesOf } from '../fastify/route-watch.js'
 import {
   checksOf,
   type DeclaredOptions,
@@ -19,11 +14,16 @@ import {
   exclusionReasonOf,
   type RuleException,
   unmatchedExceptions,
-} from '../rules/exceptions.js'
-import type { Exception, Finding } from '../rules/findings.js'
-import { type Mode, type RouteRuleOptions, type RuleOptions, modesOf as ruleModes } from '../rules/modes.js'
-import { type Reporter, reporterOf } from '../rules/report.js'
-import { exceptedReason } from '../rules/route-exceptions.js'
+} from '../report/exceptions.js'
+import type { Exception, Finding } from '../report/findings.js'
+import { type Mode, type RouteRuleOptions, type RuleOptions, modesOf as ruleModes } from '../report/modes.js'
+import { type Reporter, reporterOf } from '../report/report.js'
+import { exceptedReason } from '../report/route-exceptions.js'
+import { type RegistrationOptions, routesOf } from './declared-routes.js'
+import { type DocumentPlan, documentRoute } from './document.js'
+import { type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
+import { conventionPlugin } from './plugin.js'
+import { besideCors } from './preflight.js'
 import type { ModeOf, Part, Steps } from './steps.js'
 
 /** The options of a convention: the mode, and where its rules have modes of their own, those of {@link ruleOptions}. */

@@ -3,7 +3,7 @@ import { flag, functionOf, integer, listOf, objectOf, oneOf, text } from '../opt
 
 export { type Check, type DeclaredOptions, type Option, option, optional } from '../options.js'
 export type { DescribedProblem, RouteDescription } from '../problem/route-description.js'
-export { routeRuleOptions, ruleOptions } from '../rules/modes.js'
+export { routeRuleOptions, ruleOptions } from '../report/modes.js'
 export {
   type ConventionDefinition,
   type ConventionRegistration,

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { hookError, passString } from '../fastify/reply.js'
 import type { ProblemError } from '../problem/problem-error.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
-import type { Mode } from '../rules/modes.js'
-import type { Reporter } from '../rules/report.js'
+import type { Mode } from '../report/modes.js'
+import type { Reporter } from '../report/report.js'
 import type { Phase } from './order.js'
+import { hookError, passString } from './reply.js'
 
 /** What a step says about a request or a response. `enforce` applies it, `report` counts it. */
 export interface Effect {

@@ -1,4 +1,4 @@
-import type { Content, OpenApi } from '../json-schema/openapi.js'
+import type { Content, OpenApi } from '../schema/openapi.js'
 import { problemMediaType } from './problem-document.js'
 import { type ProblemCode, problemTypes } from './problem-error.js'
 

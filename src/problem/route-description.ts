@@ -3,7 +3,7 @@ import {
   type OpenApiResponse,
   type Operation,
   withParameters,
-} from '../json-schema/openapi.js'
+} from '../schema/openapi.js'
 import { type ProblemCode, problemTypes } from './problem-error.js'
 import { problemContent } from './problem-schema.js'
 

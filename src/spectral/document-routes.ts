@@ -1,6 +1,6 @@
 import { pointerToken } from '../json/json-pointer.js'
-import { decodedPart, valueAt } from '../json-schema/document.js'
-import { isPlainObject, type Json, mapSchema, type SchemaStore } from '../json-schema/json-schema.js'
+import { decodedPart, valueAt } from '../schema/document.js'
+import { isPlainObject, type Json, mapSchema, type SchemaStore } from '../schema/json-schema.js'
 
 export interface DocumentRoute {
   readonly method: string

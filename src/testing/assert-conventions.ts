@@ -12,8 +12,8 @@ import {
   option,
   resolveOptions,
 } from '../options.js'
-import { hiddenReason, matchesUrl, type RouteException, routeException } from '../rules/exceptions.js'
-import { conventionsReport } from '../rules/report.js'
+import { hiddenReason, matchesUrl, type RouteException, routeException } from '../report/exceptions.js'
+import { conventionsReport } from '../report/report.js'
 import { type ProbedApp, sender } from './probe/client.js'
 import { type AppPath, appPaths, type ParameterValue, pathFiller } from './probe/paths.js'
 import {

@@ -5,7 +5,7 @@ import { convention } from '../../src/convention/convention.js'
 import { order, type Phase, phases, placeOf } from '../../src/convention/order.js'
 import type { RequestStep, StepResult } from '../../src/convention/steps.js'
 import { ProblemError } from '../../src/problem/problem-error.js'
-import { modeOption, routeModeOption, routeRuleOptions, ruleOptions } from '../../src/rules/modes.js'
+import { modeOption, routeModeOption, routeRuleOptions, ruleOptions } from '../../src/report/modes.js'
 
 type Next = (error?: Error) => void
 type Hook = (request: object, reply: object, next: Next) => void

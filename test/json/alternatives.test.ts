@@ -1,8 +1,8 @@
 /** Which alternative of a schema a payload is written by, and by all that hold at once. */
 import t from 'tap'
-import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
-import { shapeOf } from '../../src/json-schema/shape-reader.js'
-import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
+import type { Json, SchemaStore } from '../../src/schema/json-schema.js'
+import { shapeOf } from '../../src/schema/shape-reader.js'
+import { fastifyWriter, ourWriter } from '../schema/compiled.js'
 
 const text = { type: 'string' }
 const integer = { type: 'integer' }

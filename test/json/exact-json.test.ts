@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { exactJson, holdsBigInt } from '../../src/json/exact-json.js'
 import { valueTwin } from '../../src/json/int64.js'
-import { parseExact, twinFaults, withoutTwins, writeExact } from '../json-schema/exact-tree.js'
+import { parseExact, twinFaults, withoutTwins, writeExact } from '../schema/exact-tree.js'
 
 const big = 9_007_199_254_740_993n
 

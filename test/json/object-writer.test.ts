@@ -1,7 +1,7 @@
 /** Objects: commas, names and defaults, whatever the names are and whatever is there. */
 import fc from 'fast-check'
 import t from 'tap'
-import { ourWriter } from '../json-schema/compiled.js'
+import { ourWriter } from '../schema/compiled.js'
 
 const text = { type: 'string' }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { exactJson } from '../../src/json/exact-json.js'
 import { parseCharacters, parseExact, quoteLongNumbers } from '../../src/json/parse-exact.js'
-import { jsonText } from '../json-schema/json-texts.js'
+import { jsonText } from '../schema/json-texts.js'
 
 t.test('long integers become BigInts, all other values are those of JSON.parse', async (t) => {
   const rows: readonly (readonly [json: string, value: unknown])[] = [

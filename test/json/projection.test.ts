@@ -2,10 +2,10 @@
 import t from 'tap'
 import { fieldsOf, type Selection } from '../../src/json/selection.js'
 import { WriterCompiler } from '../../src/json/writer.js'
-import type { Json } from '../../src/json-schema/json-schema.js'
-import type { Shape } from '../../src/json-schema/shape.js'
-import { shapeOf } from '../../src/json-schema/shape-reader.js'
-import { compileSerializer } from '../json-schema/compiled.js'
+import type { Json } from '../../src/schema/json-schema.js'
+import type { Shape } from '../../src/schema/shape.js'
+import { shapeOf } from '../../src/schema/shape-reader.js'
+import { compileSerializer } from '../schema/compiled.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }

@@ -1,11 +1,11 @@
 /** What Fastify writes by a schema stays as it is, and no integer loses a digit. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
-import { parseExact, twinFaults, withoutTwins, writeExact } from '../json-schema/exact-tree.js'
-import type { Contents } from '../json-schema/random-scalars.js'
-import { anySample } from '../json-schema/random-schemas.js'
-import type { Sample } from '../json-schema/schema-drafts.js'
+import { fastifyWriter, ourWriter } from '../schema/compiled.js'
+import { parseExact, twinFaults, withoutTwins, writeExact } from '../schema/exact-tree.js'
+import type { Contents } from '../schema/random-scalars.js'
+import { anySample } from '../schema/random-schemas.js'
+import type { Sample } from '../schema/schema-drafts.js'
 
 const everything: Contents = { choices: true, wide: true, open: true }
 

@@ -1,7 +1,7 @@
 /** Faults that tests found once in the writer: it writes what fast-json-stringify writes. */
 import t from 'tap'
-import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
-import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
+import type { Json, SchemaStore } from '../../src/schema/json-schema.js'
+import { fastifyWriter, ourWriter } from '../schema/compiled.js'
 
 const text = { type: 'string' }
 const date = (format: string): Json => ({ type: 'string', format })

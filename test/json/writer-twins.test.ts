@@ -1,7 +1,7 @@
 /** Exact on the bytes, in every place that an integer may have. */
 import t from 'tap'
-import type { Json, SchemaStore } from '../../src/json-schema/json-schema.js'
-import { ourWriter } from '../json-schema/compiled.js'
+import type { Json, SchemaStore } from '../../src/schema/json-schema.js'
+import { ourWriter } from '../schema/compiled.js'
 
 const big = 9_007_199_254_740_993n
 const id = { type: 'integer', format: 'int64' }

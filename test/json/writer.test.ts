@@ -1,7 +1,7 @@
 /** A response schema decides the bytes as it does with Fastify's own serializer. */
 import t from 'tap'
-import type { Json } from '../../src/json-schema/json-schema.js'
-import { fastifyWriter, ourWriter } from '../json-schema/compiled.js'
+import type { Json } from '../../src/schema/json-schema.js'
+import { fastifyWriter, ourWriter } from '../schema/compiled.js'
 
 const text = { type: 'string' }
 const user = { type: 'object', required: ['name'], properties: { age: { type: 'integer' }, name: text } }

@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
 import { problems } from '../../src/index.js'
-import { type Operation, openApiOf, withOptionalBody } from '../../src/json-schema/openapi.js'
+import { type Operation, openApiOf, withOptionalBody } from '../../src/schema/openapi.js'
 
 const schemas = {
   some: { type: 'object' },

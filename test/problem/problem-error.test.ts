@@ -6,7 +6,7 @@ import { bootErrors } from '../../src/boot-errors.js'
 import { statusTitle } from '../../src/http/status.js'
 import { pathBreaches } from '../../src/plugins/path-guard/path-rules.js'
 import { isProblemError, ProblemError, problemTypes } from '../../src/problem/problem-error.js'
-import { type Finding, findingsTable } from '../../src/rules/findings.js'
+import { type Finding, findingsTable } from '../../src/report/findings.js'
 
 type BootCode = keyof typeof bootErrors
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Operation } from '../../src/json-schema/openapi.js'
 import { problemsOf, type RouteDescription, withDescriptions } from '../../src/problem/route-description.js'
+import type { Operation } from '../../src/schema/openapi.js'
 
 type Responses = NonNullable<Operation['responses']>
 

@@ -6,7 +6,7 @@ import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fast
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import conventions, { fields, integerTwins } from '../../src/index.js'
-import { Int64 } from '../../src/providers/zod.js'
+import { Int64 } from '../../src/schema/zod.js'
 
 /** A schema of a library without JSON Schema. */
 class Shape {

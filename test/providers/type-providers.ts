@@ -6,8 +6,8 @@ import { Type } from 'typebox'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
 import conventions, { type ConventionsOptions, serverOptions } from '../../src/index.js'
-import { Int64 as Int64OfTypeBox } from '../../src/providers/typebox.js'
-import { Int64 as Int64OfZod, toJsonSchema } from '../../src/providers/zod.js'
+import { Int64 as Int64OfTypeBox } from '../../src/schema/typebox.js'
+import { Int64 as Int64OfZod, toJsonSchema } from '../../src/schema/zod.js'
 
 /** A library for schemas, set up as its documentation shows, and the schemas of the routes of {@link exampleApp}. */
 export interface TypeProvider {

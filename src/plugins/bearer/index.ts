@@ -1,13 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { callerFields, knownSubject } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { documentRoute } from '../../convention/document.js'
+import { offerNames } from '../../convention/offer-names.js'
 import type { RequestStep } from '../../convention/steps.js'
-import { callerFields, knownSubject } from '../../fastify/caller.js'
-import { documentRoute } from '../../fastify/document.js'
-import { offerNames } from '../../fastify/offer-names.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { loadPeer } from '../../load-peer.js'
 import { invalid } from '../../options.js'
-import { logOf } from '../../rules/report.js'
+import { logOf } from '../../report/report.js'
 import { authenticationOf, bearerRules, knownSubjectOf, refusalOf } from './hooks.js'
 import { introspector } from './introspection.js'
 import { issuerOf } from './issuer.js'
@@ -23,7 +23,7 @@ import {
 } from './options.js'
 import { TokenCache } from './tokens.js'
 
-export type { Caller } from '../../fastify/caller.js'
+export type { Caller } from '../../convention/caller.js'
 export type {
   BearerAlgorithm,
   BearerKeySet,

@@ -14,7 +14,7 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { modeOption } from '../../rules/modes.js'
+import { modeOption } from '../../report/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { duration } from '../../time/time-window.js'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BoundedCache } from '../../bounded-cache.js'
-import type { Caller } from '../../fastify/caller.js'
+import type { Caller } from '../../convention/caller.js'
 
 export interface VerifiedToken {
   readonly caller: Caller

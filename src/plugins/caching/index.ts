@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { convention } from '../../convention/convention.js'
-import { offerNames } from '../../fastify/offer-names.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { needFields } from '../../fastify/selection.js'
-import { foreignReasonOf } from '../../rules/exceptions.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { offerNames } from '../../convention/offer-names.js'
+import { needFields } from '../../convention/selection.js'
+import { foreignReasonOf } from '../../report/exceptions.js'
 import { expectedVersion, stepsOf } from './hooks.js'
 import { describeCaching } from './openapi.js'
 import {

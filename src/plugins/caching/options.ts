@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { AnyFunction, AnyRequest } from '../../fastify/any-request.js'
+import type { AnyFunction, AnyRequest } from '../../convention/any-request.js'
 import { fieldName } from '../../http/field-name.js'
 import {
   type Check,
@@ -13,7 +13,7 @@ import {
   optional,
   text,
 } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
 import { type CacheDirectives, directives } from './cache-control.js'
 
 /**

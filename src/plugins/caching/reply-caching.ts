@@ -1,5 +1,5 @@
+import { headerOf } from '../../convention/reply.js'
 import type { PayloadStep } from '../../convention/steps.js'
-import { headerOf } from '../../fastify/reply.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { mergeVary } from '../../http/vary.js'
 import { type Check, invalid, objectOf } from '../../options.js'

@@ -1,6 +1,6 @@
+import { discard, headerOf, isBytes, isResponse } from '../../convention/reply.js'
+import { replySlot } from '../../convention/slots.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
-import { discard, headerOf, isBytes, isResponse } from '../../fastify/reply.js'
-import { replySlot } from '../../fastify/slots.js'
 import { withPrivate } from '../../http/cache-control.js'
 import { contentFields } from '../../http/error-headers.js'
 import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'

@@ -1,7 +1,7 @@
 import { fieldName } from '../../http/field-name.js'
 import { webOrigin } from '../../http/web-origin.js'
 import { type Check, flag, invalid, listOf, type OptionsOf, option, optional } from '../../options.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 import { allowedBy, type CorsPolicy, exposedHeaders, type IsAllowed } from './cors-headers.js'
 
 /** Returns whether an origin may read responses, or a promise of that. It is not called for requests without `Origin`. */

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Effect, Steps } from '../../convention/steps.js'
-import type { OwnParameters } from '../../fastify/own-parameters.js'
+import type { OwnParameters } from '../../convention/own-parameters.js'
 import {
   discard,
   hasSerializerOfItsOwn,
@@ -8,9 +7,10 @@ import {
   isResponse,
   isWrittenByUs,
   withHeaders,
-} from '../../fastify/reply.js'
-import { type RequestSelection, selectionOf, selections } from '../../fastify/selection.js'
-import type { RouteSerialization } from '../../fastify/serialization.js'
+} from '../../convention/reply.js'
+import { type RequestSelection, selectionOf, selections } from '../../convention/selection.js'
+import type { RouteSerialization } from '../../convention/serialization.js'
+import type { Effect, Steps } from '../../convention/steps.js'
 import { privateOnly } from '../../http/cache-control.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { type FieldsRouteOptions, type IsHidden, narrowsUnasked } from './options.js'

@@ -1,17 +1,17 @@
-import { fieldNames } from '../../json-schema/field-names.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { fieldNames } from '../../schema/field-names.js'
 import {
   isSchemaObject,
   type Json,
   mayRefer,
   type SchemaObject,
   type SchemaStore,
-} from '../../json-schema/json-schema.js'
-import { type DocumentOperation, mapResponseSchemas, withParameters } from '../../json-schema/openapi.js'
-import type { SchemaReader } from '../../json-schema/reader.js'
-import { bodyFor, responseBodies } from '../../json-schema/responses.js'
-import { shapeOf } from '../../json-schema/shape-reader.js'
-import { writtenOut } from '../../json-schema/written-out.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+} from '../../schema/json-schema.js'
+import { type DocumentOperation, mapResponseSchemas, withParameters } from '../../schema/openapi.js'
+import type { SchemaReader } from '../../schema/reader.js'
+import { bodyFor, responseBodies } from '../../schema/responses.js'
+import { shapeOf } from '../../schema/shape-reader.js'
+import { writtenOut } from '../../schema/written-out.js'
 import type { FieldsRouteOptions } from './options.js'
 import { fieldBounds, itemOf, type RouteFacts } from './selection.js'
 

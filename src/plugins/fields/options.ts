@@ -1,6 +1,6 @@
-import type { AnyRequest } from '../../fastify/any-request.js'
+import type { AnyRequest } from '../../convention/any-request.js'
 import { invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 
 /** Whether a field is hidden from a request. */
 export type IsHidden = AnyRequest<[], boolean>

@@ -1,5 +1,5 @@
 import { BoundedCache } from '../../bounded-cache.js'
-import { RequestSelection } from '../../fastify/selection.js'
+import { RequestSelection } from '../../convention/selection.js'
 import {
   type FieldBounds,
   type Fields,
@@ -9,6 +9,7 @@ import {
   readFields,
   splitPath,
 } from '../../json/selection.js'
+import { invalid } from '../../options.js'
 import {
   canonicalPath,
   fieldNames,
@@ -16,9 +17,8 @@ import {
   isList,
   namesBelow,
   shapeWithin,
-} from '../../json-schema/field-names.js'
-import { anything, type Shape } from '../../json-schema/shape.js'
-import { invalid } from '../../options.js'
+} from '../../schema/field-names.js'
+import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
 import type { FieldsRouteOptions } from './options.js'

@@ -1,9 +1,9 @@
 import { parseCharacters } from '../../json/parse-exact.js'
 import { joinPath } from '../../json/selection.js'
-import { isList } from '../../json-schema/field-names.js'
-import type { ObjectShape, Shape } from '../../json-schema/shape.js'
-import { isTwinned, twinName } from '../../json-schema/twins.js'
 import { isObject } from '../../options.js'
+import { isList } from '../../schema/field-names.js'
+import type { ObjectShape, Shape } from '../../schema/shape.js'
+import { isTwinned, twinName } from '../../schema/twins.js'
 
 /** A column of CSV. */
 export interface Column {

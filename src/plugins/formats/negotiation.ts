@@ -1,4 +1,4 @@
-import type { ChosenFormat, Format } from '../../fastify/formats.js'
+import type { ChosenFormat, Format } from '../../convention/formats.js'
 import { namesType, preferredType } from '../../http/media-types.js'
 
 /** `text/xml` is an alias (RFC 7303 §9.2). */

@@ -1,7 +1,7 @@
-import type { Format } from '../../fastify/formats.js'
-import { type Content, type DocumentOperation, withParameters } from '../../json-schema/openapi.js'
-import { isObjectSchema } from '../../json-schema/responses.js'
+import type { Format } from '../../convention/formats.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { type Content, type DocumentOperation, withParameters } from '../../schema/openapi.js'
+import { isObjectSchema } from '../../schema/responses.js'
 import { mediaTypesOf } from './negotiation.js'
 
 /** Adds the parameter that selects the format, and the media types of responses. */

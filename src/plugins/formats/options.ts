@@ -1,4 +1,4 @@
-import { type Format, otherFormats } from '../../fastify/formats.js'
+import { type Format, otherFormats } from '../../convention/formats.js'
 import {
   type Check,
   invalid,
@@ -10,9 +10,9 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 
-export type { Format } from '../../fastify/formats.js'
+export type { Format } from '../../convention/formats.js'
 
 const produces: Check<readonly Format[]> = (label, received) => {
   const formats = listOf(oneOf(...otherFormats))(label, received)

@@ -1,8 +1,8 @@
-import type { Format } from '../../fastify/formats.js'
-import type { FieldSelection } from '../../fastify/selection.js'
-import { isList, shapeWithin } from '../../json-schema/field-names.js'
-import type { Shape } from '../../json-schema/shape.js'
+import type { Format } from '../../convention/formats.js'
+import type { FieldSelection } from '../../convention/selection.js'
 import { loadPeer } from '../../load-peer.js'
+import { isList, shapeWithin } from '../../schema/field-names.js'
+import type { Shape } from '../../schema/shape.js'
 import { csvListOf, csvOf, type Formulas, type NoColumns, type StringifyCsv } from './csv.js'
 import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml.js'
 

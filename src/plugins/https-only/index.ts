@@ -1,13 +1,13 @@
 import { Server as TlsServer } from 'node:tls'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { convention } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { serverSettings } from '../../convention/internals.js'
 import type { Effect } from '../../convention/steps.js'
-import { serverSettings } from '../../fastify/internals.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf } from '../../problem/route-description.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 
 const httpsOnlyOptions = {
   /**

@@ -1,5 +1,5 @@
-import type { AnyRequest } from '../../fastify/any-request.js'
-import { type CallerId, subjectOf } from '../../fastify/caller.js'
+import type { AnyRequest } from '../../convention/any-request.js'
+import { type CallerId, subjectOf } from '../../convention/caller.js'
 import {
   type Check,
   flag,
@@ -11,7 +11,7 @@ import {
   option,
   optional,
 } from '../../options.js'
-import { modeOption } from '../../rules/modes.js'
+import { modeOption } from '../../report/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { duration } from '../../time/time-window.js'
 import type { IdempotencyStore } from './stores/store.js'

@@ -1,6 +1,6 @@
 import crypto from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { listenAlong } from '../../fastify/raw-request.js'
+import { listenAlong } from '../../convention/raw-request.js'
 
 /** Maximum length of a key, in characters. */
 export const maxKeyLength = 255

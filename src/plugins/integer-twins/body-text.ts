@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { listenAlong } from '../../fastify/raw-request.js'
+import { listenAlong } from '../../convention/raw-request.js'
 import { quoteLongNumbers } from '../../json/parse-exact.js'
 
 /** Collects the text of a body, of which a parser keeps rounded Numbers. */

@@ -1,8 +1,8 @@
 import type { Int64Range } from '../../json/int64.js'
-import { int64RangeOf, type Json, mapSchema, type SchemaObject } from '../../json-schema/json-schema.js'
-import type { SchemaReader } from '../../json-schema/reader.js'
-import { mentionsInt64 } from '../../json-schema/twins.js'
-import { writtenOut } from '../../json-schema/written-out.js'
+import { int64RangeOf, type Json, mapSchema, type SchemaObject } from '../../schema/json-schema.js'
+import type { SchemaReader } from '../../schema/reader.js'
+import { mentionsInt64 } from '../../schema/twins.js'
+import { writtenOut } from '../../schema/written-out.js'
 
 export function withDigits(schema: Json, reader: SchemaReader): Json {
   if (!mentionsInt64(schema)) return schema

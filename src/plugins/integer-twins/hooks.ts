@@ -1,24 +1,24 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
+import { requestSlot } from '../../convention/slots.js'
 import type { Effect, Steps } from '../../convention/steps.js'
-import { requestSlot } from '../../fastify/slots.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { hasLongDigits } from '../../json/json-text.js'
-import { compileConditions } from '../../json-schema/ajv.js'
+import { textOfIssues } from '../../problem/issues.js'
+import { longestDetail } from '../../problem/problem-document.js'
+import { ProblemError } from '../../problem/problem-error.js'
+import { compileConditions } from '../../schema/ajv.js'
 import {
   isPlainObject,
   type Json,
   mapSchema,
   mapSubschemas,
   type SchemaStore,
-} from '../../json-schema/json-schema.js'
-import { SchemaReader } from '../../json-schema/reader.js'
-import { type Shape, someShape } from '../../json-schema/shape.js'
-import { shapeOf } from '../../json-schema/shape-reader.js'
-import { containsInt64, mentionsInt64 } from '../../json-schema/twins.js'
-import { textOfIssues } from '../../problem/issues.js'
-import { longestDetail } from '../../problem/problem-document.js'
-import { ProblemError } from '../../problem/problem-error.js'
+} from '../../schema/json-schema.js'
+import { SchemaReader } from '../../schema/reader.js'
+import { type Shape, someShape } from '../../schema/shape.js'
+import { shapeOf } from '../../schema/shape-reader.js'
+import { containsInt64, mentionsInt64 } from '../../schema/twins.js'
 import { clip } from '../../text.js'
 import { collectText, copyOf, withLongNumbers } from './body-text.js'
 import { type Input, type InputResult, putIntegers, takeTwins } from './input.js'

@@ -1,11 +1,11 @@
 import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
 import { pointerToken } from '../../json/json-pointer.js'
 import { longRun } from '../../json/json-text.js'
-import type { Match } from '../../json-schema/alternatives.js'
-import { anything, leavesOf, type ObjectShape, type Shape } from '../../json-schema/shape.js'
-import { containsInt64, isInt64, isTwinned, numberName } from '../../json-schema/twins.js'
 import { IssueList } from '../../problem/issues.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
+import type { Match } from '../../schema/alternatives.js'
+import { anything, leavesOf, type ObjectShape, type Shape } from '../../schema/shape.js'
+import { containsInt64, isInt64, isTwinned, numberName } from '../../schema/twins.js'
 import { looksLikeTwin, type TwinFault, takeTwin } from './twin-value.js'
 
 /** One part of a request while it is read. */

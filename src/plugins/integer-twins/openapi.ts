@@ -1,3 +1,4 @@
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import {
   int64RangeOf,
   isSchemaObject,
@@ -7,7 +8,7 @@ import {
   namedSchemas,
   type SchemaObject,
   schemaList,
-} from '../../json-schema/json-schema.js'
+} from '../../schema/json-schema.js'
 import {
   in30,
   mapContent,
@@ -16,14 +17,13 @@ import {
   type OpenApiDocument,
   type Operation,
   type Parameter,
-} from '../../json-schema/openapi.js'
-import { partsOf } from '../../json-schema/parts.js'
-import type { SchemaReader } from '../../json-schema/reader.js'
-import { isObjectSchema } from '../../json-schema/responses.js'
-import { anything, type Shape } from '../../json-schema/shape.js'
-import { ShapeReader } from '../../json-schema/shape-reader.js'
-import { isAlwaysTwinned, isInt64, isTwinned, mentionsInt64, twinName } from '../../json-schema/twins.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+} from '../../schema/openapi.js'
+import { partsOf } from '../../schema/parts.js'
+import type { SchemaReader } from '../../schema/reader.js'
+import { isObjectSchema } from '../../schema/responses.js'
+import { anything, type Shape } from '../../schema/shape.js'
+import { ShapeReader } from '../../schema/shape-reader.js'
+import { isAlwaysTwinned, isInt64, isTwinned, mentionsInt64, twinName } from '../../schema/twins.js'
 import { digitBounds, withDigits } from './digits-schema.js'
 
 /** What a completed schema is for: a component is for requests and responses. */

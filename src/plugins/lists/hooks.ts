@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
+import { headerOf } from '../../convention/reply.js'
+import { requestSlot } from '../../convention/slots.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
-import { headerOf } from '../../fastify/reply.js'
-import { requestSlot } from '../../fastify/slots.js'
 import { addLinks, formatLinks, hrefWith } from '../../http/links.js'
 import { pathOf, queryOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import type { Reporter } from '../../rules/report.js'
+import type { Reporter } from '../../report/report.js'
 import type { ListRules } from './options.js'
 import {
   cursorFault,

@@ -11,7 +11,7 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { type Mode, modeOption } from '../../rules/modes.js'
+import { type Mode, modeOption } from '../../report/modes.js'
 import type { PageKey, PageRules } from './page.js'
 
 const keys: Check<readonly PageKey[]> = listOf(oneOf('id', 'time'), "'id', 'time' or both")

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { declareMaintenance } from '../../convention/context.js'
 import { convention } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { refuseWithoutHooks } from '../../convention/early-answers.js'
+import { closingIfFails } from '../../convention/failed-boot.js'
+import { offerNames } from '../../convention/offer-names.js'
 import type { Effect } from '../../convention/steps.js'
-import { declareMaintenance } from '../../fastify/context.js'
-import { refuseWithoutHooks } from '../../fastify/early-answers.js'
-import { closingIfFails } from '../../fastify/failed-boot.js'
-import { offerNames } from '../../fastify/offer-names.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { readNotice } from './notice.js'
 import {
   type EnableOptions,

@@ -14,7 +14,7 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { maxRetryAfter } from './notice.js'
 import type { MaintenanceStore } from './sources.js'

@@ -7,11 +7,11 @@ import {
   type HTTPMethods,
   type RouteOptions,
 } from 'fastify'
+import { proxyPaths } from '../../convention/declared-routes.js'
+import { appKey, parsesType } from '../../convention/internals.js'
+import { discardUnreadBody, markOf, type RawRequest } from '../../convention/raw-request.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
-import { appKey, parsesType } from '../../fastify/internals.js'
-import { discardUnreadBody, markOf, type RawRequest } from '../../fastify/raw-request.js'
-import { jsonSchemasOf } from '../../fastify/route-schemas.js'
-import { proxyPaths } from '../../fastify/route-watch.js'
 import { pathOf } from '../../http/request-target.js'
 import { isObject } from '../../options.js'
 import { formType } from './override-decision.js'

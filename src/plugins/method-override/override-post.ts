@@ -1,8 +1,8 @@
-import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../fastify/raw-request.js'
+import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../convention/raw-request.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { pathOf } from '../../http/request-target.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import type { Mode } from '../../rules/modes.js'
+import type { Mode } from '../../report/modes.js'
 import {
   formType,
   type OverrideDecision,

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
-import { hasReceivedAll } from '../../fastify/internals.js'
-import type { RawRequest } from '../../fastify/raw-request.js'
+import { hasReceivedAll } from '../../convention/internals.js'
+import type { RawRequest } from '../../convention/raw-request.js'
 import type { Schedule } from '../../time/schedule.js'
 
 /** The bytes that were read of a body. */

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto'
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson } from '../../json/exact-json.js'
 import { parseExact } from '../../json/parse-exact.js'
-import type { SchemaStore } from '../../json-schema/json-schema.js'
-import { isProviderSchema, type SchemaDirection } from '../../json-schema/provider-schema.js'
 import {
   type Check,
   type Checks,
@@ -16,6 +14,8 @@ import {
   text,
 } from '../../options.js'
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
+import type { SchemaStore } from '../../schema/json-schema.js'
+import { isProviderSchema, type SchemaDirection } from '../../schema/provider-schema.js'
 import type { OperationContext, OperationDefinition, OperationHandler, OperationRetry } from './api.js'
 import { problemOfWork } from './failures.js'
 import { type Duration, duration, type Log } from './options.js'

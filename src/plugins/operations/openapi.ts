@@ -1,13 +1,13 @@
 import type { FastifySchema } from 'fastify'
-import type { Json } from '../../json-schema/json-schema.js'
-import { type DocumentOperation, in30 } from '../../json-schema/openapi.js'
-import { isObjectSchema } from '../../json-schema/responses.js'
 import {
   type DescribedHeaders,
   headerObjects,
   problemsOf,
   type RouteDescription,
 } from '../../problem/route-description.js'
+import type { Json } from '../../schema/json-schema.js'
+import { type DocumentOperation, in30 } from '../../schema/openapi.js'
+import { isObjectSchema } from '../../schema/responses.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import { listLimits, statuses } from './list-page.js'
 import { eventStream } from './status-stream.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AnyRequest } from '../../fastify/any-request.js'
+import type { AnyRequest } from '../../convention/any-request.js'
 import {
   type Check,
   checksOf,

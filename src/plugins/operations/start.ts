@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callerIdText, subjectOf } from '../../fastify/caller.js'
-import { requestSlot } from '../../fastify/slots.js'
+import { callerIdText, subjectOf } from '../../convention/caller.js'
+import { requestSlot } from '../../convention/slots.js'
 import { listMembers, memberParts } from '../../http/list-header.js'
 import { type Checks, integer, resolveOptions } from '../../options.js'
 import type { RunOptions } from './api.js'

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { basePathOf } from '../../convention/context.js'
 import { convention, type RouteContext } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { routeSlot } from '../../convention/slots.js'
 import type { Effect } from '../../convention/steps.js'
-import { basePathOf } from '../../fastify/context.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { routeSlot } from '../../fastify/slots.js'
 import { pathOf } from '../../http/request-target.js'
 import { hasParameter, routePath } from '../../http/route-path.js'
 import { problemsOf } from '../../problem/route-description.js'
-import { type Mode, modesOf } from '../../rules/modes.js'
+import { type Mode, modesOf } from '../../report/modes.js'
 import {
   type PathGuardOptions,
   type PathGuardRouteOptions,

@@ -8,7 +8,7 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
 import { type PathRule, pathRuleNames } from './path-rules.js'
 import { knownVerbs, type PathVocabulary } from './path-words.js'
 

@@ -1,7 +1,7 @@
 import { isJson } from '../../http/media-types.js'
-import { isPlainObject } from '../../json-schema/json-schema.js'
-import { responseBodies } from '../../json-schema/responses.js'
 import { problemMediaType } from '../../problem/problem-document.js'
+import { isPlainObject } from '../../schema/json-schema.js'
+import { responseBodies } from '../../schema/responses.js'
 
 /** An error that a route documents in another format than that of its problems. */
 interface DocumentedError {

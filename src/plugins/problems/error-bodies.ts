@@ -1,6 +1,6 @@
+import { headerOf, isResponse } from '../../convention/reply.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
-import { headerOf, isResponse } from '../../fastify/reply.js'
-import { unsupportedMediaType } from '../../fastify/unsupported-media-type.js'
+import { unsupportedMediaType } from '../../convention/unsupported-media-type.js'
 import { isProblemField } from '../../http/error-headers.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { parseExact } from '../../json/parse-exact.js'

@@ -1,5 +1,5 @@
 import type { ConventionRegistration, RouteContext } from '../../convention/convention.js'
-import { jsonSchemasOf } from '../../fastify/route-schemas.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { documentedErrors } from './documented-errors.js'
 import type { ErrorHandlers } from './hooks.js'
 import type { ResolvedProblems } from './options.js'

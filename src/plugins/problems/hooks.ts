@@ -1,13 +1,17 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { hasErrorHandler, hasNotFoundHandler, setReplaceableErrorHandler } from '../../fastify/internals.js'
-import { answerUnserved } from '../../fastify/not-found-handler.js'
-import { replySlot, routeSlot } from '../../fastify/slots.js'
-import { unsupportedMediaType } from '../../fastify/unsupported-media-type.js'
+import {
+  hasErrorHandler,
+  hasNotFoundHandler,
+  setReplaceableErrorHandler,
+} from '../../convention/internals.js'
+import { answerUnserved } from '../../convention/not-found-handler.js'
+import { replySlot, routeSlot } from '../../convention/slots.js'
+import { unsupportedMediaType } from '../../convention/unsupported-media-type.js'
 import { isProblemError, type ProblemError } from '../../problem/problem-error.js'
 import { logProblem } from '../../problem/problem-log.js'
 import { isJsonSyntaxError, problemOf } from '../../problem/problem-of.js'
 import { refuseThrown, sending, sendProblem } from '../../problem/send-problem.js'
-import type { Mode } from '../../rules/modes.js'
+import type { Mode } from '../../report/modes.js'
 import type { ResolvedProblems } from './options.js'
 
 type RouteErrorHandler = NonNullable<RouteOptions['errorHandler']>

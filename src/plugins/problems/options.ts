@@ -12,7 +12,7 @@ import {
 } from '../../options.js'
 import { kebabCode } from '../../problem/problem-error.js'
 import { defaultStyle } from '../../problem/send-problem.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 
 const memberName = /^(?!(?:type|title|status|detail|instance|code|errors|__proto__)$)./s
 

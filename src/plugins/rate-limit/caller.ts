@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BoundedCache } from '../../bounded-cache.js'
-import { knownSubject } from '../../fastify/caller.js'
+import { knownSubject } from '../../convention/caller.js'
 import { isPromise, type MaybeAsync, withValue } from '../../maybe-async.js'
 import { inTime } from '../../time/in-time.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AnyRequest } from '../../fastify/any-request.js'
+import type { AnyRequest } from '../../convention/any-request.js'
 import {
   type Check,
   checksOf,
@@ -14,7 +14,7 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 import { duration, timeWindowOf } from '../../time/time-window.js'
 
 /** The caller that a request counts for: `undefined` for its address, `null` for a request that does not count. */

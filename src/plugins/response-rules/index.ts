@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
+import { declareKeyStyle } from '../../convention/context.js'
 import { convention } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
-import { declareKeyStyle } from '../../fastify/context.js'
-import { jsonSchemasOf } from '../../fastify/route-schemas.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
-import { type Json, schemaText } from '../../json-schema/json-schema.js'
+import { type Json, schemaText } from '../../schema/json-schema.js'
 import { clip, counted } from '../../text.js'
 import {
   type ResponseRulesOptions,

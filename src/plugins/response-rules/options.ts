@@ -1,5 +1,5 @@
 import { listOf, type OptionsOf, oneOf, option, type ResolvedOptions, text } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
 import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
 import { defaultUnixTimes } from './times.js'
 

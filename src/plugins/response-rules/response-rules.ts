@@ -1,5 +1,5 @@
 import { pointerToken } from '../../json/json-pointer.js'
-import { twinName } from '../../json-schema/twins.js'
+import { twinName } from '../../schema/twins.js'
 import { joinWords, type KeyStyle, restyledKey, wordsOf } from '../../words/key-names.js'
 import { isPlural, plural } from '../../words/plurals.js'
 import type { TimeVocabulary } from './times.js'

@@ -1,8 +1,8 @@
 import { isJson } from '../../http/media-types.js'
-import { isPlainObject, type Json, type SchemaObject } from '../../json-schema/json-schema.js'
-import { constrains } from '../../json-schema/reader.js'
-import { successBodies } from '../../json-schema/responses.js'
 import { problemMediaType } from '../../problem/problem-document.js'
+import { isPlainObject, type Json, type SchemaObject } from '../../schema/json-schema.js'
+import { constrains } from '../../schema/reader.js'
+import { successBodies } from '../../schema/responses.js'
 import type { ResponseBreach } from './response-rules.js'
 import type { SchemaVerdict } from './schema-breaches.js'
 

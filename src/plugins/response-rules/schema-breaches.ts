@@ -1,4 +1,4 @@
-import type { Json, SchemaObject, SchemaStore } from '../../json-schema/json-schema.js'
+import type { Json, SchemaObject, SchemaStore } from '../../schema/json-schema.js'
 import {
   formsOf,
   isTuple,
@@ -7,8 +7,8 @@ import {
   propertiesOf,
   typesOfParts,
   valuesOf,
-} from '../../json-schema/parts.js'
-import { SchemaReader } from '../../json-schema/reader.js'
+} from '../../schema/parts.js'
+import { SchemaReader } from '../../schema/reader.js'
 import {
   bareBreach,
   envelopeBreach,

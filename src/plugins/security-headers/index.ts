@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { convention } from '../../convention/convention.js'
+import { excludedEarlier, type RegistrationOptions } from '../../convention/declared-routes.js'
+import { addFrameworkErrorHeaders, declareRawFields } from '../../convention/early-answers.js'
+import { isResponse } from '../../convention/reply.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
-import { addFrameworkErrorHeaders, declareRawFields } from '../../fastify/early-answers.js'
-import { isResponse } from '../../fastify/reply.js'
-import { excludedEarlier, type RegistrationOptions } from '../../fastify/route-watch.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { foreignReasonOf, isHidden } from '../../rules/exceptions.js'
+import { foreignReasonOf, isHidden } from '../../report/exceptions.js'
 import {
   type Fields,
   type Profile,

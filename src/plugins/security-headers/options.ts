@@ -10,7 +10,7 @@ import {
   optional,
   type ResolvedOptions,
 } from '../../options.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 
 type Headers = NonNullable<HelmetOptions>
 

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { hasCallers, subjectOf } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { hasContent, headerOf, isResponse, withHeaders } from '../../convention/reply.js'
+import { requestSlot } from '../../convention/slots.js'
 import type { Effect, StepResult } from '../../convention/steps.js'
-import { hasCallers, subjectOf } from '../../fastify/caller.js'
-import { hasContent, headerOf, isResponse, withHeaders } from '../../fastify/reply.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
-import { requestSlot } from '../../fastify/slots.js'
 import { varyMerger } from '../../http/vary.js'
 import { invalid, isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { nonJsonReasonOf } from '../../rules/exceptions.js'
-import { logOf } from '../../rules/report.js'
+import { nonJsonReasonOf } from '../../report/exceptions.js'
+import { logOf } from '../../report/report.js'
 import {
   type AliasPlace,
   headersUnderAlias,

@@ -1,5 +1,5 @@
-import type { DocumentOperation, Parameter } from '../../json-schema/openapi.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import type { DocumentOperation, Parameter } from '../../schema/openapi.js'
 
 export function describeSelfAlias(aliases: readonly string[], isRepresented: boolean): RouteDescription {
   const location = isRepresented ? { 'Content-Location': { type: 'string', description: ownUrl } } : {}

@@ -1,5 +1,5 @@
-import type { AnyRequest } from '../../fastify/any-request.js'
-import { subjectOf } from '../../fastify/caller.js'
+import type { AnyRequest } from '../../convention/any-request.js'
+import { subjectOf } from '../../convention/caller.js'
 import { isField } from '../../http/error-headers.js'
 import { fieldName } from '../../http/field-name.js'
 import {
@@ -12,7 +12,7 @@ import {
   optional,
   text,
 } from '../../options.js'
-import { modeOption, routeModeOption } from '../../rules/modes.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 
 /** The id of a record. */
 export type SelfId = string | number | bigint

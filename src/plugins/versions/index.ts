@@ -1,13 +1,13 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { basePathOf } from '../../convention/context.js'
 import { convention } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { offerNames } from '../../convention/offer-names.js'
+import { isResponse, withHeaders } from '../../convention/reply.js'
 import type { Effect } from '../../convention/steps.js'
-import { basePathOf } from '../../fastify/context.js'
-import { offerNames } from '../../fastify/offer-names.js'
-import { isResponse, withHeaders } from '../../fastify/reply.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
 import { addLinks } from '../../http/links.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { modesOf } from '../../rules/modes.js'
+import { modesOf } from '../../report/modes.js'
 import {
   isAnnounced,
   type Lifecycle,

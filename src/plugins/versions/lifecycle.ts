@@ -1,9 +1,9 @@
-import { headerOf, type ReplyHeaders } from '../../fastify/reply.js'
+import { headerOf, type ReplyHeaders } from '../../convention/reply.js'
 import { formatHttpDate } from '../../http/http-date.js'
 import { addLinks, formatLinks } from '../../http/links.js'
 import { pathOf } from '../../http/request-target.js'
 import { invalid } from '../../options.js'
-import type { Mode } from '../../rules/modes.js'
+import type { Mode } from '../../report/modes.js'
 import {
   type LifecycleLinkOptions,
   type LifecycleOptions,

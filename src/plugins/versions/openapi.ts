@@ -1,5 +1,5 @@
-import type { DocumentOperation } from '../../json-schema/openapi.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import type { DocumentOperation } from '../../schema/openapi.js'
 import type { Lifecycle } from './lifecycle.js'
 
 export function documentLifecycle(

@@ -12,7 +12,7 @@ import {
   optional,
   text,
 } from '../../options.js'
-import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../rules/modes.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
 
 /**
  * The rules of versions: `listed` (at boot, all versions of routes are in the options), `headers` (responses announce

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { convention } from '../../convention/convention.js'
-import { offerNames } from '../../fastify/offer-names.js'
-import type { RegistrationOptions } from '../../fastify/route-watch.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { offerNames } from '../../convention/offer-names.js'
 import { loadPeer } from '../../load-peer.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { nonJsonReasonOf } from '../../rules/exceptions.js'
+import { nonJsonReasonOf } from '../../report/exceptions.js'
 import { isRead } from './decision.js'
 import { checkedOf, isIssued, tokenHeader, xsrfSteps } from './hooks.js'
 import {

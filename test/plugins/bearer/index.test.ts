@@ -5,7 +5,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import t from 'tap'
-import { knownSubject } from '../../../src/fastify/caller.js'
+import { knownSubject } from '../../../src/convention/caller.js'
 import {
   type BearerOptions,
   bearer,

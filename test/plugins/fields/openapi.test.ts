@@ -1,7 +1,7 @@
 /** The `fields` parameter as OpenAPI shows it. */
 import t from 'tap'
-import { type Operation, openApiOf } from '../../../src/json-schema/openapi.js'
 import { documentFields, namesFields } from '../../../src/plugins/fields/openapi.js'
+import { type Operation, openApiOf } from '../../../src/schema/openapi.js'
 
 function documented(operation: Operation, defaults?: readonly string[], schemas: object = {}): Operation {
   const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })

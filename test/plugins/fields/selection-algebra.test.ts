@@ -4,10 +4,10 @@ import t, { type Test } from 'tap'
 import type { Write } from '../../../src/json/object-writer.js'
 import { type FieldBounds, fieldsOf } from '../../../src/json/selection.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
-import type { Shape } from '../../../src/json-schema/shape.js'
-import { shapeOf } from '../../../src/json-schema/shape-reader.js'
 import { SelectionReader } from '../../../src/plugins/fields/selection.js'
-import { compileSerializer } from '../../json-schema/compiled.js'
+import type { Shape } from '../../../src/schema/shape.js'
+import { shapeOf } from '../../../src/schema/shape-reader.js'
+import { compileSerializer } from '../../schema/compiled.js'
 import {
   leavesOf,
   narrowed,
@@ -16,8 +16,8 @@ import {
   type Tree,
   valueIn,
   writeExact,
-} from '../../json-schema/exact-tree.js'
-import { anySample } from '../../json-schema/random-schemas.js'
+} from '../../schema/exact-tree.js'
+import { anySample } from '../../schema/random-schemas.js'
 
 const bounds: FieldBounds = { maxNames: 1000, maxLength: 100_000, maxDepth: 100 }
 

@@ -2,10 +2,10 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { WriterCompiler } from '../../../src/json/writer.js'
-import { shapeOf } from '../../../src/json-schema/shape-reader.js'
 import { fields } from '../../../src/plugins/fields/index.js'
 import { SelectionReader } from '../../../src/plugins/fields/selection.js'
-import { compileSerializer } from '../../json-schema/compiled.js'
+import { shapeOf } from '../../../src/schema/shape-reader.js'
+import { compileSerializer } from '../../schema/compiled.js'
 
 const names = Array.from({ length: 20 }, (_, index) => `field_${index}`)
 const text = { type: 'string' }

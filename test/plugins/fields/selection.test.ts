@@ -1,11 +1,11 @@
 /** What the selections of a route are. */
 import t from 'tap'
-import type { RequestSelection } from '../../../src/fastify/selection.js'
+import type { RequestSelection } from '../../../src/convention/selection.js'
 import type { FieldBounds } from '../../../src/json/selection.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
-import { shapeOf } from '../../../src/json-schema/shape-reader.js'
 import { type RefusedSelection, SelectionReader } from '../../../src/plugins/fields/selection.js'
-import { compileSerializer } from '../../json-schema/compiled.js'
+import { shapeOf } from '../../../src/schema/shape-reader.js'
+import { compileSerializer } from '../../schema/compiled.js'
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }

@@ -2,8 +2,8 @@
 import { stringify } from 'csv-stringify/sync'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Shape } from '../../../src/json-schema/shape.js'
 import { type Column, csvListOf, csvOf, type StringifyCsv } from '../../../src/plugins/formats/csv.js'
+import type { Shape } from '../../../src/schema/shape.js'
 
 const write = stringify as StringifyCsv
 const text: Shape = { kind: 'text', format: null, nullable: false }

@@ -4,8 +4,8 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { fields, integerTwins } from '../../../src/index.js'
 import { exactJson } from '../../../src/json/exact-json.js'
-import type { Json } from '../../../src/json-schema/json-schema.js'
-import { ourWriter } from '../../json-schema/compiled.js'
+import type { Json } from '../../../src/schema/json-schema.js'
+import { ourWriter } from '../../schema/compiled.js'
 
 const id = { type: 'integer', format: 'int64' }
 const text = { type: 'string' }

@@ -2,17 +2,17 @@
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Json, SchemaStore } from '../../../src/json-schema/json-schema.js'
-import { SchemaReader } from '../../../src/json-schema/reader.js'
 import { withDigits } from '../../../src/plugins/integer-twins/digits-schema.js'
 import {
   type TwinPurpose,
   withTwins as withTwinsIn,
   withTwinsInResponse,
 } from '../../../src/plugins/integer-twins/openapi.js'
-import { ourWriter } from '../../json-schema/compiled.js'
-import { leavesOf, parseExact, valueIn } from '../../json-schema/exact-tree.js'
-import { anySample } from '../../json-schema/random-schemas.js'
+import type { Json, SchemaStore } from '../../../src/schema/json-schema.js'
+import { SchemaReader } from '../../../src/schema/reader.js'
+import { ourWriter } from '../../schema/compiled.js'
+import { leavesOf, parseExact, valueIn } from '../../schema/exact-tree.js'
+import { anySample } from '../../schema/random-schemas.js'
 
 const id = { type: 'integer', format: 'int64' }
 const twin = { type: 'string', pattern: '^-?[0-9]+$', description: 'The digits of id, exact in any client' }

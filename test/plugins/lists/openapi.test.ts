@@ -1,8 +1,8 @@
 /** What OpenAPI shows of paging is what runs. */
 import t from 'tap'
-import type { Parameter } from '../../../src/json-schema/openapi.js'
 import { documentPages, missingMembers } from '../../../src/plugins/lists/openapi.js'
 import { cursorParameters, type PageRules } from '../../../src/plugins/lists/page.js'
+import type { Parameter } from '../../../src/schema/openapi.js'
 
 const paging: PageRules = {
   defaultLimit: 20,

@@ -2,7 +2,7 @@
 
 import Fastify from 'fastify'
 import t from 'tap'
-import { knownSubject } from '../../../src/fastify/caller.js'
+import { knownSubject } from '../../../src/convention/caller.js'
 import { callers } from '../../../src/plugins/rate-limit/caller.js'
 
 const ip = '203.0.113.7'

@@ -14,7 +14,7 @@ import { cors } from '../../../src/plugins/cors/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
-import { conventionsReport } from '../../../src/rules/report.js'
+import { conventionsReport } from '../../../src/report/report.js'
 import { keepLogs, levels } from '../../support/logs.js'
 
 const start = Date.UTC(2026, 10, 20, 12)

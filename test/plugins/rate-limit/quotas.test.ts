@@ -2,7 +2,7 @@
 import { mock } from 'node:test'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { knownSubject } from '../../../src/fastify/caller.js'
+import { knownSubject } from '../../../src/convention/caller.js'
 import { bearer } from '../../../src/plugins/bearer/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'

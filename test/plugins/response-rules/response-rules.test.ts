@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Json } from '../../../src/json-schema/json-schema.js'
 import type { ResponseRule, ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
+import type { Json } from '../../../src/schema/json-schema.js'
 import { condition, vocabulary } from './rules-vocabulary.js'
 
 /** A schema, and what is wrong with it: `[place and fault, what to write instead]` each. */

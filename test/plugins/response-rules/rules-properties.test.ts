@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Json } from '../../../src/json-schema/json-schema.js'
 import { payloadBreaches } from '../../../src/plugins/response-rules/payload-breaches.js'
 import { pluralName } from '../../../src/plugins/response-rules/response-rules.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
+import type { Json } from '../../../src/schema/json-schema.js'
 import { joinWords, type KeyStyle, restyledKey, wordsOf } from '../../../src/words/key-names.js'
 import { vocabulary } from './rules-vocabulary.js'
 

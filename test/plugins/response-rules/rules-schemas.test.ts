@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Json } from '../../../src/json-schema/json-schema.js'
 import { successSchemas } from '../../../src/plugins/response-rules/route-breaches.js'
 import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
+import type { Json } from '../../../src/schema/json-schema.js'
 import { condition, vocabulary } from './rules-vocabulary.js'
 
 const bad: Json = { type: 'object', properties: { badKey: { type: 'string' } } }

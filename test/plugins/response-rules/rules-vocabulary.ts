@@ -1,6 +1,6 @@
-import type { Json } from '../../../src/json-schema/json-schema.js'
 import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
 import { defaultUnixTimes } from '../../../src/plugins/response-rules/times.js'
+import type { Json } from '../../../src/schema/json-schema.js'
 
 /** The default vocabulary of the rules. */
 export const vocabulary: ResponseVocabulary = {

@@ -2,9 +2,9 @@
 import t from 'tap'
 import { hasLongDigits } from '../../../../src/json/json-text.js'
 import { quoteLongNumbers } from '../../../../src/json/parse-exact.js'
-import { compileConditions, loadAjv } from '../../../../src/json-schema/ajv.js'
-import { shapeOf } from '../../../../src/json-schema/shape-reader.js'
 import { putIntegers, takeTwins } from '../../../../src/plugins/integer-twins/input.js'
+import { compileConditions, loadAjv } from '../../../../src/schema/ajv.js'
+import { shapeOf } from '../../../../src/schema/shape-reader.js'
 import { superlinearSeeds } from '../../../support/growth.js'
 
 /** Of text: repeated, they once made a scanner go back, or are what JSON is made of. */

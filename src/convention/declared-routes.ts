@@ -1,0 +1,233 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { bootErrors } from '../boot-errors.js'
+import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../report/exceptions.js'
+import type { Mode } from '../report/modes.js'
+import type { Reporter } from '../report/report.js'
+import type { ToJsonSchema } from '../schema/provider-schema.js'
+import { appKey, contextsAbove, hasRoutes, headSiblings, isWithin } from './internals.js'
+import { sharedByCopies } from './slots.js'
+
+/** A route that is declared before the plugin, and may stay without the convention. */
+export interface EarlierRoute {
+  /** Path pattern as it was registered; a final `*` matches all paths below. */
+  readonly url: string
+  /** The reason, for the boot report. */
+  readonly reason: string
+}
+
+/** Options of all plugins of this package. */
+export interface RegistrationOptions {
+  /**
+   * Routes that are declared before the plugin is loaded, and may stay without it. Any other such route is a finding: it
+   * fails the boot, or is reported if the plugin's `mode` is `report`.
+   *
+   * Not for your own routes: `await` the registration, and declare them after it.
+   * @default []
+   */
+  readonly earlierRoutes?: readonly EarlierRoute[]
+  /**
+   * Returns the JSON Schema of a schema of another library, such as Valibot or Zod 3. Called once for each schema, when its
+   * route is declared. The first plugin of a context that has it decides for the context and those below.
+   *
+   * Not needed for Zod 4.2 and later, and for schemas that follow Standard JSON Schema: they give it themselves.
+   * @default none
+   */
+  readonly toJsonSchema?: ToJsonSchema
+}
+
+/** A plugin of this package in a context. */
+export interface Watcher {
+  readonly name: string
+  /** The context that registers it. */
+  readonly app: FastifyInstance
+  readonly mode: Mode
+  readonly earlierRoutes: readonly EarlierRoute[]
+  /** Whether the context has routes that are not the plugin's own. */
+  servesRoutes: boolean
+}
+
+/** The name of the preset. Its findings replace those of the plugins that it registers. */
+const presetName = 'conventions'
+
+/** The rule that routes are declared after the plugins. */
+const rule = 'registration'
+
+/** A route of an app. HEAD routes that Fastify adds are not listed. */
+export interface Declared {
+  readonly methods: readonly string[]
+  readonly path: string
+  /** Methods and path pattern, as the report has them. */
+  readonly name: string
+  readonly context: FastifyInstance
+  /** The reason for which no rule applies; `null` if they do. */
+  readonly exclusionReason: string | null
+  readonly options: RouteOptions
+  /** The plugins that compile it, by name. */
+  readonly seenBy: Set<string>
+}
+
+/** The routes of one app, in the order in which they were declared, and the plugins that watch them. */
+export class AppRoutes {
+  readonly declared: Declared[] = []
+  readonly #byOptions = new WeakMap<RouteOptions, Declared>()
+  readonly #entries = new Map<Reporter, Watcher[]>()
+
+  constructor(app: FastifyInstance) {
+    const { declared } = this
+    const byOptions = this.#byOptions
+    const isHeadSibling = headSiblings(app)
+    // A context has the hooks that those above it had when it was created.
+    for (const context of contextsAbove(app)) {
+      context.addHook('onRoute', function noteRoute(options) {
+        if (isHeadSibling(options)) return
+        const methods = [options.method].flat()
+        const { path } = options
+        const name = `${methods.join(', ')} ${path}`
+        const exclusionReason = exclusionReasonOf(options)
+        const route = {
+          methods,
+          path,
+          name,
+          context: this,
+          exclusionReason,
+          options,
+          seenBy: new Set<string>(),
+        }
+        declared.push(route)
+        byOptions.set(options, route)
+      })
+    }
+  }
+
+  /** Returns the route with these options; `null` for a HEAD route that Fastify adds. */
+  of(options: RouteOptions): Declared | null {
+    return this.#byOptions.get(options) ?? null
+  }
+
+  /** Adds findings about the routes that a plugin does not see. */
+  watch(entry: Watcher, reporter: Reporter): void {
+    const known = this.#entries.get(reporter)
+    if (known !== undefined) {
+      known.push(entry)
+      return
+    }
+    const entries = [entry]
+    this.#entries.set(reporter, entries)
+    reporter.checkAtReady(() => addUnseen(this.declared, entries, reporter))
+  }
+}
+
+// Two copies of this package may serve one app.
+const appRoutes = sharedByCopies('routes', () => new WeakMap<object, AppRoutes>())
+
+// All copies of Fastify publish each new app on this channel. An `onRoute` hook that is added later does not see the
+// routes before it.
+subscribe('fastify.initialization', (message) => {
+  const { fastify: app } = message as { readonly fastify: FastifyInstance }
+  if (!appRoutes.has(appKey(app))) appRoutes.set(appKey(app), new AppRoutes(app))
+})
+
+/** @throws FST_CONV_LOADED_LATE if the app has routes that this package could not see */
+export function checkLoadedEarly(app: FastifyInstance, plugin: string): void {
+  if (!appRoutes.has(appKey(app)) && hasRoutes(app)) throw new bootErrors.FST_CONV_LOADED_LATE(plugin)
+}
+
+export function routesOf(app: FastifyInstance): AppRoutes {
+  const routes = appRoutes.get(appKey(app)) ?? new AppRoutes(app)
+  appRoutes.set(appKey(app), routes)
+  return routes
+}
+
+/**
+ * Returns a function that tells whether a request is for a route that was declared before this call, and that no rule
+ * applies to: no `onRoute` hook sees it.
+ */
+export function excludedEarlier(app: FastifyInstance): (request: FastifyRequest) => boolean {
+  const excluded = new Set<string>()
+  for (const { methods, path, exclusionReason } of routesOf(app).declared) {
+    if (exclusionReason === null) continue
+    for (const method of methods) excluded.add(`${method} ${path}`)
+    if (methods.includes('GET')) excluded.add(`HEAD ${path}`)
+  }
+  return function isExcludedEarlier({ method, routeOptions: { url = '' } }) {
+    if (excluded.size === 0) return false
+    // A route at `/` below a prefix has a second form with a slash.
+    return excluded.has(`${method} ${url}`) || excluded.has(`${method} ${url.replace(/\/$/, '')}`)
+  }
+}
+
+/** Returns a function that tells whether a path is that of a route for all methods, as the root of a proxy is. */
+export function proxyPaths(app: FastifyInstance): (path: string) => boolean {
+  let paths: ReadonlySet<string> | null = null
+  return function isProxyPath(path) {
+    paths ??= new Set(
+      routesOf(app)
+        .declared.filter(({ methods }) => servesAllMethods(methods))
+        .map((route) => route.path),
+    )
+    return paths.has(path)
+  }
+}
+
+/** Adds a finding for each route that a plugin has not seen, and for each plugin without routes. */
+function addUnseen(declared: readonly Declared[], entries: readonly Watcher[], reporter: Reporter): void {
+  const met = new Set<EarlierRoute>()
+  const addException = (plugin: string, route: string, reason: string, isDeclared: boolean, unused = false) =>
+    reporter.addException({ plugin, route, rules: [rule], reason, declared: isDeclared, unused })
+  for (const route of declared) {
+    const unseenBy = entries.filter(
+      (entry) => isWithin(route.context, entry.app) && !route.seenBy.has(entry.name),
+    )
+    for (const { name: plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
+      const earlier = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
+      if (earlier !== undefined) met.add(earlier)
+      const reason = earlier?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
+      if (reason !== null) addException(plugin, route.name, reason, earlier !== undefined)
+      else if (mode !== 'off') {
+        const problem = 'is declared before the plugin is loaded, so the plugin does not apply to it'
+        reporter.addFinding({ plugin, rule, route: route.name, mode, problem, instead: instead(plugin) })
+      }
+    }
+  }
+  for (const { name, earlierRoutes } of entries) {
+    for (const { url, reason } of earlierRoutes.filter((route) => !met.has(route)))
+      addException(name, url, reason, true, true)
+  }
+  addUnused(declared, entries, reporter)
+}
+
+function addUnused(declared: readonly Declared[], entries: readonly Watcher[], reporter: Reporter): void {
+  const others = declared.filter(({ exclusionReason }) => exclusionReason === null)
+  const idle = entries.filter(({ app, servesRoutes }) => {
+    return !servesRoutes && others.length > 0 && others.every(({ context }) => !isWithin(context, app))
+  })
+  for (const { name: plugin, mode } of withoutCovered(idle)) {
+    if (mode === 'off') continue
+    const problem = 'the context that registers the plugin has no routes, so the plugin applies to none'
+    reporter.addFinding({
+      plugin,
+      rule,
+      route: '(none)',
+      mode,
+      problem,
+      instead: `${instead(plugin)} in the context of the routes, or wrap the function that does in fastify-plugin`,
+    })
+  }
+}
+
+/** Returns the entries without the plugins that the preset of the same context has registered. */
+function withoutCovered(entries: readonly Watcher[]): readonly Watcher[] {
+  const presets = new Set(entries.filter(({ name }) => name === presetName).map(({ app }) => app))
+  return entries.filter(({ app, name }) => name === presetName || !presets.has(app))
+}
+
+/** Whether the route's `config` has options for one of the plugins. */
+function configuresAny({ options }: Declared, entries: readonly Watcher[]): boolean {
+  const config = (options.config ?? {}) as Readonly<Record<string, unknown>>
+  return entries.some(({ name }) => config[name] !== undefined && config[name] !== false)
+}
+
+function instead(plugin: string): string {
+  return `await app.register(${plugin}) before the route is declared`
+}

@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import type { Mode } from '../report/modes.js'
+import { reporterOf } from '../report/report.js'
+
+/** What decorators are added to. */
+export type NameOwner = 'app' | 'request' | 'reply'
+
+/** A value, such as a method, or a getter. */
+export type NamedMember = { readonly value: unknown } | { readonly get: (this: never) => unknown }
+
+/** What a plugin offers to handlers and to the code of the app. `docs/decorators.md` lists all of them. */
+export interface OfferedNames {
+  readonly plugin: string
+  /** Mode of the plugin. The names are there in each mode: code that calls them runs. */
+  readonly mode: Mode
+  readonly owner: NameOwner
+  readonly members: Readonly<Record<string, NamedMember>>
+}
+
+/** Says that a route relies on a name: if it is one of the app there, the app does not boot with `enforce`. */
+export type NeedName = (route: string, name: string) => void
+
+/** Decorates the app, its requests or its replies. A name that the app has already is a finding of the rule `decorators`. */
+export function offerNames(app: FastifyInstance, { plugin, mode, owner, members }: OfferedNames): NeedName {
+  const reporter = reporterOf(app)
+  const taken = Object.entries(members).flatMap(([name, member]) =>
+    decorateUnlessTaken(app, owner, name, member) ? [] : [name],
+  )
+  const needed: { readonly route: string; readonly name: string }[] = []
+  reporter.checkAtReady(function findTakenNames() {
+    if (mode === 'off') return
+    const finding = { plugin, rule: 'decorators' }
+    for (const { route, name } of needed) {
+      const problem = `relies on ${owner}.${name} of ${plugin}, and that is a decorator of the app`
+      const instead = 'another name for the decorator of the app'
+      reporter.addFinding({ ...finding, route, mode, problem, instead })
+    }
+    for (const name of taken) {
+      if (needed.some((one) => one.name === name)) continue
+      const problem = `${owner}.${name} is a decorator of the app, which keeps it: that of ${plugin} is not there`
+      const instead = 'nothing, or another name for the decorator of the app'
+      reporter.addFinding({ ...finding, route: '(all)', mode: 'report', problem, instead }, 'none')
+    }
+  })
+  return (route, name) => {
+    if (taken.includes(name)) needed.push({ route, name })
+  }
+}
+
+/** Returns whether the app had no such decorator. */
+function decorateUnlessTaken(
+  app: FastifyInstance,
+  owner: NameOwner,
+  name: string,
+  member: NamedMember,
+): boolean {
+  const value: unknown = 'value' in member ? member.value : { getter: member.get, setter }
+  // Fastify assigns a value that a context below decorates its requests with.
+  function setter(this: object, own: unknown): void {
+    Object.defineProperty(this, name, { value: own, writable: true, configurable: true, enumerable: true })
+  }
+  if (owner === 'app') {
+    if (app.hasDecorator(name)) return false
+    app.decorate(name, value)
+  } else if (owner === 'request') {
+    if (app.hasRequestDecorator(name)) return false
+    app.decorateRequest(name, value as never)
+  } else {
+    if (app.hasReplyDecorator(name)) return false
+    app.decorateReply(name, value as never)
+  }
+  return true
+}

@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { type Check, functionOf, invalid, listOf, objectOf, text } from '../options.js'
+import { type Mode, modes } from '../report/modes.js'
+import type { ToJsonSchema } from '../schema/provider-schema.js'
+import { checkLoadedEarly, type EarlierRoute, type RegistrationOptions } from './declared-routes.js'
+import { checkInternals } from './internals.js'
+import { addEntry, type Entry } from './registry.js'
+import { schemaConverter } from './route-schemas.js'
+
+/**
+ * Makes a Fastify plugin of a convention: not encapsulated (what it sets up serves the context that registers it),
+ * for Fastify 5, and refused where a registration already serves. Routes that are declared before it is loaded are
+ * findings.
+ *
+ * @param hasMode whether the plugin has the option `mode`
+ */
+export function conventionPlugin<Options extends object>(
+  name: string,
+  setUp: (app: FastifyInstance, options: Options, entry: Entry) => void | Promise<void>,
+  hasMode = true,
+): FastifyPluginAsync<Options & RegistrationOptions> {
+  return fastifyPlugin(
+    async function registerConvention(
+      app: FastifyInstance,
+      options: Options & RegistrationOptions,
+    ): Promise<void> {
+      checkInternals(app)
+      const { earlierRoutes = [], toJsonSchema, ...own } = options
+      const mode = modeOf(own)
+      if (mode !== 'off') checkLoadedEarly(app, name)
+      const entry = addEntry(app, {
+        name,
+        mode,
+        earlierRoutes: checkRoutes(`${name}.earlierRoutes`, earlierRoutes),
+        isConfigured: hasMode,
+      })
+      if (toJsonSchema !== undefined) {
+        checkConverter(`${name}.toJsonSchema`, toJsonSchema)
+        if (schemaConverter.own(app) === undefined) schemaConverter.set(app, toJsonSchema)
+      }
+      await setUp(app, own as unknown as Options, entry)
+      entry.isSettingUp = false
+    },
+    { name: `fastify-conventions/${name}`, fastify: '5.x' },
+  )
+}
+
+const checkConverter: Check<ToJsonSchema> = functionOf('a function of a schema that returns its JSON Schema')
+
+const checkRoute = objectOf<Partial<EarlierRoute>>({
+  url: text("a path such as '/metrics' or '/docs/*'", /^\//),
+  reason: text(),
+})
+
+const checkRoutes: Check<readonly EarlierRoute[]> = listOf((label, received) => {
+  const { url, reason } = checkRoute(label, received)
+  if (url === undefined || reason === undefined) {
+    return invalid(label, 'an object with url and reason', received)
+  }
+  return { url, reason }
+})
+
+// What is wrong with it, the plugin itself says.
+function modeOf(options: object): Mode {
+  const { mode } = options as { readonly mode?: Mode }
+  return mode !== undefined && modes.includes(mode) ? mode : 'enforce'
+}

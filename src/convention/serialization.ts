@@ -1,0 +1,262 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { mediaTypeOf } from '../http/media-types.js'
+import { holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
+import { hasLongInteger } from '../json/json-text.js'
+import type { Write } from '../json/object-writer.js'
+import { parseExact } from '../json/parse-exact.js'
+import { WriterCompiler } from '../json/writer.js'
+import { reporterOf } from '../report/report.js'
+import { compileConditions } from '../schema/ajv.js'
+import type { CompileSerializer } from '../schema/alternatives.js'
+import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../schema/json-schema.js'
+import { isProviderSchema } from '../schema/provider-schema.js'
+import { bodyFor, type ResponseBody, responseBodies } from '../schema/responses.js'
+import { anything, type Shape } from '../schema/shape.js'
+import { shapeOf } from '../schema/shape-reader.js'
+import { containsInt64 } from '../schema/twins.js'
+import { hasReplySerializer } from './internals.js'
+import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './reply.js'
+import { jsonSchemasOf } from './route-schemas.js'
+import { type RequestSelection, selectionOf } from './selection.js'
+import { routeSlot } from './slots.js'
+import type { PayloadStep } from './steps.js'
+
+/** What writes the responses of a shape. */
+interface ShapeWriter {
+  readonly shape: Shape
+  /** Whether declared 64-bit integers have twins in it, which Fastify cannot write. */
+  readonly hasTwins: boolean
+  readonly write: Write
+}
+
+/** What writes the responses of one status, and of one media type if the schema has several. */
+type ResponseWriter = ShapeWriter & Pick<ResponseBody, 'status' | 'mediaType'>
+
+/** Writes the responses of a route as JSON, where fields are selected or integers have twins. Fastify writes all others. */
+export class RouteSerialization {
+  /** Set before the app is ready. */
+  twins = false
+  /** What a request gets that has selected nothing, on a route that hides fields. */
+  unselected: ((request: FastifyRequest) => RequestSelection | null) | null = null
+  /** Whether the app compiles the serializers: fields and twins apply to the JSON that these make. Known once prepared. */
+  isCompiled = false
+  readonly #app: FastifyInstance
+  readonly #route: RouteOptions
+  readonly #bodies: readonly ResponseBody[]
+  readonly #byStatus = new Map<number, ResponseWriter | null>()
+  #responses: readonly ResponseWriter[] = []
+  #writers: Writers | null = null
+  // A serializer of the app for all replies need not follow the schemas.
+  #isOfTheApp = false
+  #isPrepared = false
+
+  constructor(app: FastifyInstance, route: RouteOptions, response = jsonSchemasOf(route)?.response) {
+    this.#app = app
+    this.#route = route
+    this.#bodies = responseBodies(response)
+  }
+
+  /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
+  prepare(): void {
+    if (this.#isPrepared) return
+    this.#isPrepared = true
+    this.isCompiled = hasCompiledSerializer(this.#app, this.#route.serializerCompiler)
+    const writers = writersOf(this.#app, this.twins, this.isCompiled)
+    this.#writers = writers
+    this.#isOfTheApp = hasReplySerializer(this.#app)
+    if (this.#isOfTheApp) return
+    try {
+      this.#responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>
+        isSchemaObject(schema) && !isProviderSchema(schema)
+          ? [{ status, mediaType, ...writers.ofSchema(schema) }]
+          : [],
+      )
+    } catch (error) {
+      const route = `${[this.#route.method].flat().join(', ')} ${this.#route.url}`
+      const reason = `its response schema cannot be read: ${(error as Error).message}`
+      for (const plugin of ['fields', 'integerTwins']) {
+        const exception = { plugin, route, rules: [plugin], reason, declared: false, unused: false }
+        reporterOf(this.#app).addException(exception)
+      }
+    }
+  }
+
+  /** Known once it is prepared. */
+  get isReadable(): boolean {
+    return this.#responses.length > 0
+  }
+
+  /** The shapes of the answers of some statuses, in their order; each once. */
+  shapesOf(statuses: readonly number[]): readonly Shape[] {
+    return [...new Set(statuses.flatMap((status) => bodyFor(this.#responses, status)?.shape ?? []))]
+  }
+
+  /** The step `serialization` of a route. */
+  readonly serialize: PayloadStep = (request, reply, payload) => {
+    if (payload === null || hasSerializerOfItsOwn(reply)) return undefined
+    const json = this.#jsonOf(request, reply, payload)
+    if (json === null) return undefined
+    passString(reply)
+    return { rule: 'serialization', given: '', payload: json, isNeeded: true }
+  }
+
+  /** The JSON of a payload; `null` where it is left to Fastify. */
+  #jsonOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): string | null {
+    this.prepare()
+    const { statusCode: status } = reply
+    const selected = selectionOf(request)
+    const selection = selected === undefined ? (this.unselected?.(request) ?? null) : selected
+    const isSelected =
+      selection !== null && status < 300 && (selection.hides || (status !== 202 && !this.#isOfTheApp))
+    const json = isSelected ? this.#selectedJson(selection, reply, payload) : null
+    if (json !== null || !this.twins || this.#isOfTheApp) return json
+    const writer = this.#writerOf(reply)
+    const isOurs = this.isCompiled || writer?.hasTwins || (writer === null && this.#hasSchemaOf(status))
+    return isOurs ? this.twinnedJson(reply, payload) : this.#jsonOfFastify(reply, payload)
+  }
+
+  /** The JSON of what a request selects of a payload; `null` where all is sent. */
+  #selectedJson(selection: RequestSelection, reply: FastifyReply, payload: unknown): string | null {
+    const writer = this.#writerOf(reply)
+    if (writer !== null)
+      return writer.write(this.#sentOf(reply, payload), selection.of(writer.shape, reply.statusCode))
+    if (selection.hides)
+      throw new TypeError(
+        'hidden fields cannot be removed from this response, because no schema describes its status',
+      )
+    // The items of a list without a schema have the fields that they have.
+    if (reply.statusCode !== 200 || this.#hasSchemaOf(200)) return null
+    return this.#open.write(payload, selection.of(anything, 200))
+  }
+
+  /** The JSON of a payload with twins; `null` if it needs none. */
+  twinnedJson(reply: FastifyReply, payload: unknown): string | null {
+    const writer = this.#writerOf(reply)
+    if (!writer?.hasTwins && !holdsBigInt(payload)) return null
+    if (writer !== null) return writer.write(this.#sentOf(reply, payload))
+    // Where the schema could not be read, only Fastify knows which members it has.
+    return this.#hasSchemaOf(reply.statusCode) ? null : this.#open.write(payload)
+  }
+
+  /** The JSON that Fastify writes of a payload, unless it holds integers that need twins. */
+  #jsonOfFastify(reply: FastifyReply, payload: unknown): string | null {
+    if (isBigIntPatched() && holdsBigInt(payload)) return this.twinnedJson(reply, payload)
+    let json: string | null = null
+    try {
+      json = this.#stringify(reply, payload)
+    } catch (error) {
+      // Fastify throws on a BigInt if the schema has several types, or if there is no schema.
+      if (!holdsBigInt(payload)) throw error
+    }
+    return json === null || hasLongInteger(json) ? (this.twinnedJson(reply, payload) ?? json) : json
+  }
+
+  #stringify(reply: FastifyReply, payload: unknown): string {
+    const { status = '', mediaType = null } = this.#writerOf(reply) ?? {}
+    // `reply.serialize()` does not look for the serializer of a media type.
+    const stringify = mediaType === null ? undefined : reply.getSerializationFunction(status, mediaType)
+    return (stringify ?? reply.serialize.bind(reply))(payload as object) as string
+  }
+
+  /** What the serializer of the app makes of a payload: it may convert values, and leave some out. */
+  #sentOf(reply: FastifyReply, payload: unknown): unknown {
+    if (!this.isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
+    try {
+      return parseExact(this.#stringify(reply, payload))
+    } catch (error) {
+      if (!(error instanceof TypeError) || !holdsBigInt(payload)) throw error
+      throw new TypeError('the serializer of the app cannot write a BigInt: see docs/type-providers.md', {
+        cause: error,
+      })
+    }
+  }
+
+  get #open(): ShapeWriter {
+    return (this.#writers as Writers).open
+  }
+
+  #hasSchemaOf(status: number): boolean {
+    const keys = [`${status}`, `${Math.trunc(status / 100)}xx`, 'default']
+    return this.#bodies.some((body) => keys.includes(body.status))
+  }
+
+  #writerOf(reply: FastifyReply): ResponseWriter | null {
+    const { statusCode: status } = reply
+    const known = this.#byStatus.get(status)
+    if (known !== undefined) return known
+    const writer = bodyFor(this.#responses, status, mediaTypeOf(headerOf(reply, 'content-type')))
+    if (this.#responses.every(({ mediaType }) => mediaType === null)) this.#byStatus.set(status, writer)
+    return writer
+  }
+}
+
+/** Returns the serialization of a route, which its conventions share: each gives {@link RouteSerialization.serialize} as step. */
+export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
+  const known = serializations.get(route)
+  if (known !== undefined) return known
+  const serialization = new RouteSerialization(app, route)
+  serializations.set(route, serialization)
+  reporterOf(app).checkAtReady(() => serialization.prepare())
+  return serialization
+}
+
+const serializations = routeSlot<RouteSerialization>('serialization')
+
+/** Whether integers that a Number cannot hold get string twins in the answer to a request. */
+export function writesTwins(request: FastifyRequest): boolean {
+  return serializations.of(request)?.twins ?? false
+}
+
+/** What the routes of a context share: in one context, equal schemas mean the same. */
+class Writers {
+  readonly open: ShapeWriter
+  readonly #app: FastifyInstance
+  readonly #compile: CompileSerializer
+  readonly #compiler: WriterCompiler
+  readonly #bySchema = new Map<string, ShapeWriter>()
+
+  constructor(app: FastifyInstance, twins: boolean, isCompiled: boolean) {
+    this.#app = app
+    this.#compile = isCompiled ? compileConditions : compilerOf(app)
+    this.#compiler = new WriterCompiler(twins, this.#compile)
+    this.open = this.#ofShape(anything)
+  }
+
+  ofSchema(schema: Json): ShapeWriter {
+    const text = schemaText(schema) ?? ''
+    const known = this.#bySchema.get(text)
+    if (known !== undefined) return known
+    const options = { compile: this.#compile, int64: this.#compiler.twins }
+    const writer = this.#ofShape(shapeOf(schema, this.#app.getSchemas() as SchemaStore, options))
+    if (text !== '') this.#bySchema.set(text, writer)
+    return writer
+  }
+
+  #ofShape(shape: Shape): ShapeWriter {
+    const compiler = this.#compiler
+    // Most responses without twins are never written by this package.
+    if (!containsInt64(shape))
+      return { shape, hasTwins: false, write: (...given) => compiler.writerOf(shape)(...given) }
+    return { shape, hasTwins: true, write: compiler.writerOf(shape) }
+  }
+}
+
+const writersOfApps = new WeakMap<FastifyInstance, Map<string, Writers>>()
+
+function writersOf(app: FastifyInstance, twins: boolean, isCompiled: boolean): Writers {
+  const ofApp = writersOfApps.get(app) ?? new Map<string, Writers>()
+  writersOfApps.set(app, ofApp)
+  const key = `${twins} ${isCompiled}`
+  const writers = ofApp.get(key) ?? new Writers(app, twins, isCompiled)
+  ofApp.set(key, writers)
+  return writers
+}
+
+/** Compiles a schema as Fastify does in a context. */
+function compilerOf(app: FastifyInstance): CompileSerializer {
+  return function compileAsFastify(schema) {
+    const compile = app.serializerCompiler
+    if (compile === undefined) throw new TypeError('the app has no serializer compiler yet')
+    return compile({ schema, method: 'GET', url: '*', httpStatus: '200' })
+  }
+}

@@ -1,0 +1,211 @@
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import { bootErrors } from '../boot-errors.js'
+import { closeFailedApp } from '../convention/failed-boot.js'
+import { appKey, isNullLogger } from '../convention/internals.js'
+import { routeNameOf } from '../convention/route-name.js'
+import { appSlot } from '../convention/slots.js'
+import { clip, counted } from '../text.js'
+import { type Exception, type Finding, findingsTable, type Observation, type Observed } from './findings.js'
+
+/** What the conventions found at boot, and by requests in `report` mode. */
+export interface ConventionsReport {
+  /** Routes that break a rule in `report` mode. (In `enforce` mode the app does not boot.) */
+  readonly findings: readonly Finding[]
+  /** Declared exceptions, and routes that no rule applies to. */
+  readonly exceptions: readonly Exception[]
+  /** What would have been refused, changed or added, per rule and route. */
+  readonly observations: readonly Observation[]
+}
+
+/** Collects what plugins find. A context and all contexts below it share one. */
+export class Reporter {
+  /** The decorator `app.conventions`. */
+  readonly face = { report: () => this.report() }
+  readonly #findings: Finding[] = []
+  readonly #exceptions: Exception[] = []
+  readonly #checks: (() => void)[] = []
+  readonly #afterChecks: (() => void)[] = []
+  readonly #notes: string[] = []
+  // Bounded: rules are few, and routes are counted by pattern.
+  readonly #observations = new Map<string, Observation>()
+  // Bounded: routes by pattern, names of headers, and the texts of this package.
+  readonly #noted = new Set<string>()
+
+  /** Adds a breach that was found at boot. */
+  addFinding(finding: Omit<Finding, 'effect'>, effect: Finding['effect'] = 'boot stopped'): void {
+    this.#findings.push({ ...finding, effect })
+  }
+
+  /** Adds an exception that was declared, or a route that no rule applies to. */
+  addException(exception: Exception): void {
+    this.#exceptions.push(exception)
+  }
+
+  /** Adds an exception that requests show; once, however many do. */
+  addExceptionOnce(exception: Exception): void {
+    const { plugin, route, rules, reason } = exception
+    if (this.#isNew(`${plugin} ${route} ${rules.join()} ${reason}`)) this.addException(exception)
+  }
+
+  /** Logs a warning about the route of a request; once, however many requests cause it. */
+  warnOnce(plugin: string, request: FastifyRequest, message: string): void {
+    const text = `${plugin}: ${routeNameOf(request)}: ${message}`
+    if (this.#isNew(text)) logOf(request)?.warn(text)
+  }
+
+  /** Logs a line when the app gets ready. */
+  note(message: string): void {
+    this.#notes.push(message)
+  }
+
+  /** Runs a check when the app gets ready, because routes and schemas are complete only then. */
+  checkAtReady(check: () => void): void {
+    this.#checks.push(check)
+  }
+
+  /** Runs a callback after all checks, for rules about all routes together. */
+  afterChecks(callback: () => void): void {
+    this.#afterChecks.push(callback)
+  }
+
+  /** Counts a breach by a request, and logs the first one. */
+  observe(
+    plugin: string,
+    rule: string,
+    request: FastifyRequest,
+    given: string,
+    does: Observed,
+    logged: 'each rule' | 'each route' = 'each rule',
+  ): void {
+    const route = routeNameOf(request)
+    const key = `${plugin}.${rule} ${does} ${route}`
+    const before = this.#observations.get(key)
+    if (before !== undefined) {
+      this.#observations.set(key, { ...before, count: before.count + 1 })
+      return
+    }
+    const effect = typeof does === 'number' ? { effect: 'refused' as const, status: does } : { effect: does }
+    const example = clip(given, maxExample)
+    this.#observations.set(key, { plugin, rule, route, ...effect, count: 1, example, requestId: request.id })
+    const convention = `${plugin}.${rule}`
+    if (this.#isNew(convention) || logged === 'each route')
+      logOf(request)?.warn({ convention, route, ...effect, example }, 'convention not kept')
+  }
+
+  /** Returns a snapshot of everything found so far. */
+  report(): ConventionsReport {
+    return {
+      findings: [...this.#findings],
+      exceptions: [...this.#exceptions],
+      observations: [...this.#observations.values()],
+    }
+  }
+
+  /** Runs the checks, logs the findings in `report` mode, and returns those that stop the boot. */
+  conclude(app: FastifyInstance): Finding[] {
+    for (const check of this.#checks.splice(0)) check()
+    for (const callback of this.#afterChecks.splice(0)) callback()
+    const log = logOf(app)
+    for (const [convention, found] of byRule(this.#findings.filter(({ mode }) => mode === 'report'))) {
+      const [{ effect, route, problem, instead }] = found
+      const routes = counted(new Set(found.map((finding) => finding.route)).size, 'route')
+      log?.warn(
+        { convention, effect, count: found.length, route, problem, instead },
+        `conventions: not kept in ${routes}`,
+      )
+    }
+    for (const message of this.#notes.splice(0)) log?.info(`conventions: ${message}`)
+    for (const exception of this.#exceptions) {
+      const { plugin, route, rules, unused } = exception
+      log?.debug(exception, 'conventions: exception')
+      if (unused)
+        log?.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
+    }
+    return this.#findings.filter(({ mode }) => mode === 'enforce')
+  }
+
+  #isNew(text: string): boolean {
+    if (this.#noted.has(text)) return false
+    this.#noted.add(text)
+    return true
+  }
+}
+
+const maxExample = 300
+
+const reporterSlot = appSlot<Reporter>('reporter')
+
+// The reporters whose checks have not run yet, with their contexts, by the configuration object of their app.
+const pending = new WeakMap<object, Map<Reporter, FastifyInstance>>()
+
+/** Returns the reporter of a context: that of the context above, or a new one. */
+export function reporterOf(app: FastifyInstance): Reporter {
+  const known = reporterSlot.get(app)
+  if (known !== undefined) return known
+  const reporter = new Reporter()
+  reporterSlot.set(app, reporter)
+  const isTaken = app.hasDecorator('conventions')
+  if (!isTaken) app.decorate<unknown>('conventions', reporter.face)
+  reporter.checkAtReady(function findTakenName() {
+    if (!isTaken) return
+    const problem = 'app.conventions is a decorator of the app, which keeps it'
+    const instead = 'conventionsReport(app) in place of app.conventions.report()'
+    const finding = { plugin: 'conventions', rule: 'decorators', route: '(all)', problem, instead } as const
+    reporter.addFinding({ ...finding, mode: 'report' }, 'none')
+  })
+  const reporters = pending.get(appKey(app)) ?? new Map<Reporter, FastifyInstance>()
+  pending.set(appKey(app), reporters.set(reporter, app))
+  // All contexts are complete by then, so the first hook concludes for all of them.
+  app.addHook('onReady', function concludeFindings(done) {
+    try {
+      concludeAll(reporters)
+    } catch (error) {
+      closeFailedApp(app)
+      throw error
+    }
+    done()
+  })
+  return reporter
+}
+
+/**
+ * Returns what the conventions of a context found so far, as `app.conventions.report()` does: for apps that have a decorator
+ * of their own with the name `conventions`. `null` for a context without conventions.
+ */
+export function conventionsReport(app: FastifyInstance): ConventionsReport | null {
+  return reporterSlot.get(app)?.report() ?? null
+}
+
+/** Throws all findings that stop the boot as one table. */
+function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
+  const refused = [...reporters].flatMap(([reporter, app]) => reporter.conclude(app))
+  reporters.clear()
+  if (refused.length > 0) {
+    throw new bootErrors.FST_CONV_FINDINGS(`${summary(refused)}\n\n${findingsTable(refused)}\n`)
+  }
+}
+
+/**
+ * Returns the logger of an app or a request for the lines of this package; `null` if the app has none: a test that mocks
+ * `app.log.warn` then counts its own lines only.
+ */
+export function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger | null {
+  return isNullLogger(log) ? null : log.child({ module: 'fastify-conventions' })
+}
+
+/** Returns the findings of each rule, by plugin and rule. */
+function byRule(findings: readonly Finding[]): Map<string, [Finding, ...Finding[]]> {
+  const rules = new Map<string, [Finding, ...Finding[]]>()
+  for (const finding of findings) {
+    const convention = `${finding.plugin}.${finding.rule}`
+    const known = rules.get(convention)
+    if (known === undefined) rules.set(convention, [finding])
+    else known.push(finding)
+  }
+  return rules
+}
+
+function summary(findings: readonly Finding[]): string {
+  const routes = new Set(findings.map((finding) => finding.route)).size
+  return `${counted(findings.length, 'breach', 'breaches')} of conventions in ${counted(routes, 'route')}`
+}

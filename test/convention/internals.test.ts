@@ -1,0 +1,218 @@
+/** What this package relies on although Fastify does not promise it, on both ends of the supported range. */
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import newest, { type FastifyBaseLogger, type FastifyReply } from 'fastify'
+import oldest from 'fastify-oldest'
+import t from 'tap'
+import * as internals from '../../src/convention/internals.js'
+
+// The types of the two are not the same to TypeScript.
+const releases = { oldest: oldest as unknown as typeof newest, newest }
+
+for (const [release, Fastify] of Object.entries(releases)) {
+  t.test(`${release} Fastify`, async (t) => {
+    t.test('has all private fields', async () => {
+      internals.checkInternals(Fastify())
+    })
+
+    t.test('a missing private field fails the boot, with the name of the field', async (t) => {
+      const app = Fastify()
+      const field = Object.getOwnPropertySymbols(app).find((one) => one.description === 'fastify.options')
+      t.ok(field !== undefined && Reflect.deleteProperty(app, field))
+      t.throws(() => internals.checkInternals(app), { message: /Fastify 5\..*fastify\.options is missing/ })
+    })
+
+    t.test('an error handler that the app may replace, once', async (t) => {
+      // The oldest release does not have the option.
+      const strict = release === 'oldest' ? {} : { allowErrorHandlerOverride: false }
+      const app = Fastify({ ...strict })
+      const answer = (text: string) => (_error: unknown, _request: unknown, reply: FastifyReply) =>
+        void reply.send(text)
+      internals.setReplaceableErrorHandler(app, answer('ours'))
+      app.get('/', async () => Promise.reject(new Error('broken')))
+      t.doesNotThrow(() => app.setErrorHandler(answer('theirs')))
+      t.equal((await app.inject('/')).body, 'theirs')
+      const again = Fastify({ ...strict })
+      internals.setReplaceableErrorHandler(again, answer('ours'))
+      again.get('/', async () => Promise.reject(new Error('broken')))
+      t.equal((await again.inject('/')).body, 'ours')
+    })
+
+    t.test('the logger of an app without one', async (t) => {
+      t.equal(internals.isNullLogger(Fastify().log), true)
+      const loggerInstance = keepsItself()
+      for (const logger of [{ level: 'info' }, { level: 'silent' }]) {
+        t.equal(internals.isNullLogger(Fastify({ logger }).log), false, logger.level)
+      }
+      t.equal(
+        internals.isNullLogger(Fastify({ loggerInstance }).log),
+        false,
+        'one of the app that is its own child',
+      )
+    })
+
+    t.test('body parsers', async (t) => {
+      const app = Fastify()
+      t.strictSame([...internals.bodyParsers(app).keys()].sort(), ['application/json', 'text/plain'])
+      t.match(internals.bodyParsers(app).get('application/json'), {
+        asString: true,
+        asBuffer: false,
+        fn: Function,
+      })
+      t.equal(internals.hasOwnJsonParser(app), false)
+      t.equal(internals.parsesType(app, 'application/x-www-form-urlencoded'), false)
+      await app.register(async (child) => {
+        child.addContentTypeParser(/^application\/x-www-form/, (_request, _payload, done) => done(null))
+        child.removeContentTypeParser('application/json')
+        child.addContentTypeParser('application/json', (_request, _payload, done) => done(null))
+        t.equal(internals.hasOwnJsonParser(child), true)
+        t.equal(internals.parsesType(child, 'application/x-www-form-urlencoded'), true)
+      })
+      t.equal(internals.hasOwnJsonParser(app), false, 'a context has its own parsers')
+    })
+
+    t.test('a body parser that is replaced when the app gets ready is used', async (t) => {
+      const app = Fastify()
+      app.addHook('onReady', async () => {
+        const parsers = internals.bodyParsers(app)
+        const json = parsers.get('application/json')
+        if (json === undefined) throw new Error('no parser')
+        parsers.set('application/json', {
+          ...json,
+          asString: false,
+          asBuffer: true,
+          fn: (_request, body, done) => done(null, Buffer.isBuffer(body)),
+        })
+      })
+      app.post('/', async ({ body }) => ({ body }))
+      t.strictSame((await app.inject({ method: 'POST', url: '/', body: { a: 1 } })).json(), { body: true })
+    })
+
+    t.test('formatters and serializers of the app', async (t) => {
+      const app = Fastify()
+      t.equal(internals.hasReplySerializer(app), false)
+      t.equal(internals.hasSerializerCompiler(app), false)
+      t.equal(internals.hasValidatorCompiler(app), false)
+      t.strictSame(internals.serverSettings(Fastify()), { trustProxy: false, hasServerFactory: false })
+      const serverFactory = (handler: RequestListener) => createServer(handler)
+      const proxied = Fastify({ trustProxy: '127.0.0.1', serverFactory })
+      t.strictSame(internals.serverSettings(proxied), { trustProxy: '127.0.0.1', hasServerFactory: true })
+      await app.register(async (child) => {
+        child.setReplySerializer(() => '')
+        t.equal(internals.hasReplySerializer(child), true)
+      })
+      await app.register(async (child) => {
+        child.setSerializerCompiler(() => () => '')
+        t.equal(internals.hasSerializerCompiler(child), true)
+        child.setValidatorCompiler(() => () => true)
+        t.equal(internals.hasValidatorCompiler(child), true)
+      })
+      t.equal(internals.hasReplySerializer(app), false)
+      t.equal(
+        internals.hasSerializerCompiler(app),
+        false,
+        'those of a context below are not those of the app',
+      )
+    })
+
+    t.test('the serializer of a reply', async (t) => {
+      const app = Fastify()
+      app.decorateReply('own', false)
+      const own = (payload: unknown): string => String(payload)
+      app.get('/', async (_request, reply) => {
+        t.equal(internals.replySerializer(reply), null)
+        t.equal(internals.replySerializer(reply.serializer(own)), own)
+        return 'x'
+      })
+      await app.inject('/')
+    })
+
+    t.test('contexts', async (t) => {
+      const app = Fastify()
+      t.equal(internals.isRoot(app), true)
+      t.equal(internals.hasErrorHandler(app), false)
+      await app.register(async (child) => {
+        t.equal(internals.isRoot(child), false)
+        t.equal(internals.appKey(child), internals.appKey(app))
+        t.equal(internals.isWithin(child, app), true)
+        t.equal(internals.isWithin(app, child), false)
+        t.equal(internals.hasErrorHandler(child), false)
+        child.setErrorHandler(() => {})
+        t.equal(internals.hasErrorHandler(child), true)
+        await child.register(async (inner) => t.equal(internals.hasErrorHandler(inner), false))
+      })
+      app.setErrorHandler(() => {})
+      t.equal(internals.hasErrorHandler(app), true)
+      t.not(internals.appKey(app), internals.appKey(Fastify()))
+    })
+
+    t.test('a not-found handler of the app', async (t) => {
+      const app = Fastify()
+      t.equal(internals.hasNotFoundHandler(app), false)
+      app.setNotFoundHandler({} as never)
+      t.equal(internals.hasNotFoundHandler(app), false, 'options alone are no handler')
+      app.register(async (child) => t.equal(internals.hasNotFoundHandler(child), false), { prefix: '/a' })
+      await app.register(async (child) => child.setNotFoundHandler(() => {}))
+      t.equal(internals.hasNotFoundHandler(app), true, 'a context without a prefix sets that of its parent')
+    })
+
+    t.test('routes that Fastify adds, and whether an app has any', async (t) => {
+      const app = Fastify()
+      const isHeadSibling = internals.headSiblings(app)
+      const seen: [string, boolean][] = []
+      app.addHook('onRoute', (route) => {
+        seen.push([`${[route.method].flat()} ${route.path}`, isHeadSibling(route)])
+      })
+      const nothing = async (): Promise<object> => ({})
+      app.get('/v1/users/:id', nothing)
+      app.head('/v1/own', nothing)
+      app.get('/v1/alone', { exposeHeadRoute: false }, nothing)
+      app.post('/v1/users', nothing)
+      await app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/below' })
+      await app.ready()
+      t.strictSame(seen.slice(0, 5), [
+        ['GET /v1/users/:id', false],
+        ['HEAD /v1/users/:id', true],
+        ['HEAD /v1/own', false],
+        ['GET /v1/alone', false],
+        ['POST /v1/users', false],
+      ])
+      t.ok(
+        seen.slice(5).every(([name, isSibling]) => isSibling === name.startsWith('HEAD')),
+        JSON.stringify(seen.slice(5)),
+      )
+      t.equal(internals.hasRoutes(app), true)
+      t.equal(internals.hasRoutes(Fastify()), false)
+    })
+  })
+}
+
+t.test('the wrapped plugins are tested at the low end of their ranges', async (t) => {
+  const { dependencies } = packageOf('package.json')
+  for (const name of ['@fastify/rate-limit', 'helmet']) {
+    const { version } = packageOf(`node_modules/${name}/package.json`)
+    // An update needs an alias of the oldest version in this file, or a narrower range.
+    t.equal(dependencies?.[name], `^${version}`, name)
+  }
+  t.equal(
+    packageOf('package.json').peerDependencies?.fastify,
+    `^${packageOf('node_modules/fastify-oldest/package.json').version}`,
+  )
+})
+
+interface Package {
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+function packageOf(path: string): Package {
+  return JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as Package
+}
+
+/** A logger whose children are itself. */
+function keepsItself(): FastifyBaseLogger {
+  const methods = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+  const logger = Object.fromEntries(methods.map((method) => [method, () => void method]))
+  return Object.assign(logger, { level: 'info', child: () => logger }) as unknown as FastifyBaseLogger
+}

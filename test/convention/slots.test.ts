@@ -1,0 +1,69 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import { appSlot, requestSlot, routeSlot } from '../../src/convention/slots.js'
+
+t.test('a value of a route is visible to its requests only', async (t) => {
+  const slot = routeSlot<string>('test.route')
+  const app = Fastify()
+  app.addHook('onRoute', (route) => {
+    if (route.path === '/one') slot.set(route, 'one')
+    if (route.path === '/two') t.equal(slot.get(route), undefined)
+  })
+  const config = {}
+  for (const path of ['/one', '/two'])
+    app.get(path, { config }, (request) => ({ value: slot.of(request) ?? null }))
+  t.strictSame((await app.inject('/one')).json(), { value: 'one' })
+  t.strictSame((await app.inject('/two')).json(), { value: null })
+  t.strictSame(Object.getOwnPropertySymbols(config), [], 'the object of the app stays as it is')
+})
+
+t.test('a copy of a route has its own values', async (t) => {
+  const slot = routeSlot<string>('test.copied')
+  const app = Fastify()
+  app.addHook('onRoute', (route) => slot.set(route, route.path))
+  app.addHook('onRoute', (route) => {
+    if (route.path === '/one') app.route({ ...route, url: '/two' })
+  })
+  app.get('/one', { exposeHeadRoute: false }, (request) => ({ value: slot.of(request) }))
+  t.strictSame((await app.inject('/one')).json(), { value: '/one' })
+  t.strictSame((await app.inject('/two')).json(), { value: '/two' })
+})
+
+t.test('two copies of the package share their slots', async (t) => {
+  const [slot, copy] = [requestSlot<string>('test.request'), requestSlot<string>('test.request')]
+  const app = Fastify()
+  slot.declare(app)
+  copy.declare(app)
+  app.addHook('onRequest', async (request) => slot.set(request, request.url))
+  app.get('/one', (request) => ({ value: copy.get(request) }))
+  t.strictSame((await app.inject('/one')).json(), { value: '/one' })
+})
+
+t.test('each request has its own value, and setting it does not change the object’s shape', async (t) => {
+  const slot = requestSlot<string>('test.shape')
+  const app = Fastify()
+  slot.declare(app)
+  app.get('/', (request) => {
+    const before = Reflect.ownKeys(request)
+    t.equal(slot.get(request), undefined)
+    slot.set(request, 'set')
+    t.strictSame(Reflect.ownKeys(request), before)
+    return {}
+  })
+  await app.inject('/')
+  await app.inject('/')
+})
+
+t.test('a value of a context applies to its child contexts', async (t) => {
+  const slot = appSlot<string>('test.app')
+  const app = Fastify()
+  slot.set(app, 'root')
+  app.register(async (child) => {
+    t.equal(slot.get(child), 'root')
+    t.equal(slot.own(child), undefined)
+    slot.set(child, 'child')
+    t.equal(slot.get(child), 'child')
+  })
+  await app.ready()
+  t.equal(slot.own(app), 'root')
+})

@@ -1,0 +1,255 @@
+import { readdir, readFile } from 'node:fs/promises'
+import Fastify from 'fastify'
+import t from 'tap'
+import { formatReport, pathGuard, type ReportFormat } from '../../src/index.js'
+import { exceptsRules, pageOf } from '../../src/report/advice.js'
+import type { ConventionsReport } from '../../src/report/report.js'
+
+const finding = {
+  plugin: 'pathGuard',
+  rule: 'plural',
+  route: 'GET /v1/user',
+  problem: "'user' names a collection in the singular",
+  instead: '/v1/users',
+  mode: 'report',
+  effect: 'boot stopped',
+} as const
+
+const observation = {
+  plugin: 'securityHeaders',
+  rule: 'missing',
+  route: 'GET /v1/user',
+  effect: 'header added',
+  count: 2,
+  example: 'without Referrer-Policy',
+  requestId: 'req-1',
+} as const
+
+const exception = {
+  plugin: 'pathGuard',
+  route: 'GET /metrics',
+  rules: ['version'],
+  reason: 'monitoring',
+  declared: true,
+  unused: false,
+} as const
+
+const report: ConventionsReport = {
+  findings: [{ ...finding, rule: 'owners', route: '*', effect: 'none' }, finding],
+  exceptions: [exception, { ...exception, route: '/v1/old', unused: true }],
+  observations: [
+    observation,
+    { ...observation, plugin: 'problems', rule: 'body', effect: 'changed', count: 1, example: 'a | b' },
+    { ...observation, plugin: 'bearer', rule: 'token', effect: 'refused', status: 401, example: 'expired' },
+  ],
+}
+
+t.test('table: what breaks the boot or a response is above what adds a header', async (t) => {
+  t.equal(
+    formatReport(report),
+    [
+      '2 findings, 3 observations, 2 exceptions',
+      '',
+      'route         rule                     under enforce     what is wrong          write instead',
+      '------------  -----------------------  ----------------  ---------------------  --------------------',
+      "GET /v1/user  pathGuard.plural         boot stopped      'user' names a         /v1/users",
+      '                                                           collection in the',
+      '                                                           singular',
+      'GET /v1/user  bearer.token             refused with 401  expired (2 requests)',
+      'GET /v1/user  problems.body            changed           a | b (1 request)',
+      'GET /v1/user  securityHeaders.missing  header added      without',
+      '                                                           Referrer-Policy (2',
+      '                                                           requests)',
+      "*             pathGuard.owners         none              'user' names a         /v1/users",
+      '                                                           collection in the',
+      '                                                           singular',
+      '/v1/old       pathGuard.version        none              the exception is not   remove the exception',
+      '                                                           needed: the rules',
+      '                                                           are kept',
+      '',
+      'rule                     except a route by                    see, in fastify-conventions',
+      '-----------------------  -----------------------------------  ---------------------------',
+      "pathGuard.plural         config.pathGuard.except: ['plural']  docs/path-guard.md",
+      'bearer.token             config.bearer: false                 docs/bearer.md',
+      'problems.body            config.problems: false               docs/problems.md',
+      'securityHeaders.missing  config.securityHeaders: false        docs/security-headers.md',
+      "pathGuard.owners         config.pathGuard.except: ['owners']  docs/path-guard.md",
+      'pathGuard.version                                             docs/path-guard.md',
+      '',
+      'exception for  rules              reason',
+      '-------------  -----------------  ----------',
+      'GET /metrics   pathGuard.version  monitoring',
+    ].join('\n'),
+  )
+})
+
+t.test('routes that are excepted from the same rules for one reason are one row', async (t) => {
+  const reason = 'a page'
+  const rules = ['plural', 'version', 'words', 'slash']
+  const exceptions = ['/a', '/b', '/c', '/d'].flatMap((route) => [
+    { ...exception, route, rules, reason },
+    { ...exception, route, plugin: 'caching', rules: ['etag'], reason },
+  ])
+  const all = { ...exception, plugin: 'conventions', rules: ['cors', ...rules] }
+  t.equal(
+    formatReport({ findings: [], observations: [], exceptions: [...exceptions, exception, all] }),
+    [
+      '0 findings, 0 observations, 10 exceptions',
+      '',
+      'exception for          rules                              reason',
+      '---------------------  ---------------------------------  ----------',
+      '/a, /b, /c and 1 more  pathGuard (4 rules), caching.etag  a page',
+      'GET /metrics           pathGuard.version, 5 conventions   monitoring',
+    ].join('\n'),
+  )
+})
+
+t.test('routes that no rule applies to for what they are: a number in one line, not rows', async (t) => {
+  const wildcard = 'a wildcard route: files or a proxy'
+  const excluded = { ...exception, declared: false, reason: wildcard }
+  const exceptions = [
+    excluded,
+    { ...excluded, plugin: 'caching' },
+    { ...excluded, route: 'GET /files/*' },
+    { ...excluded, reason: 'no response schema' },
+  ]
+  t.equal(
+    formatReport({ findings: [], observations: [], exceptions }),
+    [
+      '0 findings, 0 observations, 0 exceptions',
+      '',
+      `Checked in part or not at all: 2 routes (${wildcard}), 1 route (no response schema).`,
+    ].join('\n'),
+  )
+  t.equal(formatReport({ findings: [], observations: [], exceptions }, 'github'), '')
+})
+
+t.test('json: the report itself', async (t) => {
+  t.strictSame(JSON.parse(formatReport(report, 'json')), report)
+})
+
+t.test('markdown: tables whose cells show the text as it is', async (t) => {
+  const lines = formatReport(report, 'markdown').split('\n')
+  t.strictSame(lines.slice(0, 6), [
+    '2 findings, 3 observations, 2 exceptions',
+    '',
+    '| route | rule | under enforce | what is wrong | write instead |',
+    '| --- | --- | --- | --- | --- |',
+    "| GET /v1/user | pathGuard.plural | boot stopped | 'user' names a collection in the singular | /v1/users |",
+    '| GET /v1/user | bearer.token | refused with 401 | expired (2 requests) |  |',
+  ])
+  t.equal(lines[6], String.raw`| GET /v1/user | problems.body | changed | a \| b (1 request) |  |`)
+  t.ok(
+    lines.includes(
+      String.raw`| pathGuard.plural | config.pathGuard.except: \['plural'\] | docs/path-guard.md |`,
+    ),
+  )
+})
+
+t.test('a route is one row with all its rules', async (t) => {
+  const both = [finding, { ...finding, rule: 'slash', problem: 'has two slashes in a row' }]
+  const two = { findings: both, exceptions: [], observations: [] }
+  t.equal(
+    formatReport(two, 'markdown').split('\n')[4],
+    "| GET /v1/user | pathGuard.plural<br>pathGuard.slash | boot stopped | 'user' names a collection in the singular<br>has two slashes in a row | /v1/users |",
+  )
+  t.strictSame(
+    formatReport(two)
+      .split('\n')
+      .slice(2, 8)
+      .map((line) => line.slice(0, 45).trimEnd()),
+    [
+      'route         rule              under enforce',
+      '------------  ----------------  -------------',
+      'GET /v1/user  pathGuard.plural  boot stopped',
+      '',
+      '              pathGuard.slash',
+      '',
+    ],
+  )
+})
+
+t.test('github: an annotation for each row, whose level is that of the effect', async (t) => {
+  t.strictSame(formatReport(report, 'github').split('\n'), [
+    "::error title=pathGuard.plural::GET /v1/user: 'user' names a collection in the singular (under enforce: boot stopped); write instead: /v1/users; or except it by config.pathGuard.except: ['plural']; see fastify-conventions/docs/path-guard.md",
+    '::warning title=bearer.token::GET /v1/user: expired (2 requests) (under enforce: refused with 401); or except it by config.bearer: false; see fastify-conventions/docs/bearer.md',
+    '::warning title=problems.body::GET /v1/user: a | b (1 request) (under enforce: changed); or except it by config.problems: false; see fastify-conventions/docs/problems.md',
+    '::notice title=securityHeaders.missing::GET /v1/user: without Referrer-Policy (2 requests) (under enforce: header added); or except it by config.securityHeaders: false; see fastify-conventions/docs/security-headers.md',
+    "::notice title=pathGuard.owners::*: 'user' names a collection in the singular (under enforce: none); write instead: /v1/users; or except it by config.pathGuard.except: ['owners']; see fastify-conventions/docs/path-guard.md",
+    '::notice title=pathGuard.version::/v1/old: the exception is not needed: the rules are kept (under enforce: none); write instead: remove the exception; see fastify-conventions/docs/path-guard.md',
+  ])
+})
+
+t.test('a text of a client cannot end a line, a cell or an annotation', async (t) => {
+  const example = '\n::error::50% off\u001b[2J | x\u202e'
+  const hostile = { findings: [], exceptions: [], observations: [{ ...observation, example }] }
+  for (const [format, shown, lines] of [
+    ['table', String.raw`\u{a}::error::50% off\u{1b}[2J | x\u{202e} (2 requests)`, 10],
+    ['markdown', String.raw`\\u{a}::error::50% off\\u{1b}\[2J \| x\\u{202e} (2 requests)`, 9],
+    ['github', String.raw`\u{a}::error::50%25 off\u{1b}[2J | x\u{202e} (2 requests)`, 1],
+  ] as const) {
+    const text = formatReport(hostile, format)
+    // A cell of the table goes on in the next line.
+    t.ok(text.replace(/\n +/g, ' ').includes(shown), `${format}: ${text}`)
+    t.equal(text.split('\n').length, lines, format)
+  }
+})
+
+t.test('routes with one cause are one row; json has them all', async (t) => {
+  const findings = ['GET /v1/a', 'GET /v1/b', 'GET /v1/c', 'GET /v1/e'].map((route) => ({
+    ...finding,
+    route,
+  }))
+  const many = {
+    findings: [...findings, { ...finding, route: 'GET /v1/d', instead: '/v1/ds' }],
+    exceptions: [],
+    observations: [],
+  }
+  const lines = formatReport(many, 'markdown').split('\n').slice(4, 6)
+  t.strictSame(
+    lines.map((line) => line.split(' | ', 1)[0]),
+    ['| GET /v1/a, GET /v1/b, GET /v1/c and 1 more', '| GET /v1/d'],
+  )
+  t.equal(formatReport({ ...many, findings: findings.slice(1) }, 'github').split('\n').length, 1)
+  t.match(
+    formatReport({ ...many, findings: findings.slice(1) }, 'github'),
+    '::GET /v1/b, GET /v1/c, GET /v1/e:',
+  )
+  t.strictSame(JSON.parse(formatReport(many, 'json')), many)
+})
+
+t.test('every convention has a page, and those with rules are known', async (t) => {
+  for (const folder of await readdir(new URL('../../src/plugins', import.meta.url))) {
+    const plugin = folder.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+    const page = pageOf(plugin).replace('fastify-conventions/', '../../')
+    await t.resolves(readFile(new URL(page, import.meta.url)), page)
+    // A plugin with few options has them in its index.
+    const files = await readdir(new URL(`../../src/plugins/${folder}`, import.meta.url))
+    const file = files.includes('options.ts') ? 'options.ts' : 'index.ts'
+    const source = await readFile(new URL(`../../src/plugins/${folder}/${file}`, import.meta.url), 'utf8')
+    t.equal(exceptsRules.has(plugin), /routeRule(?:Checks|Options)\(/.test(source), plugin)
+  }
+})
+
+t.test('an empty report: a summary, and no annotation', async (t) => {
+  const empty = { findings: [], exceptions: [], observations: [] }
+  t.equal(formatReport(empty), '0 findings, 0 observations, 0 exceptions')
+  t.equal(formatReport(empty, 'markdown'), '0 findings, 0 observations, 0 exceptions')
+  t.equal(formatReport(empty, 'github'), '')
+})
+
+t.test('an unknown format is an error that names the formats', async (t) => {
+  t.throws(() => formatReport(report, 'yaml' as ReportFormat), {
+    code: 'FST_CONV_OPTION_INVALID',
+    message: "format: expected one of 'table', 'json', 'markdown', 'github', received 'yaml'",
+  })
+})
+
+t.test('docs/report.md: the table is that of such an app', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { mode: 'report' })
+  app.get('/v1/user', async () => ({}))
+  for (let times = 0; times < 3; times++) await app.inject('/v1/us%65r')
+  const page = await readFile(new URL('../../docs/report.md', import.meta.url), 'utf8')
+  t.ok(page.includes(`\`\`\`text\n${formatReport(app.conventions.report())}\n\`\`\``))
+})

@@ -1,0 +1,199 @@
+import { createServer } from 'node:http'
+import Fastify from 'fastify'
+import t from 'tap'
+import conventions, { pathGuard, problems } from '../../src/index.js'
+import { reporterOf } from '../../src/report/report.js'
+import { keepLogs } from '../support/logs.js'
+
+t.test('plugins of one context, and those below, share one report', async (t) => {
+  const app = Fastify()
+  await app.register(problems, { mode: 'report' })
+  app.register(async (child) => {
+    await child.register(pathGuard, { mode: 'report' })
+    child.get('/v1/Users', async (_request, reply) => reply.code(404).send())
+  })
+  await app.inject('/v1/Users')
+
+  const { findings, observations } = app.conventions.report()
+  t.strictSame(
+    findings.map(({ plugin }) => plugin),
+    ['pathGuard'],
+  )
+  t.strictSame(
+    observations.map(({ plugin }) => plugin),
+    ['problems', 'pathGuard'],
+  )
+})
+
+t.test('contexts beside each other have a report each', async (t) => {
+  const reports: (() => unknown)[] = []
+  const app = Fastify()
+  for (const path of ['/v1/Users', '/v1/Orders']) {
+    app.register(async (child) => {
+      await child.register(pathGuard, { mode: 'report' })
+      child.get(path, async () => ({}))
+      reports.push(() => child.conventions.report().findings.map(({ route }) => route))
+    })
+  }
+  await app.ready()
+
+  t.strictSame(
+    reports.map((read) => read()),
+    [['GET /v1/Users'], ['GET /v1/Orders']],
+  )
+})
+
+t.test('the breaches of contexts beside each other are one table', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  for (const path of ['/v1/Users', '/v1/Orders']) {
+    app.register(async (child) => {
+      await child.register(pathGuard, { rules: { underscore: 'report' } })
+      child.get(path, async () => ({}))
+      child.get(`${path.toLowerCase()}/:id/line_items`, async () => ({}))
+    })
+  }
+
+  await t.rejects(async () => app.ready(), {
+    code: 'FST_CONV_FINDINGS',
+    message: /^2 breaches of conventions in 2 routes\n[\s\S]*GET \/v1\/Users [\s\S]*GET \/v1\/Orders /,
+  })
+  t.strictSame(
+    logs.lines.map(({ route }) => route),
+    ['GET /v1/users/:id/line_items', 'GET /v1/orders/:id/line_items'],
+    'those to report are told by each',
+  )
+})
+
+t.test('the report of an app has no findings of another app', async (t) => {
+  const server = createServer()
+  const [one, other] = [0, 1].map(() => Fastify({ serverFactory: () => server }))
+  await other?.register(pathGuard)
+  other?.get('/v1/Users', async () => ({}))
+  await one?.register(pathGuard)
+  await t.resolves(async () => void (await one?.ready()))
+  await t.rejects(async () => other?.ready(), { code: 'FST_CONV_FINDINGS' })
+})
+
+t.test('a finding has plugin, rule, route, problem, correction, mode and effect', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { mode: 'report' })
+  app.get('/v1/orderItems', async () => ({}))
+  await app.ready()
+
+  t.strictSame(app.conventions.report(), {
+    findings: [
+      {
+        plugin: 'pathGuard',
+        rule: 'uppercase',
+        route: 'GET /v1/orderItems',
+        mode: 'report',
+        effect: 'boot stopped',
+        problem: "'orderItems' has uppercase letters",
+        instead: '/v1/order-items',
+      },
+    ],
+    exceptions: [],
+    observations: [],
+  })
+})
+
+t.test(
+  'an observation has plugin, rule, route, effect, count, and the first example with its request id',
+  async (t) => {
+    let count = 0
+    const app = Fastify({ genReqId: () => `request-${++count}` })
+    await app.register(pathGuard, { mode: 'report' })
+    app.get('/v1/users/:id', async () => ({}))
+    for (const url of ['/v1/users/a', '/v1/users/B', '/v1/users/C']) await app.inject(url)
+
+    t.strictSame(app.conventions.report().observations, [
+      {
+        plugin: 'pathGuard',
+        rule: 'uppercase',
+        route: 'GET /v1/users/:id',
+        effect: 'refused',
+        status: 404,
+        count: 2,
+        example: '/v1/users/B',
+        requestId: 'request-2',
+      },
+    ])
+  },
+)
+
+t.test('many unknown paths are one observation, so the report is bounded', async (t) => {
+  const app = Fastify()
+  await app.register(pathGuard, { mode: 'report' })
+  for (let index = 0; index < 200; index++) await app.inject(`/Nothing-${index}`)
+
+  const { observations } = app.conventions.report()
+  t.equal(observations.length, 1)
+  t.match(observations[0], { route: '*', count: 200, example: '/Nothing-0' })
+})
+
+t.test('findings are logged once per app and rule, by a child logger', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(conventions, { mode: 'report' })
+  app.get('/v1/Users', async () => ({}))
+  app.get('/v1/Orders', async () => ({}))
+  await app.ready()
+
+  t.equal(logs.lines.length, 1)
+  t.match(logs.lines[0], {
+    module: 'fastify-conventions',
+    convention: 'pathGuard.uppercase',
+    effect: 'boot stopped',
+    count: 2,
+    route: 'GET /v1/Users',
+    problem: "'Users' has uppercase letters",
+    instead: '/v1/users',
+    msg: 'conventions: not kept in 2 routes',
+  })
+})
+
+t.test('an app that keeps all rules logs nothing', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  // The other conventions add header fields to each response, which they always tell.
+  const others = { caching: false, rateLimit: false, securityHeaders: false } as const
+  await app.register(conventions, { mode: 'report', ...others })
+  app.get('/v1/users', { schema: { response: { 200: { type: 'object' } } } }, async () => ({}))
+  await app.inject('/v1/users')
+
+  t.strictSame(logs.lines, [])
+  t.strictSame(app.conventions.report(), { findings: [], exceptions: [], observations: [] })
+})
+
+t.test('reporterOf gives the reporter of the context above, or a new one', async (t) => {
+  const app = Fastify()
+  const reporter = reporterOf(app)
+  t.equal(reporterOf(app), reporter)
+  app.register(async (child) => {
+    t.equal(reporterOf(child), reporter)
+  })
+  await app.ready()
+})
+
+t.test('a warning and an exception that requests cause are added once for each route', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  const reporter = reporterOf(app)
+  const exception = { plugin: 'lists', rules: ['order'], reason: 'a reason', declared: true, unused: false }
+  for (const route of ['/v1/users', '/v1/orders']) {
+    app.get(route, async (request) => {
+      reporter.warnOnce('lists', request, 'a warning')
+      reporter.addExceptionOnce({ ...exception, route })
+      return {}
+    })
+  }
+  for (const url of ['/v1/users', '/v1/orders', '/v1/users']) await app.inject(url)
+
+  const warnings = logs.lines.map(({ msg }) => msg)
+  t.strictSame(warnings, ['lists: GET /v1/users: a warning', 'lists: GET /v1/orders: a warning'])
+  t.strictSame(
+    reporter.report().exceptions.map(({ route }) => route),
+    ['/v1/users', '/v1/orders'],
+  )
+})

@@ -1,0 +1,124 @@
+import fc from 'fast-check'
+import type { Json } from '../../src/schema/json-schema.js'
+
+type Schema = { readonly [keyword: string]: Json }
+
+const scalar: fc.Arbitrary<Schema> = fc.constantFrom<Schema>(
+  { type: 'string' },
+  { type: 'string', nullable: true },
+  { type: ['string', 'null'] },
+  { type: ['string', 'null'], format: 'date-time' },
+  { type: 'string', format: 'date-time' },
+  { type: 'string', format: 'date' },
+  { type: 'string', format: 'time' },
+  { type: 'string', format: 'email' },
+  { type: 'string', maxLength: 3 },
+  { type: 'integer' },
+  { type: 'integer', nullable: true },
+  { type: ['integer', 'null'] },
+  { type: 'number' },
+  { type: ['number', 'null'] },
+  { type: 'boolean' },
+  { type: ['boolean', 'null'] },
+  { type: ['null', 'boolean'], nullable: true },
+  { type: 'null' },
+  { type: ['null'] },
+  { type: ['string', 'integer', 'null'] },
+  { type: ['integer', 'boolean'] },
+  { type: ['object', 'array', 'number'], properties: { a: { type: 'string' } }, items: { type: 'integer' } },
+  { const: 'a' },
+  { type: ['string', 'null'], const: 'a' },
+  { type: 'string', nullable: true, const: 'a' },
+  { enum: ['a', 'b'] },
+  { type: 'string', default: 'd"' },
+  { minimum: 1 },
+  { maxLength: 5 },
+  {},
+)
+
+const name = fc.constantFrom('a', 'b', 'id', 'name', 'x-y', 'toJSON', 'length', 'constructor')
+
+/** Random schemas, also such that few values fit. The definition `self` is the schema itself. */
+export const hostileSchema: fc.Arbitrary<Schema> = fc
+  .letrec<{ any: Schema; object: Schema }>((tie) => {
+    const any = tie('any')
+    const object = fc
+      .record({
+        properties: fc.dictionary(name, any, { maxKeys: 4, noNullPrototype: true }),
+        required: fc.uniqueArray(fc.oneof(name, fc.constant('z')), { maxLength: 1 }),
+        more: fc.oneof(
+          { weight: 5, arbitrary: fc.constant({}) },
+          fc.constantFrom<Schema>(
+            { nullable: true },
+            { additionalProperties: false },
+            { additionalProperties: true },
+            { patternProperties: { '^n': { type: 'integer' } }, additionalProperties: { type: 'boolean' } },
+          ),
+          fc.constant<Schema>({ type: ['object', 'null'] }),
+        ),
+      })
+      .map(({ properties, required, more }) => ({ type: 'object', properties, required, ...more }))
+    const array = fc
+      .tuple(any, fc.constantFrom<Schema>({}, { nullable: true }, { type: ['array', 'null'] }))
+      .map(([items, more]) => ({ type: 'array', items, ...more }))
+    const tuple = fc
+      .tuple(fc.array(any, { minLength: 1, maxLength: 3 }), fc.boolean())
+      .map(([items, additionalItems]) => ({ type: 'array', items, additionalItems }))
+    const choice = fc
+      .tuple(fc.constantFrom('anyOf', 'oneOf'), fc.array(any, { minLength: 1, maxLength: 3 }))
+      .map(([keyword, options]) => ({ [keyword]: options }))
+    const condition = fc.tuple(any, object, object).map(([condition, one, other]) =>
+      Object.fromEntries([
+        ['if', condition],
+        ['then', one],
+        ['else', other],
+      ]),
+    )
+    return {
+      object,
+      any: fc.oneof(
+        { maxDepth: 3, withCrossShrink: true },
+        { weight: 6, arbitrary: scalar },
+        { weight: 3, arbitrary: tie('object') },
+        { weight: 2, arbitrary: array },
+        { weight: 1, arbitrary: tuple },
+        { weight: 2, arbitrary: choice },
+        { weight: 1, arbitrary: condition },
+      ),
+    }
+  })
+  // Fastify completes the schemas that it is given: none is used twice.
+  .any.map((schema) => JSON.parse(JSON.stringify(schema)))
+
+/** A value that is roughly made for a schema. */
+export function valueFor(schema: Json, next: () => number): unknown {
+  if (typeof schema !== 'object' || schema === null) return next()
+  const { type, properties, items, anyOf, oneOf, then, const: constant, format } = schema as Schema
+  if (constant !== undefined) return constant
+  const options = (anyOf ?? oneOf) as Json[] | undefined
+  if (options !== undefined) return valueFor(options[next() % options.length] ?? {}, next)
+  if (then !== undefined) return valueFor(then, next)
+  const types = [type ?? 'string'].flat() as string[]
+  switch (types[next() % types.length]) {
+    case 'string':
+      if (format === 'date-time') return next() % 2 === 0 ? new Date(next() * 1e6) : '2026-11-20T08:00:00Z'
+      return next() % 5 === 0 ? new Date(next()) : `text ${next() % 3}`
+    case 'integer':
+      return next() % 1_000
+    case 'number':
+      return (next() % 1_000) / 8
+    case 'boolean':
+      return next() % 2 === 0
+    case 'null':
+      return null
+    case 'array':
+      if (Array.isArray(items)) return (items as Json[]).map((item) => valueFor(item, next))
+      return Array.from({ length: next() % 4 }, () => valueFor((items as Json | undefined) ?? {}, next))
+    default:
+      return Object.fromEntries(
+        Object.entries((properties ?? {}) as Schema)
+          .filter(() => next() % 6 !== 0)
+          .map(([key, property]) => [key, valueFor(property, next)]),
+      )
+  }
+}

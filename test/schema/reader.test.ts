@@ -1,0 +1,250 @@
+/** How JSON Schemas are read: references, `allOf`, alternatives, and what declares a 64-bit integer. */
+import t from 'tap'
+import {
+  int64RangeOf,
+  type Json,
+  mapSchema,
+  maxSchemaDepth,
+  type SchemaObject,
+} from '../../src/schema/json-schema.js'
+import { formsOf, partsOf, typesOfParts } from '../../src/schema/parts.js'
+import { SchemaReader } from '../../src/schema/reader.js'
+
+const city = { type: 'string' }
+const address = { $id: '#address', type: 'object', properties: { city } }
+const user = {
+  $id: 'user',
+  type: 'object',
+  properties: { 'a/b~c d': { type: 'integer' }, list: { type: 'array', items: [{ type: 'null' }] } },
+  definitions: { address },
+}
+const nested = { type: 'object', definitions: { zip: { $id: 'zip', type: 'integer' } } }
+
+t.test('a reference resolves to its document, to a shared one, or to an $id within one', async (t) => {
+  const reader = new SchemaReader({ user, nested })
+  const rows: readonly (readonly [ref: string, keywords: Json])[] = [
+    ['#/definitions/city', city],
+    ['#/$defs/city', city],
+    ['#address', address],
+    ['user', user],
+    ['user#', user],
+    ['user#/definitions/address/properties/city', city],
+    ['user#/properties/a~1b~0c%20d', { type: 'integer' }],
+    ['user#/properties/list/items/0', { type: 'null' }],
+    ['user#address', address],
+    ['zip', { $id: 'zip', type: 'integer' }],
+  ]
+  for (const [$ref, keywords] of rows) {
+    const root = { properties: { a: { $ref } }, definitions: { city, address }, $defs: { city } }
+    const { a } = reader.read(root, root).keywords.properties as { readonly a: Json }
+    t.match(reader.read(a).keywords, keywords, $ref)
+  }
+})
+
+t.test('a document may refer to itself, by # or by its id', async (t) => {
+  for (const $ref of ['#', 'tree', 'tree#']) {
+    const tree = { $id: 'tree', type: 'object', properties: { left: { $ref } } }
+    const reader = new SchemaReader()
+    const node = reader.read(tree, tree)
+    t.equal(reader.read((node.keywords.properties as SchemaObject).left as Json), reader.read(node.keywords))
+  }
+})
+
+t.test('local references in a shared schema are relative to it, also where it is merged', async (t) => {
+  const shared = {
+    home: { $id: 'home', properties: { zip: { $ref: '#/definitions/zip' } }, definitions: { zip: city } },
+  }
+  const reader = new SchemaReader(shared)
+  const root = {
+    allOf: [{ $ref: 'home#' }, { properties: { street: city } }],
+    definitions: { zip: { type: 'null' } },
+  }
+  const { zip, street } = reader.read(root, root).keywords.properties as SchemaObject
+  t.strictSame(reader.read(zip as Json).keywords, city)
+  t.equal(street, city)
+})
+
+t.test('an unresolved or circular reference is an error with its name', async (t) => {
+  const refs = [
+    'nobody#',
+    '#/definitions/none',
+    'user#/properties/none',
+    'user#none',
+    '#/constructor',
+    '#/__proto__',
+  ]
+  for (const $ref of refs) {
+    const root = { $ref, definitions: {} }
+    const refused = { name: 'TypeError', message: `the schema refers to nothing: ${$ref}` }
+    t.throws(() => new SchemaReader({ user }).read(root, root), refused, $ref)
+  }
+  const circle = { $ref: '#/definitions/a', definitions: { a: { $ref: '#/definitions/a' } } }
+  t.throws(() => new SchemaReader().read(circle, circle), TypeError)
+})
+
+t.test('allOf has the keywords of all its schemas', async (t) => {
+  const rows: readonly (readonly [schemas: Json[], merged: Json])[] = [
+    [[true, { type: 'object' }], { type: 'object' }],
+    [
+      [
+        { type: 'object', properties: { a: city }, required: ['a'] },
+        { type: 'object', properties: { b: city }, required: ['a', 'b'] },
+      ],
+      { type: 'object', properties: { a: city, b: city }, required: ['a', 'b'] },
+    ],
+    [
+      [{ properties: { a: city } }, { properties: { a: { format: 'date' } } }],
+      { properties: { a: { type: 'string', format: 'date' } } },
+    ],
+    [
+      [{ properties: { a: city }, additionalProperties: false }, { properties: { b: city } }],
+      { properties: { a: city, b: city }, additionalProperties: false },
+    ],
+    [[{ additionalProperties: true }, { additionalProperties: false }], { additionalProperties: false }],
+    [[{ nullable: true }, { nullable: false }], { nullable: false }],
+    [[{ allOf: [{ type: 'object' }] }, { nullable: true }], { type: 'object', nullable: true }],
+    [
+      [{ type: ['integer', 'null'] }, { type: 'integer', format: 'int64' }],
+      { type: 'integer', format: 'int64' },
+    ],
+    [
+      [{ properties: { a: { $ref: 'x' } } }, { properties: { a: { $ref: 'y' } } }],
+      { properties: { a: { allOf: [{ $ref: 'x' }, { $ref: 'y' }] } } },
+    ],
+  ]
+  for (const [allOf, merged] of rows) {
+    const about = JSON.stringify(allOf)
+    const before = structuredClone(allOf)
+    t.strictSame(new SchemaReader().read({ allOf }).keywords, merged, about)
+    t.strictSame(allOf, before, 'the schemas stay as they are')
+  }
+})
+
+t.test('schemas that contradict each other can be read one by one, but not merged', async (t) => {
+  const schema = { allOf: [{ type: 'string' }, { type: 'object' }] }
+  const reader = new SchemaReader()
+  t.throws(() => reader.read(schema).keywords, TypeError)
+  t.strictSame([...typesOfParts(partsOf(reader, [schema]))], ['string', 'object'])
+})
+
+t.test('with onUnresolved, unresolved references are reported and do not throw', async (t) => {
+  const missing: string[] = []
+  const reader = new SchemaReader({}, { onUnresolved: (reference) => missing.push(reference) })
+  const schema = { allOf: [{ $ref: 'user#' }, { properties: { a: city } }] }
+  t.strictSame(reader.read(schema, schema).keywords, { properties: { a: city } })
+  t.strictSame(missing, ['user#'])
+})
+
+t.test('alternatives: the options of each group', async (t) => {
+  const [a, b, c] = [{ type: 'string' }, { minLength: 2 }, { maxLength: 3 }]
+  const { keywords, groups } = new SchemaReader().read({
+    type: 'string',
+    anyOf: [a, b],
+    allOf: [{ oneOf: [c] }],
+    if: a,
+    else: b,
+  })
+  t.strictSame(keywords, { type: 'string' })
+  t.strictSame(groups, [
+    [
+      { schema: a, condition: a, isMet: true },
+      { schema: b, condition: b, isMet: true },
+    ],
+    [
+      { schema: true, condition: a, isMet: true },
+      { schema: b, condition: a, isMet: false },
+    ],
+    [{ schema: c, condition: c, isMet: true }],
+  ])
+})
+
+t.test(
+  'parts: all schemas that may apply, each once, also in a schema that is its own alternative',
+  async (t) => {
+    const reader = new SchemaReader()
+    const schema = { title: 'a', anyOf: [{ $ref: '#' }, { anyOf: [{ type: 'null' }, { $ref: '#' }] }] }
+    const parts = partsOf(reader, [reader.absolute(schema, schema)])
+    t.equal(parts.length, 3)
+    t.ok(parts.some(({ type }) => type === 'null'))
+    t.equal(formsOf(reader, { anyOf: [{ type: 'string' }, { type: 'null' }], oneOf: [{}, {}] }).length, 4)
+  },
+)
+
+t.test('int64: the type integer with its format; neither another type, nor a constant', async (t) => {
+  const rows: readonly (readonly [schema: Json, isInt64: boolean])[] = [
+    [{ type: 'integer', format: 'int64' }, true],
+    [{ type: 'integer', format: 'uint64' }, true],
+    [{ type: ['null', 'integer'], format: 'int64' }, true],
+    [{ allOf: [{ type: 'integer' }, { format: 'int64' }] }, true],
+    [{ $ref: '#/definitions/id', definitions: { id: { type: 'integer', format: 'int64' } } }, true],
+    [{ type: 'integer' }, false],
+    [{ type: 'integer', format: 'int32' }, false],
+    [{ type: 'number', format: 'int64' }, false],
+    [{ type: 'string', format: 'int64' }, false],
+    [{ format: 'int64' }, false],
+    [{ type: 'integer', format: 'int64', const: 5 }, false],
+    [true, false],
+  ]
+  for (const [schema, isInt64] of rows) {
+    const { keywords } = new SchemaReader().read(schema, schema)
+    t.equal(int64RangeOf(keywords) !== null, isInt64, JSON.stringify(schema))
+  }
+})
+
+t.test('mapSchema visits every subschema, and nothing else', async (t) => {
+  const found: Json[] = []
+  const leaf = (name: string): Json => ({ title: name })
+  const schema = {
+    properties: { a: leaf('a') },
+    patternProperties: { b: leaf('b') },
+    additionalProperties: leaf('c'),
+    items: [leaf('d')],
+    additionalItems: { items: leaf('e') },
+    allOf: [leaf('f')],
+    anyOf: [leaf('g')],
+    oneOf: [leaf('h')],
+    not: leaf('i'),
+    if: leaf('j'),
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: leaf('k'),
+    else: leaf('l'),
+    definitions: { m: leaf('m') },
+    $defs: { n: leaf('n') },
+    dependencies: { o: leaf('o'), p: ['a'] },
+    const: leaf('none'),
+    enum: [leaf('none')],
+    default: leaf('none'),
+    examples: [leaf('none')],
+    required: ['a'],
+  }
+  const same = mapSchema(schema, (one) => {
+    if (one.title !== undefined) found.push(one.title)
+    return one
+  })
+  t.equal(same, schema, 'the schema itself where nothing changes')
+  t.equal([...found].sort().join(''), 'abcdefghijklmno')
+  t.match(
+    mapSchema(schema, (one) => (one.title === 'o' ? { title: 'changed' } : one)),
+    { dependencies: { o: { title: 'changed' }, p: ['a'] }, const: leaf('none') },
+  )
+})
+
+t.test(
+  'schemas have one maximum depth: deeper ones are refused, and mapSchema does not change them',
+  async (t) => {
+    let deep: Json = { type: 'string' }
+    let allOf: Json = { type: 'string' }
+    for (let depth = 0; depth < 100_000; depth++) deep = { items: deep }
+    for (let depth = 0; depth <= maxSchemaDepth; depth++) allOf = { allOf: [allOf] }
+    let count = 0
+    mapSchema(deep, (one) => {
+      count++
+      return one
+    })
+    t.equal(count, maxSchemaDepth + 1)
+    t.throws(() => new SchemaReader().read(allOf), {
+      message: `the schema goes deeper than ${maxSchemaDepth} levels`,
+    })
+    t.same(new SchemaReader().read(deep, deep).keywords, deep)
+  },
+)
