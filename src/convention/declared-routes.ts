@@ -68,7 +68,7 @@ export interface Declared {
 }
 
 /** The routes of one app, in the order in which they were declared, and the plugins that watch them. */
-export class AppRoutes {
+class AppRoutes {
   readonly declared: Declared[] = []
   readonly #byOptions = new WeakMap<RouteOptions, Declared>()
   readonly #entries = new Map<Reporter, Watcher[]>()

@@ -1,8 +1,8 @@
 /** Stands in {@link order} for the hooks that the app adds with `app.addHook()`. */
-export const appHooks = 'hooks of the app'
+const appHooks = 'hooks of the app'
 
 /** Stands in {@link order} for the hooks in the options of a route, and for those that `onRoute` hooks add to it. */
-export const routeHooks = 'hooks of the route'
+const routeHooks = 'hooks of the route'
 
 /** The order of a request: the conventions that have a step in each phase, and the hooks of the app among them. */
 export const order = {

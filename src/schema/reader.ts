@@ -215,7 +215,7 @@ function ownKeywords(part: SchemaObject): SchemaObject {
 const resolved = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if'] as const
 
 /** Whether no keyword of a schema refers to other schemas that hold for the same value. */
-export function isPlain(schema: SchemaObject): boolean {
+function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
 }
 

@@ -1,15 +1,5 @@
 import { type Format, otherFormats } from '../../convention/formats.js'
-import {
-  type Check,
-  invalid,
-  listOf,
-  type OptionsOf,
-  oneOf,
-  option,
-  optional,
-  type ResolvedOptions,
-  text,
-} from '../../options.js'
+import { type Check, invalid, listOf, type OptionsOf, oneOf, option, optional, text } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
 
 export type { Format } from '../../convention/formats.js'
@@ -60,4 +50,3 @@ export interface FormatsOptions extends OptionsOf<typeof formatsOptions> {}
 export interface FormatsRouteOptions extends OptionsOf<typeof formatsRouteOptions> {}
 
 /** The options of a route, with those of the plugin. */
-export type ResolvedFormats = ResolvedOptions<typeof formatsOptions> & OptionsOf<typeof formatsRouteOptions>

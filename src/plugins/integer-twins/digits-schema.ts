@@ -43,7 +43,7 @@ export function digitBounds(
   }
 }
 
-export function boundsOf(
+function boundsOf(
   { minimum, maximum, exclusiveMinimum, exclusiveMaximum }: SchemaObject,
   { min, max }: Int64Range,
 ): Int64Range {

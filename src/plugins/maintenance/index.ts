@@ -20,7 +20,7 @@ import { fileSource, pollerOf, type Source, storeSwitch } from './sources.js'
 import { Maintenance, type MaintenanceState } from './state.js'
 
 export type { Schedule } from '../../time/schedule.js'
-export type { MaintenanceNotice } from './notice.js'
+export type { MaintenanceNotice, MaintenanceStore } from './notice.js'
 export type {
   EnableOptions,
   MaintenanceOptions,
@@ -28,7 +28,6 @@ export type {
   MaintenanceWindow,
   RetryAfterFormat,
 } from './options.js'
-export type { MaintenanceStore } from './sources.js'
 export type { MaintenanceSource, MaintenanceState } from './state.js'
 
 declare module 'fastify' {

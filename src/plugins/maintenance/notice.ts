@@ -2,6 +2,19 @@ import { timeOf } from '../../http/date-time.js'
 import { isObject } from '../../options.js'
 import { clip } from '../../text.js'
 
+/**
+ * Where instances of a service share whether they are in maintenance: one notice, or none.
+ *
+ * `get` is polled, never while a request waits. A store that rejects or does not answer in time is unreachable; the last
+ * known state stays in effect.
+ */
+export interface MaintenanceStore {
+  /** Returns the current notice; `null` if there is none. */
+  get(): Promise<MaintenanceNotice | null>
+  /** Replaces the notice; `null` removes it. Resolves when other instances can read it. */
+  set(notice: MaintenanceNotice | null): Promise<void>
+}
+
 /** The announcement of a maintenance, as JSON in a store or in a file. All members are optional. */
 export interface MaintenanceNotice {
   /** When it ends, as RFC 3339 date-time. */

@@ -1,21 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { inTime } from '../../time/in-time.js'
 import { Outage } from '../../time/outage.js'
-import { type MaintenanceNotice, type ReadNotice, readNotice } from './notice.js'
+import { type MaintenanceNotice, type MaintenanceStore, type ReadNotice, readNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'
-
-/**
- * Where instances of a service share whether they are in maintenance: one notice, or none.
- *
- * `get` is polled, never while a request waits. A store that rejects or does not answer in time is unreachable; the last
- * known state stays in effect.
- */
-export interface MaintenanceStore {
-  /** Returns the current notice; `null` if there is none. */
-  get(): Promise<MaintenanceNotice | null>
-  /** Replaces the notice; `null` removes it. Resolves when other instances can read it. */
-  set(notice: MaintenanceNotice | null): Promise<void>
-}
 
 /** Sets the notice of a source; `null` for no maintenance. */
 type SetNotice = (notice: MaintenanceNotice | null) => void

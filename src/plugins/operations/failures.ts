@@ -23,7 +23,7 @@ export const interruptedFailure: OperationFailure = failure(
 )
 
 /** The failure of an operation whose work threw an error that clients must not see. */
-export const faultFailure: OperationFailure = failure(
+const faultFailure: OperationFailure = failure(
   'internal-server-error',
   'The work failed. The cause is in the log, under the id of the operation.',
 )

@@ -121,7 +121,7 @@ export async function callerOfRequest(
   return callerOf(identify === null ? subjectOf(request) : await identify(request))
 }
 
-export async function starterOf(
+async function starterOf(
   request: FastifyRequest,
   options: Pick<ResolvedOperations, 'identify'>,
 ): Promise<Starter> {
@@ -154,7 +154,7 @@ export interface Preferences {
 }
 
 /** The preferences of a request without `Prefer`. */
-export const noPreferences: Preferences = Object.freeze({ respondAsync: false, wait: null })
+const noPreferences: Preferences = Object.freeze({ respondAsync: false, wait: null })
 
 /** Reads `Prefer` (RFC 7240 §2). */
 export function readPrefer(field: string | undefined): Preferences {

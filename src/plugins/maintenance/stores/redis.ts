@@ -1,6 +1,5 @@
 import { invalid, isObject } from '../../../options.js'
-import type { MaintenanceNotice } from '../notice.js'
-import type { MaintenanceStore } from '../sources.js'
+import type { MaintenanceNotice, MaintenanceStore } from '../notice.js'
 
 /** The commands of a Redis client that the store uses; [ioredis](https://github.com/redis/ioredis) has them. */
 export interface RedisMaintenanceClient {
