@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { AnyRequest } from './convention/any-request.js'
+import { isRoot } from './convention/contexts.js'
 import type { RegistrationOptions } from './convention/declared-routes.js'
-import { isRoot } from './convention/internals.js'
 import { conventionPlugin } from './convention/plugin.js'
 import {
   basePath,

@@ -5,7 +5,8 @@ import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../report/excep
 import type { Mode } from '../report/modes.js'
 import type { Reporter } from '../report/report.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'
-import { appKey, contextsAbove, hasRoutes, headSiblings, isWithin } from './internals.js'
+import { appKey, contextsAbove, headSiblings, isWithin } from './contexts.js'
+import { hasRoutes } from './internals.js'
 import { sharedByCopies } from './slots.js'
 
 /** A route that is declared before the plugin, and may stay without the convention. */

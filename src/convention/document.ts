@@ -2,7 +2,8 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import { addProblemSchema } from '../problem/problem-schema.js'
 import { type RouteDescription, withDescriptions } from '../problem/route-description.js'
 import { type DocumentOperation, openApiOf, operationOf, withOptionalBody } from '../schema/openapi.js'
-import { appKey, completeDocuments } from './internals.js'
+import { appKey } from './contexts.js'
+import { completeDocuments } from './internals.js'
 
 /** What a convention adds to the operation of a route in the OpenAPI document. */
 export interface DocumentPlan {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { isNullLogger, rootOf } from './internals.js'
+import { rootOf } from './contexts.js'
+import { isNullLogger } from './internals.js'
 
 /** Begins to close an app whose boot fails: what it has opened would keep the process alive. */
 export function closeFailedApp(app: FastifyInstance): void {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Finding } from '../report/findings.js'
 import { reporterOf } from '../report/report.js'
+import { isWithin } from './contexts.js'
 import { routesOf } from './declared-routes.js'
-import { isWithin } from './internals.js'
 
 /** Another plugin, which does the same as a convention. */
 export interface Neighbour {

@@ -11,7 +11,8 @@ import { ProblemError } from '../problem/problem-error.js'
 import { segmentTooLong } from '../problem/problem-of.js'
 import { refuse } from '../problem/send-problem.js'
 import { clip } from '../text.js'
-import { appKey, hasNotFoundHandler } from './internals.js'
+import { appKey } from './contexts.js'
+import { hasNotFoundHandler } from './internals.js'
 import { acceptPatch } from './unsupported-media-type.js'
 
 // The prefixes whose unknown paths have a handler of this package, by app.

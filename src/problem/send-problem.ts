@@ -49,7 +49,11 @@ export const retryAfter = '5'
 export function setHead(reply: FastifyReply, error: ProblemError): void {
   reply.code(error.statusCode)
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
-  for (const name of replacedByProblem) if (reply.hasHeader(name)) reply.removeHeader(name)
+  for (const name of replacedByProblem) {
+    // RFC 9110 §15.5.17: a 416 says how long the content is.
+    if (reply.hasHeader(name) && !(name === 'content-range' && error.statusCode === 416))
+      reply.removeHeader(name)
+  }
   const link = headerOf(reply, 'link')
   if (link !== undefined) {
     const links = serviceLinks(link)

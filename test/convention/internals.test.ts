@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import newest, { type FastifyBaseLogger, type FastifyReply } from 'fastify'
 import oldest from 'fastify-oldest'
 import t from 'tap'
+import * as contexts from '../../src/convention/contexts.js'
 import * as internals from '../../src/convention/internals.js'
 
 // The types of the two are not the same to TypeScript.
@@ -129,13 +130,13 @@ for (const [release, Fastify] of Object.entries(releases)) {
 
     t.test('contexts', async (t) => {
       const app = Fastify()
-      t.equal(internals.isRoot(app), true)
+      t.equal(contexts.isRoot(app), true)
       t.equal(internals.hasErrorHandler(app), false)
       await app.register(async (child) => {
-        t.equal(internals.isRoot(child), false)
-        t.equal(internals.appKey(child), internals.appKey(app))
-        t.equal(internals.isWithin(child, app), true)
-        t.equal(internals.isWithin(app, child), false)
+        t.equal(contexts.isRoot(child), false)
+        t.equal(contexts.appKey(child), contexts.appKey(app))
+        t.equal(contexts.isWithin(child, app), true)
+        t.equal(contexts.isWithin(app, child), false)
         t.equal(internals.hasErrorHandler(child), false)
         child.setErrorHandler(() => {})
         t.equal(internals.hasErrorHandler(child), true)
@@ -143,7 +144,7 @@ for (const [release, Fastify] of Object.entries(releases)) {
       })
       app.setErrorHandler(() => {})
       t.equal(internals.hasErrorHandler(app), true)
-      t.not(internals.appKey(app), internals.appKey(Fastify()))
+      t.not(contexts.appKey(app), contexts.appKey(Fastify()))
     })
 
     t.test('a not-found handler of the app', async (t) => {
@@ -158,7 +159,7 @@ for (const [release, Fastify] of Object.entries(releases)) {
 
     t.test('routes that Fastify adds, and whether an app has any', async (t) => {
       const app = Fastify()
-      const isHeadSibling = internals.headSiblings(app)
+      const isHeadSibling = contexts.headSiblings(app)
       const seen: [string, boolean][] = []
       app.addHook('onRoute', (route) => {
         seen.push([`${[route.method].flat()} ${route.path}`, isHeadSibling(route)])

@@ -7,8 +7,9 @@ import {
   type HTTPMethods,
   type RouteOptions,
 } from 'fastify'
+import { appKey } from '../../convention/contexts.js'
 import { proxyPaths } from '../../convention/declared-routes.js'
-import { appKey, parsesType } from '../../convention/internals.js'
+import { parsesType } from '../../convention/internals.js'
 import { discardUnreadBody, markOf, type RawRequest } from '../../convention/raw-request.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
