@@ -106,6 +106,9 @@ export function inputSteps(
         if (isEnforced) taken?.change?.()
         effects.push(putIn(request, true))
       }
+      const texts = planned.filter(({ name, isConverted }) => name !== 'body' && !isConverted)
+      if (isEnforced && taken?.refusal === undefined && texts.length > 0)
+        effects.push(effectOf(texts.map((part) => takeTwins(inputOf(request, part), request, part.name))))
       return effects.some((effect) => effect !== undefined)
         ? effects.filter((effect) => effect !== undefined)
         : undefined

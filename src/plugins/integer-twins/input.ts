@@ -28,7 +28,7 @@ export interface InputResult {
   readonly isMismatch: boolean
 }
 
-/** Takes the string twins of a body, before it is validated. */
+/** Takes the string twins of a body and makes Numbers of digits in texts, before the validator sees them. */
 export function takeTwins(input: Input, holder: object, key: string): InputResult {
   return new InputReader(input, false).read(holder as Container, key)
 }
@@ -77,6 +77,7 @@ class InputReader {
     const value = spot.holder[spot.key]
     if (typeof value === 'string') {
       if (this.#isValidated) this.#text(shapesFor(shapes), spot, value)
+      else if (this.#input.isOfTexts) this.#convert(shapesFor(shapes), spot, value)
       return
     }
     const held = shapesFor(shapes, (matches) => mayMatch(matches, value))
@@ -162,6 +163,13 @@ class InputReader {
       if (integer === undefined) this.#fault(integers[0] as string)
       else this.#changes.push(() => put(holder, key, integer))
     }
+  }
+
+  /** Makes a Number of digits, for a validator that converts no text. It is exact again after validation. */
+  #convert(shapes: Shapes, { holder, key }: Spot, text: string): void {
+    const isText = shapes.some(({ kind }) => kind === 'text' || kind === 'anything')
+    if (!isText && shapes.some(isInt64) && isDecimal(text))
+      this.#changes.push(() => put(holder, key, Number(text)))
   }
 
   /** Takes a member that is the twin of another. */
