@@ -181,16 +181,6 @@ t.test('total may be a BigInt', async (t) => {
   t.equal((await app.inject('/v1/users')).payload, '{"users":[],"total":10}')
 })
 
-t.test('a default of limit in the route’s schema applies', async (t) => {
-  const app = Fastify()
-  await app.register(lists)
-  const schema = {
-    querystring: { type: 'object', properties: { limit: { type: 'integer', default: 20, maximum: 30 } } },
-  }
-  app.get('/v1/users', { config: { lists: {} }, schema }, async ({ page }) => ({ limit: page.limit }))
-  t.equal((await app.inject('/v1/users')).json().limit, 20)
-})
-
 t.test('a route with a host constraint has a 405 over HTTP/2 too', async (t) => {
   const options: object = serverOptions()
   const app = Fastify({ ...options, http2: true })
