@@ -43,7 +43,7 @@ t.test('the OpenAPI document has the header, its responses and Idempotent-Replay
   await app.ready()
   const { post, put, patch, get } = (app.swagger() as unknown as Document).paths['/v1/payments'] ?? {}
   t.match(post?.parameters, [
-    { in: 'header', name: 'Idempotency-Key', required: false, schema: { type: 'string', maxLength: 257 } },
+    { in: 'header', name: 'Idempotency-Key', schema: { type: 'string', maxLength: 257 } },
   ])
   t.match(put?.parameters, [
     { in: 'header', name: 'x-a' },

@@ -24,7 +24,7 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
     [{ store: { ...memoryOperationStore(), takeDue: undefined } }, /operations\.store/],
     [{ store: { ...memoryOperationStore(), isShared: undefined } }, /operations\.store/],
     [{ engine: () => {} }, /operations\.engine: expected an engine/],
-    [{ engine: { ...inProcessEngine(), pause: undefined } }, /operations\.engine/],
+    [{ engine: { ...inProcessEngine(), enqueue: undefined } }, /operations\.engine/],
     [{ engine: { ...inProcessEngine(), isShared: true } }, /operations\.store: expected a shared store/],
     [{ identify: 'x-caller' }, /operations\.identify/],
     [{ retention: '12 parsecs' }, /operations\.retention: expected at least a second/],
