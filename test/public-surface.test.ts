@@ -56,6 +56,7 @@ t.test('the exported names are those of the snapshot', async (t) => {
 t.test('every plugin has a subpath, and every other subpath is known', async (t) => {
   const others = [
     './client',
+    './convention',
     './engines/bullmq',
     './engines/pg-boss',
     './spectral',

@@ -122,11 +122,11 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
   row('the link is there only while it can be cancelled', async (t, service) => {
     const ignoring = await service.start({ does: 'waits, ignores its signal' })
     await service.until(ignoring, ({ progress }) => progress === 0.4)
-    t.equal((await service.ask('DELETE', ignoring)).status, 204)
-    const asked = JSON.parse((await service.ask('GET', ignoring)).body) as StatusDocument
-    t.equal(asked.status, 'In progress')
-    t.notOk('link' in asked, 'not once it was asked for')
+    const cancelled = service.ask('DELETE', ignoring)
+    const asked = await service.until(ignoring, (document) => !('link' in document))
+    t.equal(asked.status, 'In progress', 'not once it was asked for')
     service.letGo('')
+    isProblem(t, await cancelled, { status: 409, code: 'operation-finished' })
 
     const started = await service.ask('POST', '/v1/orders/7/retry', {
       body: { does: 'waits', key: 'uncancellable' },

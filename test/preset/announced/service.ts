@@ -238,18 +238,6 @@ export const requests: Readonly<Record<string, string>> = {
     { ...json, 'idempotency-key': '"k1"' },
     '{"name":"Ada"}',
   ),
-  'idempotency key, repeated': requestBytes(
-    'POST',
-    '/v1/users',
-    { ...json, 'idempotency-key': '"k1"' },
-    '{"name":"Ada"}',
-  ),
-  'idempotency key, of another request': requestBytes(
-    'POST',
-    '/v1/users',
-    { ...json, 'idempotency-key': '"k1"' },
-    '{"name":"Bob"}',
-  ),
   'idempotency key that is malformed': requestBytes(
     'POST',
     '/v1/users',
