@@ -105,14 +105,15 @@ export function silence(part: Queue | Worker): void {
   }
 }
 
-/** Closes a queue or a worker; ends its connections if its server does not answer in time. */
+/** Waits until a queue or a worker is closed; ends its connections if its server does not answer in time. */
 export async function closeInTime(
   part: Queue | Worker,
+  closed: Promise<void>,
   redis: string | ConnectionOptions,
   givenUp: AbortController,
 ): Promise<void> {
   try {
-    await inTime(part.close(), answerTimeout, 'the end of a connection')
+    await inTime(closed, answerTimeout, 'the end of a connection')
   } catch {
     const backend = part.getBackend()
     const { client, blockingClient } = backend

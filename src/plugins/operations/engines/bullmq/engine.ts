@@ -143,7 +143,7 @@ class JobQueue {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await closeInTime(this.#queue, this.#settings.redis, this.#givenUp)
+    await closeInTime(this.#queue, this.#queue.close(), this.#settings.redis, this.#givenUp)
   }
 
   async #add({ id, name, delay, priority, retries, backoff, isNew }: OperationJob): Promise<void> {
@@ -180,6 +180,9 @@ class JobWorker {
   readonly #given: OperationWorker
   readonly #redis: BullmqSettings['redis']
   readonly #runs = new Set<Promise<unknown>>()
+  /** Jobs whose run is over, and whose end Redis does not know yet. */
+  readonly #ending = new Set<string | undefined>()
+  #onEnd = ignore
   readonly #closing = new AbortController()
   readonly #givenUp = new AbortController()
   #isPaused = false
@@ -206,6 +209,8 @@ class JobWorker {
       for (const id of ids) given.lost(id)
     })
     worker.on('stalled', (id) => given.lost(id))
+    worker.on('completed', ({ id }) => this.#ended(id))
+    worker.on('failed', (job) => this.#ended(job?.id))
     silence(worker)
   }
 
@@ -224,7 +229,12 @@ class JobWorker {
     this.#closing.abort()
     await this.pause()
     while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
-    await closeInTime(this.#worker, this.#redis, this.#givenUp)
+    const ended = new Promise<void>((resolve) => {
+      this.#onEnd = resolve
+    })
+    if (this.#ending.size > 0) await inTime(ended, answerTimeout, 'the end of a job').catch(ignore)
+    // Forced: otherwise BullMQ waits for a server that is gone.
+    await closeInTime(this.#worker, this.#worker.close(true), this.#redis, this.#givenUp)
   }
 
   async #process(job: OperationOfJob, token: string | undefined): Promise<null> {
@@ -242,6 +252,7 @@ class JobWorker {
   /** Runs an operation, and decides what becomes of its job. What it throws tells BullMQ. */
   async #run(job: OperationOfJob, token: string | undefined): Promise<null> {
     const outcome = await this.#outcomeOf(job)
+    if (outcome.kind === 'ended' || outcome.kind === 'retry') this.#ending.add(job.id)
     switch (outcome.kind) {
       case 'ended':
         if (outcome.hasFailed) throw new UnrecoverableError('the operation has failed')
@@ -269,6 +280,11 @@ class JobWorker {
       await pause(rest, undefined, { signal: this.#closing.signal, ref: false }).catch(ignore)
       return { kind: 'later', delay: afterFault }
     }
+  }
+
+  #ended(id: string | undefined): void {
+    this.#ending.delete(id)
+    if (this.#ending.size === 0) this.#onEnd()
   }
 
   async #handBack(job: OperationOfJob, token: string | undefined): Promise<never> {
