@@ -76,7 +76,9 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
   route({ name, route, options, modeOf, state: standard }) {
     if (standard === null || modeOf.origin === 'off') return undefined
     const hasOwn = (route?.config?.cors as CorsRouteOptions | undefined)?.origin !== undefined
-    const policy = hasOwn ? policyOf(`${name} config.cors`, options) : null
+    // A response for all pages is the same with cookies and without.
+    const credentials = options.credentials && options.origin !== '*'
+    const policy = hasOwn ? policyOf(`${name} config.cors`, { ...options, credentials }) : null
     if (hasOwn && policy === null) return undefined
     const { decide, vary } = policy === null ? standard : stepsOf(policy)
     return { onRequest: modeOf.origin === 'enforce' ? decide : observeOrigin, onSend: vary }

@@ -172,6 +172,15 @@ t.test('with credentials, pages may send cookies', async (t) => {
     t.match(await corsOf(app, request, page), { 'access-control-allow-credentials': 'true' })
 })
 
+t.test('a route for all pages takes no cookies, also where those of the plugin do', async (t) => {
+  const app = Fastify()
+  await app.register(cors, { origin: [page], credentials: true })
+  app.get('/v1/public', { config: { cors: { origin: '*' } } }, async () => ({}))
+  const { headers } = await app.inject({ url: '/v1/public', headers: { origin: page } })
+  t.equal(headers['access-control-allow-origin'], '*')
+  t.notOk('access-control-allow-credentials' in headers)
+})
+
 t.test('an OPTIONS that is not a preflight names the methods in Allow', async (t) => {
   const app = await appWith()
   for (const headers of [{}, { origin: page }, { 'access-control-request-method': 'PUT' }]) {
