@@ -178,7 +178,7 @@ function newRoot(app: FastifyInstance): Root {
     compileIn(root, registries.get(this) as Registry, this, options, routes.of(options))
   })
   app.addHook('onReady', function arrangeSteps(done) {
-    for (const { registry, entries, route } of root.compiled) {
+    for (const { registry, entries, route } of root.compiled.splice(0)) {
       for (const { unknown } of registry.entries.filter((entry) => !entries.includes(entry))) {
         if (unknown !== null) route.parts.push(beforeAppOnly(unknown))
       }
