@@ -315,18 +315,18 @@ class DeclaredExceptions<Rule extends string> {
     reporter.afterChecks(() => {
       for (const exception of unmatchedExceptions(ofAll, this.#paths))
         this.#add(exception.url, exception, true)
-      const isNeeded = (one: AppliedException<Rule>): boolean =>
-        this.#applied.some(
-          ([, other, broken]) => other === one && one.except.some((rule) => broken.has(rule)),
-        )
-      for (const [route, exception] of this.#applied) {
-        if (isNeeded(exception)) this.#add(route, exception, false)
-        else if (!ofAll.some((one) => one === exception)) this.#add(route, exception, true)
-      }
-      const unneeded = ofAll.filter(
-        (one) => this.#applied.some(([, other]) => other === one) && !isNeeded(one),
+      const needing = this.#applied.filter(([, { except }, broken]) =>
+        except.some((rule) => broken.has(rule)),
       )
-      for (const exception of unneeded) this.#add(exception.url, exception, true)
+      const needed = new Set(needing.map(([, exception]) => exception))
+      const shared = new Set<AppliedException<Rule>>(ofAll)
+      for (const [route, exception] of this.#applied) {
+        if (needed.has(exception)) this.#add(route, exception, false)
+        else if (!shared.has(exception)) this.#add(route, exception, true)
+      }
+      const met = new Set(this.#applied.map(([, exception]) => exception))
+      for (const exception of ofAll)
+        if (met.has(exception) && !needed.has(exception)) this.#add(exception.url, exception, true)
     })
   }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { addProblemSchema } from '../problem/problem-schema.js'
 import { type RouteDescription, withDescriptions } from '../problem/route-description.js'
+import { reporterOf } from '../report/report.js'
 import { type DocumentOperation, openApiOf, operationOf, withOptionalBody } from '../schema/openapi.js'
 import { appKey } from './contexts.js'
 import { completeDocuments } from './internals.js'
@@ -54,6 +55,17 @@ function documentedOf(app: FastifyInstance): Documented {
   if (known !== undefined) return known
   const documented: Documented = { routes: new Map(), contexts: new Set() }
   documentedIn.set(appKey(app), documented)
+  const reporter = reporterOf(app)
+  reporter.checkAtReady(function findOtherDecorator() {
+    if (!app.hasPlugin('@fastify/swagger') || 'swagger' in app) return
+    const finding = { plugin: 'conventions', rule: 'document', route: '(all)', mode: 'report' } as const
+    const problem =
+      'the document of @fastify/swagger has nothing of the conventions: its decorator is not app.swagger()'
+    reporter.addFinding(
+      { ...finding, problem, instead: '@fastify/swagger without the option decorator' },
+      'none',
+    )
+  })
   app.addHook('onReady', function completeDocumentsOfContexts(done) {
     for (const context of documented.contexts) {
       completeDocuments(context, (document) => completeDocument(document, documented.routes.values()))

@@ -58,7 +58,6 @@ export interface Steps {
   readonly lastOnRequest?: RequestStep | undefined
   /** Its payload is the stream of the body. */
   readonly preParsing?: PayloadStep | undefined
-  readonly lastPreParsing?: PayloadStep | undefined
   readonly preValidation?: RequestStep | undefined
   readonly preHandler?: RequestStep | undefined
   readonly preSerialization?: PayloadStep | undefined
@@ -79,7 +78,6 @@ export const memberPlaces: readonly {
   { member: 'onRequest', phase: 'onRequest', stepOf: (name) => name },
   { member: 'lastOnRequest', phase: 'onRequest', stepOf: (name) => `${name}:last` },
   { member: 'preParsing', phase: 'preParsing', stepOf: (name) => name },
-  { member: 'lastPreParsing', phase: 'preParsing', stepOf: (name) => `${name}:last` },
   { member: 'preValidation', phase: 'preValidation', stepOf: (name) => name },
   { member: 'preHandler', phase: 'preHandler', stepOf: (name) => name },
   { member: 'preSerialization', phase: 'preSerialization', stepOf: (name) => name },

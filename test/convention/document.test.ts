@@ -142,3 +142,20 @@ t.test('documents of contexts, and YAML, are completed too; Swagger 2 is not', a
   const old = (await app.inject('/swagger.json')).json<Document>()
   t.strictSame(Object.keys(old.paths['/old']?.get?.responses ?? {}), ['200'])
 })
+
+t.test(
+  'a document that has another decorator than app.swagger() is a finding, and the app boots',
+  async (t) => {
+    for (const decorator of ['swagger', 'openapi'] as const) {
+      const app = Fastify()
+      await app.register(swagger, { openapi: { info }, decorator: decorator as 'swagger' })
+      await app.register(problems)
+      app.get('/v1/users', async () => ({}))
+      await app.ready()
+      const found = app.conventions
+        .report()
+        .findings.map(({ plugin, rule, effect }) => [plugin, rule, effect])
+      t.strictSame(found, decorator === 'swagger' ? [] : [['conventions', 'document', 'none']], decorator)
+    }
+  },
+)
