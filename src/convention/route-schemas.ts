@@ -9,7 +9,7 @@ import {
   type ToJsonSchema,
 } from '../schema/provider-schema.js'
 import { mapBodies } from '../schema/responses.js'
-import { hasSerializerCompiler, hasValidatorCompiler } from './internals.js'
+import { ownCompilers } from './internals.js'
 import { appSlot } from './slots.js'
 
 /** The function by which an app turns schemas of another library into JSON Schemas. */
@@ -126,8 +126,8 @@ export function useOwnCompilers(app: FastifyInstance, route: RouteOptions): void
   const serializer: RouteOptions['serializerCompiler'] = () => (document) =>
     exactJson(document, false) ?? 'null'
   Object.defineProperties(route, {
-    validatorCompiler: { get: () => (hasValidatorCompiler(app) ? validator : undefined), set: ignore },
-    serializerCompiler: { get: () => (hasSerializerCompiler(app) ? serializer : undefined), set: ignore },
+    validatorCompiler: { get: () => (ownCompilers(app).validator ? validator : undefined), set: ignore },
+    serializerCompiler: { get: () => (ownCompilers(app).serializer ? serializer : undefined), set: ignore },
   })
 }
 

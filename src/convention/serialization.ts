@@ -14,7 +14,7 @@ import { bodyFor, type ResponseBody, responseBodies } from '../schema/responses.
 import { anything, type Shape } from '../schema/shape.js'
 import { shapeOf } from '../schema/shape-reader.js'
 import { containsInt64 } from '../schema/twins.js'
-import { hasReplySerializer } from './internals.js'
+import { ownCompilers } from './internals.js'
 import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './reply.js'
 import { jsonSchemasOf } from './route-schemas.js'
 import { type RequestSelection, selectionOf } from './selection.js'
@@ -63,7 +63,7 @@ export class RouteSerialization {
     this.isCompiled = hasCompiledSerializer(this.#app, this.#route.serializerCompiler)
     const writers = writersOf(this.#app, this.twins, this.isCompiled)
     this.#writers = writers
-    this.#isOfTheApp = hasReplySerializer(this.#app)
+    this.#isOfTheApp = ownCompilers(this.#app).replySerializer
     if (this.#isOfTheApp) return
     try {
       this.#responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>
