@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { isSchemaObject, type Json, type SchemaStore } from '../schema/json-schema.js'
-import { partsOf, propertiesOf } from '../schema/parts.js'
-import { SchemaReader } from '../schema/reader.js'
+import { partsOf, propertiesOf, SchemaReader } from '../schema/reader.js'
 import { queryOf } from '../schema/responses.js'
 import { jsonSchemasOf } from './route-schemas.js'
 

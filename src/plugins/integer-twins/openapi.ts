@@ -18,8 +18,8 @@ import {
   type Operation,
   type Parameter,
 } from '../../schema/openapi.js'
-import { partsOf } from '../../schema/parts.js'
 import type { SchemaReader } from '../../schema/reader.js'
+import { partsOf } from '../../schema/reader.js'
 import { isObjectSchema } from '../../schema/responses.js'
 import { anything, type Shape } from '../../schema/shape.js'
 import { ShapeReader } from '../../schema/shape-reader.js'
