@@ -1,14 +1,17 @@
 import { mergeSchemas } from '@fastify/merge-json-schemas'
-import { absoluteDocument, type SchemaDocument, subschemaWithId, valueAt } from './document.js'
 import {
+  absoluteDocument,
   isSchemaObject,
   type Json,
   mapSchema,
   maxSchemaDepth,
   namedSchemas,
+  type SchemaDocument,
   type SchemaObject,
   type SchemaStore,
   schemaList,
+  subschemaWithId,
+  valueAt,
 } from './json-schema.js'
 
 /** A schema whose references are resolved and whose `allOf` is merged. */

@@ -1,5 +1,5 @@
 import { isJson } from '../../http/media-types.js'
-import { pointerToken } from '../../json/json-pointer.js'
+import { pointerToken } from '../../json/json-text.js'
 import { problemMediaType } from '../../problem/problem-document.js'
 import {
   isPlainObject,

@@ -1,5 +1,5 @@
 import { utcDateTime } from '../../http/date-time.js'
-import { numberName } from '../../schema/twins.js'
+import { numberName } from '../../schema/shape.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
 import { isPlural, plural } from '../../words/plurals.js'
 
