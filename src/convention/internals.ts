@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { yamlOf } from '../json/yaml.js'
+import { yamlOf } from '../json/json-text.js'
 import { appKey } from './contexts.js'
 
 const checked = new WeakSet<object>()

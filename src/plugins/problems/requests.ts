@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isFramingFaulty } from '../../convention/early-answers.js'
-import { negotiates } from '../../convention/formats.js'
+import { negotiates } from '../../convention/selection.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
 import { isCoded } from '../../convention/unsupported-media-type.js'
 import { isHostValue } from '../../http/host-field.js'
