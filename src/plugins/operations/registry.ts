@@ -1,6 +1,5 @@
 import { ProblemError } from '../../problem/problem-error.js'
-import { inTime } from '../../time/in-time.js'
-import type { Schedule } from '../../time/schedule.js'
+import { inTime, type Schedule } from '../../time/schedule.js'
 import type { RunOutcome } from './engines/engine.js'
 import type { FaultLog } from './events.js'
 import { cancelled, cancelledFailure, interruptedFailure, unavailable } from './failures.js'

@@ -1,5 +1,4 @@
-import { inTime } from '../../time/in-time.js'
-import type { Schedule } from '../../time/schedule.js'
+import { inTime, type Schedule } from '../../time/schedule.js'
 import type { StoreClock } from './clock.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
 import type { FaultLog } from './events.js'

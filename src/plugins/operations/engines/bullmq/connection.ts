@@ -9,7 +9,7 @@ import {
   resolveOptions,
   text,
 } from '../../../../options.js'
-import { inTime } from '../../../../time/in-time.js'
+import { inTime } from '../../../../time/schedule.js'
 import { answerTimeout } from '../engine.js'
 
 /** Options of {@link bullmqEngine}. */

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import * as bullmq from 'bullmq'
 import { DelayedError, ErrorCode, type Job, Queue, UnrecoverableError, WaitingError, Worker } from 'bullmq'
-import { inTime, LateError } from '../../../../time/in-time.js'
-import { scheduleTimeout } from '../../../../time/schedule.js'
+import { inTime, LateError, scheduleTimeout } from '../../../../time/schedule.js'
 import {
   answerTimeout,
   type OperationEngine,

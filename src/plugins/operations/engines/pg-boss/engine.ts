@@ -11,9 +11,8 @@ import {
   resolveOptions,
   text,
 } from '../../../../options.js'
-import { withRetries } from '../../../../stores/postgres-retry.js'
-import { inTime } from '../../../../time/in-time.js'
-import { scheduleTimeout } from '../../../../time/schedule.js'
+import { withRetries } from '../../../../stores/postgres-client.js'
+import { inTime, scheduleTimeout } from '../../../../time/schedule.js'
 import {
   answerTimeout,
   type OperationEngine,
