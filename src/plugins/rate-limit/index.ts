@@ -7,7 +7,7 @@ import { serverSettings } from '../../convention/internals.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
 import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { Outage } from '../../time/outage.js'
+import { Outage } from '../../time/schedule.js'
 import { callers, keptCallers, type LimitsOf, limitsOf } from './caller.js'
 import { boundedCounter, type Counter, memoryCounter, sharedCounter } from './counter.js'
 import {
