@@ -11,7 +11,7 @@ import type { OwnParameters } from '../../convention/route-schemas.js'
 import { type RequestSelection, selectionOf, selections } from '../../convention/selection.js'
 import type { RouteSerialization } from '../../convention/serialization.js'
 import type { Effect, Steps } from '../../convention/steps.js'
-import { privateOnly } from '../../http/cache-control.js'
+import { privateOnly } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import {
   type FieldsRouteOptions,

@@ -1,4 +1,4 @@
-import { utcDateTime } from '../../http/date-time.js'
+import { utcDateTime } from '../../http/dates.js'
 import { parseInt64 } from '../../json/int64.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 

@@ -1,5 +1,5 @@
 import type { RouteOptions } from 'fastify'
-import { hasParameter } from '../../http/route-path.js'
+import { hasParameter } from '../../http/url.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { wordsOf } from '../../words/key-names.js'
 
