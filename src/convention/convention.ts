@@ -8,15 +8,18 @@ import {
   resolveOptions,
   resolveRouteOptions,
 } from '../options.js'
+import type { Exception, Finding } from '../report/findings.js'
 import {
   type AppliedException,
   exceptionsOf,
   exclusionReasonOf,
+  type Mode,
+  type RouteRuleOptions,
   type RuleException,
+  type RuleOptions,
+  modesOf as ruleModes,
   unmatchedExceptions,
-} from '../report/exceptions.js'
-import type { Exception, Finding } from '../report/findings.js'
-import { type Mode, type RouteRuleOptions, type RuleOptions, modesOf as ruleModes } from '../report/modes.js'
+} from '../report/modes.js'
 import { type Reporter, reporterOf } from '../report/report.js'
 import { exceptedReason } from '../report/route-exceptions.js'
 import { type RegistrationOptions, routesOf } from './declared-routes.js'

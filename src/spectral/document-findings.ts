@@ -12,8 +12,7 @@ import { schemaBreaches } from '../plugins/response-rules/schema-breaches.js'
 import { unlistedBreach, versionReader } from '../plugins/versions/lifecycle.js'
 import { versionsOptions } from '../plugins/versions/options.js'
 import type { ConventionsOptions } from '../preset.js'
-import { matchesUrl, type RuleException } from '../report/exceptions.js'
-import { type Mode, modesOf } from '../report/modes.js'
+import { type Mode, matchesUrl, modesOf, type RuleException } from '../report/modes.js'
 import { type DocumentRoute, type DocumentRoutes, documentRoutes, openApiPath } from './document-routes.js'
 
 export interface DocumentRule {
