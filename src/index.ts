@@ -193,10 +193,10 @@ export {
   conventions as default,
   type IdentifyCaller,
 } from './preset.js'
-export type { ProblemDocument } from './problem/problem-document.js'
 export {
   isProblemError,
   type ProblemCode,
+  type ProblemDocument,
   ProblemError,
   type ProblemErrorOptions,
   type ProblemIssue,

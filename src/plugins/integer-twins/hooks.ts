@@ -5,8 +5,7 @@ import type { Effect, Steps } from '../../convention/steps.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import { textOfIssues } from '../../problem/issues.js'
-import { longestDetail } from '../../problem/problem-document.js'
-import { ProblemError } from '../../problem/problem-error.js'
+import { longestDetail, ProblemError } from '../../problem/problem-error.js'
 import { compileConditions } from '../../schema/ajv.js'
 import {
   isPlainObject,

@@ -1,5 +1,5 @@
 import { isJson } from '../../http/media-types.js'
-import { problemMediaType } from '../../problem/problem-document.js'
+import { problemMediaType } from '../../problem/problem-error.js'
 import { isPlainObject } from '../../schema/json-schema.js'
 import { responseBodies } from '../../schema/responses.js'
 

@@ -5,11 +5,16 @@ import { isProblemField } from '../../http/error-headers.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { parseExact } from '../../json/parse-exact.js'
 import { isObject } from '../../options.js'
-import { longestDetail, problemMediaType } from '../../problem/problem-document.js'
-import { ProblemError } from '../../problem/problem-error.js'
-import { logProblem } from '../../problem/problem-log.js'
+import { longestDetail, ProblemError, problemMediaType } from '../../problem/problem-error.js'
 import { problemOfBody } from '../../problem/problem-of.js'
-import { jsonOfProblem, retryAfter, sending, sendProblem, setHead } from '../../problem/send-problem.js'
+import {
+  jsonOfProblem,
+  logProblem,
+  retryAfter,
+  sending,
+  sendProblem,
+  setHead,
+} from '../../problem/send-problem.js'
 import { isHealthPath } from '../../words/health-path.js'
 import type { ErrorHandlers } from './hooks.js'
 import type { ResolvedProblems } from './options.js'

@@ -1,13 +1,14 @@
-import type { OptionsOf, ResolvedOptions } from '../../options.js'
 import {
   type Check,
   integer,
   invalid,
   isObject,
   listOf,
+  type OptionsOf,
   oneOf,
   option,
   optional,
+  type ResolvedOptions,
   text,
 } from '../../options.js'
 import { kebabCode } from '../../problem/problem-error.js'

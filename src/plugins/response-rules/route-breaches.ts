@@ -1,5 +1,5 @@
 import { isJson } from '../../http/media-types.js'
-import { problemMediaType } from '../../problem/problem-document.js'
+import { problemMediaType } from '../../problem/problem-error.js'
 import { isPlainObject, type Json, type SchemaObject } from '../../schema/json-schema.js'
 import { constrains } from '../../schema/reader.js'
 import { successBodies } from '../../schema/responses.js'
