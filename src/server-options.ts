@@ -9,9 +9,8 @@ import {
 import { exchangeOn } from './convention/internals.js'
 import { type Checks, resolveOptions, text } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
-import { logProblem } from './problem/problem-log.js'
 import { problemOf } from './problem/problem-of.js'
-import { defaultStyle, sendProblem, sendRawProblem } from './problem/send-problem.js'
+import { defaultStyle, logProblem, sendProblem, sendRawProblem } from './problem/send-problem.js'
 
 /** Options of {@link serverOptions}. */
 export interface ServerOptions {

@@ -8,14 +8,17 @@ import {
   resolveOptions,
   resolveRouteOptions,
 } from '../options.js'
+import type { Exception, Finding } from '../report/findings.js'
 import {
   type AppliedException,
   exceptionsOf,
   exclusionReasonOf,
+  type Mode,
+  type RouteRuleOptions,
   type RuleException,
-} from '../report/exceptions.js'
-import type { Exception, Finding } from '../report/findings.js'
-import { type Mode, type RouteRuleOptions, type RuleOptions, modesOf as ruleModes } from '../report/modes.js'
+  type RuleOptions,
+  modesOf as ruleModes,
+} from '../report/modes.js'
 import { type Reporter, reporterOf } from '../report/report.js'
 import { exceptedReason } from '../report/route-exceptions.js'
 import type { RegistrationOptions } from './declared-routes.js'

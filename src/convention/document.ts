@@ -1,6 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { addProblemSchema } from '../problem/problem-schema.js'
-import { type RouteDescription, withDescriptions } from '../problem/route-description.js'
+import { addProblemSchema, type RouteDescription, withDescriptions } from '../problem/route-description.js'
 import { reporterOf } from '../report/report.js'
 import { type DocumentOperation, openApiOf, operationOf, withOptionalBody } from '../schema/openapi.js'
 import { appKey } from './contexts.js'

@@ -5,17 +5,8 @@ import { closeFailedApp } from '../convention/failed-boot.js'
 import { routeNameOf } from '../convention/route-name.js'
 import { appSlot } from '../convention/slots.js'
 import { clip, counted } from '../text.js'
-import { type Exception, type Finding, findingsTable, type Observation, type Observed } from './findings.js'
-
-/** What the conventions found at boot, and by requests in `report` mode. */
-export interface ConventionsReport {
-  /** Routes that break a rule in `report` mode. (In `enforce` mode the app does not boot.) */
-  readonly findings: readonly Finding[]
-  /** Declared exceptions, and routes that no rule applies to. */
-  readonly exceptions: readonly Exception[]
-  /** What would have been refused, changed or added, per rule and route. */
-  readonly observations: readonly Observation[]
-}
+import type { ConventionsReport, Exception, Finding, Observation, Observed } from './findings.js'
+import { findingsTable, groupsOf } from './format-report.js'
 
 /** Collects what plugins find. A context and all contexts below it share one. */
 export class Reporter {
@@ -39,12 +30,6 @@ export class Reporter {
   /** Adds an exception that was declared, or a route that no rule applies to. */
   addException(exception: Exception): void {
     this.#exceptions.push(exception)
-  }
-
-  /** Adds an exception that requests show; once, however many do. */
-  addExceptionOnce(exception: Exception): void {
-    const { plugin, route, rules, reason } = exception
-    if (this.#isNew(`${plugin} ${route} ${rules.join()} ${reason}`)) this.addException(exception)
   }
 
   /** Logs a warning about the route of a request; once, however many requests cause it. */
@@ -106,13 +91,11 @@ export class Reporter {
     for (const check of this.#checks.splice(0)) check()
     for (const callback of this.#afterChecks.splice(0)) callback()
     const log = logOf(app)
-    for (const [convention, found] of byRule(this.#findings.filter(({ mode }) => mode === 'report'))) {
+    const reported = this.#findings.filter(({ mode }) => mode === 'report')
+    for (const [convention, found] of groupsOf(reported, ({ plugin, rule }) => `${plugin}.${rule}`)) {
       const [{ effect, route, problem, instead }] = found
-      const routes = counted(new Set(found.map((finding) => finding.route)).size, 'route')
-      log.warn(
-        { convention, effect, count: found.length, route, problem, instead },
-        `conventions: not kept in ${routes}`,
-      )
+      const first = { convention, effect, count: found.length, route, problem, instead }
+      log.warn(first, `conventions: not kept in ${routesOf(found)}`)
     }
     for (const message of this.#notes.splice(0)) log.info(`conventions: ${message}`)
     for (const exception of this.#exceptions) {
@@ -180,29 +163,17 @@ export function conventionsReport(app: FastifyInstance): ConventionsReport | nul
 function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
   const refused = [...reporters].flatMap(([reporter, app]) => reporter.conclude(app))
   reporters.clear()
-  if (refused.length > 0) {
-    throw new bootErrors.FST_CONV_FINDINGS(`${summary(refused)}\n\n${findingsTable(refused)}\n`)
-  }
+  if (refused.length === 0) return
+  const breaches = counted(refused.length, 'breach', 'breaches')
+  const summary = `${breaches} of conventions in ${routesOf(refused)}`
+  throw new bootErrors.FST_CONV_FINDINGS(`${summary}\n\n${findingsTable(refused)}\n`)
+}
+
+function routesOf(findings: readonly Finding[]): string {
+  return counted(new Set(findings.map(({ route }) => route)).size, 'route')
 }
 
 /** Returns the logger of an app or a request for the lines of this package. */
 export function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger {
   return log.child({ module: 'fastify-conventions' })
-}
-
-/** Returns the findings of each rule, by plugin and rule. */
-function byRule(findings: readonly Finding[]): Map<string, [Finding, ...Finding[]]> {
-  const rules = new Map<string, [Finding, ...Finding[]]>()
-  for (const finding of findings) {
-    const convention = `${finding.plugin}.${finding.rule}`
-    const known = rules.get(convention)
-    if (known === undefined) rules.set(convention, [finding])
-    else known.push(finding)
-  }
-  return rules
-}
-
-function summary(findings: readonly Finding[]): string {
-  const routes = new Set(findings.map((finding) => finding.route)).size
-  return `${counted(findings.length, 'breach', 'breaches')} of conventions in ${counted(routes, 'route')}`
 }

@@ -3,7 +3,7 @@ import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { needFields } from '../../convention/selection.js'
-import { foreignReasonOf } from '../../report/exceptions.js'
+import { foreignReasonOf } from '../../report/modes.js'
 import { expectedVersion, stepsOf } from './hooks.js'
 import { describeCaching } from './openapi.js'
 import {

@@ -7,8 +7,7 @@ import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { quoteLongNumbers } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import { textOfIssues } from '../../problem/issues.js'
-import { longestDetail } from '../../problem/problem-document.js'
-import { ProblemError } from '../../problem/problem-error.js'
+import { longestDetail, ProblemError } from '../../problem/problem-error.js'
 import { compileConditions } from '../../schema/alternatives.js'
 import {
   isPlainObject,

@@ -1,6 +1,6 @@
 import { isJson } from '../../http/media-types.js'
 import { pointerToken } from '../../json/json-text.js'
-import { problemMediaType } from '../../problem/problem-document.js'
+import { problemMediaType } from '../../problem/problem-error.js'
 import {
   isPlainObject,
   isSchemaObject,

@@ -8,7 +8,7 @@ import type { Effect, StepResult } from '../../convention/steps.js'
 import { varyMerger } from '../../http/header-fields.js'
 import { invalid, isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { nonJsonReasonOf } from '../../report/exceptions.js'
+import { nonJsonReasonOf } from '../../report/modes.js'
 import { logOf } from '../../report/report.js'
 import {
   type AliasPlace,
