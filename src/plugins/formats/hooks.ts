@@ -14,7 +14,7 @@ import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
 import { notAcceptable, type ProblemError } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
-import type { FormatWriter } from './writers.js'
+import { type FormatWriter, mediaTypesOf } from './writers.js'
 
 /** What the steps of a route need. */
 export interface RouteFormats {
@@ -133,12 +133,6 @@ function typeNameOf(reply: FastifyReply, payload: unknown): string {
 }
 
 const maxShown = 100
-
-/** `text/xml` is an alias (RFC 7303 §9.2). */
-export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]]>> = {
-  xml: ['application/xml', 'text/xml'],
-  csv: ['text/csv'],
-}
 
 /** The format that a request gets: one of those besides JSON, `'json'`, or `null` if it accepts none. */
 export type Choice = ChosenFormat | 'json' | null

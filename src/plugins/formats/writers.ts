@@ -6,8 +6,13 @@ import { type Content, type DocumentOperation, withParameters } from '../../sche
 import { isObjectSchema } from '../../schema/responses.js'
 import type { Shape } from '../../schema/shape.js'
 import { csvListOf, csvOf, type Formulas, type NoColumns, type StringifyCsv } from './csv.js'
-import { mediaTypesOf } from './hooks.js'
 import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml.js'
+
+/** `text/xml` is an alias (RFC 7303 §9.2). */
+export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]]>> = {
+  xml: ['application/xml', 'text/xml'],
+  csv: ['text/csv'],
+}
 
 /** What a request gets of the data. */
 interface RequestView {
