@@ -17,7 +17,7 @@ import {
 } from '../schema/provider-schema.js'
 import { partsOf, propertiesOf, SchemaReader } from '../schema/reader.js'
 import { mapBodies, queryOf } from '../schema/responses.js'
-import { hasSerializerCompiler, hasValidatorCompiler } from './internals.js'
+import { ownCompilers } from './internals.js'
 import { appSlot } from './slots.js'
 
 /** The function by which an app turns schemas of another library into JSON Schemas. */
@@ -134,8 +134,8 @@ export function useOwnCompilers(app: FastifyInstance, route: RouteOptions): void
   const serializer: RouteOptions['serializerCompiler'] = () => (document) =>
     exactJson(document, false) ?? 'null'
   Object.defineProperties(route, {
-    validatorCompiler: { get: () => (hasValidatorCompiler(app) ? validator : undefined), set: ignore },
-    serializerCompiler: { get: () => (hasSerializerCompiler(app) ? serializer : undefined), set: ignore },
+    validatorCompiler: { get: () => (ownCompilers(app).validator ? validator : undefined), set: ignore },
+    serializerCompiler: { get: () => (ownCompilers(app).serializer ? serializer : undefined), set: ignore },
   })
 }
 

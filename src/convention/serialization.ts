@@ -12,7 +12,7 @@ import { isProviderSchema } from '../schema/provider-schema.js'
 import { bodyFor, type ResponseBody, responseBodies } from '../schema/responses.js'
 import { anything, containsInt64, type Shape } from '../schema/shape.js'
 import { shapeOf } from '../schema/shape-reader.js'
-import { hasReplySerializer } from './internals.js'
+import { ownCompilers } from './internals.js'
 import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './reply.js'
 import { jsonSchemasOf } from './route-schemas.js'
 import { type RequestSelection, selectionOf } from './selection.js'
@@ -61,7 +61,7 @@ export class RouteSerialization {
     this.isCompiled = hasCompiledSerializer(this.#app, this.#route.serializerCompiler)
     const writers = writersOf(this.#app, this.twins, this.isCompiled)
     this.#writers = writers
-    this.#isOfTheApp = hasReplySerializer(this.#app)
+    this.#isOfTheApp = ownCompilers(this.#app).replySerializer
     if (this.#isOfTheApp) return
     try {
       this.#responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>

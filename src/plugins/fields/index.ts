@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
-import { keyStyleOf } from '../../convention/context.js'
+import { keyStyleOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { hasReplySerializer } from '../../convention/internals.js'
+import { ownCompilers } from '../../convention/internals.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { jsonSchemasOf, ownParameters } from '../../convention/route-schemas.js'
 import { type FieldSelection, neededFields, selectionOf, selections } from '../../convention/selection.js'
@@ -125,10 +125,10 @@ function concerns(
   const response: unknown = jsonSchemasOf(route)?.response
   // A list is selected from by what its items have, where no schema says it.
   if (reads && isList && !narrowsUnasked(own) && (response === undefined || isObjectSchema(response)))
-    return !hasReplySerializer(app)
+    return !ownCompilers(app).replySerializer
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own)) return true
-    if (hasReplySerializer(app)) return false
+    if (ownCompilers(app).replySerializer) return false
     return namesFields(response, lists, schemasOf(app))
   }
   for (const name of ['hidden', 'default'] as const) {

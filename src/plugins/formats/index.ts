@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
-import { keyStyleOf } from '../../convention/context.js'
+import { keyStyleOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { hasCallers } from '../../convention/caller.js'
-import { keyStyleOf, maintenanceOf } from '../../convention/context.js'
+import { keyStyleOf, maintenanceOf } from '../../convention/contexts.js'
 import { documentRoute } from '../../convention/document.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'

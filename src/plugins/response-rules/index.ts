@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
-import { declareKeyStyle } from '../../convention/context.js'
+import { declareKeyStyle } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
