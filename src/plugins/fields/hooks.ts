@@ -62,8 +62,10 @@ export class RouteFields {
     const all = this.#serialization.shapesOf(reads ? [200] : successes).map((top) => itemOf(top, lists))
     const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
     const item = items[0] ?? openItem(all, this.#facts)
-    if (item === undefined)
-      return refuseNames(label, this.#options, 'none, for no response schema of success names the fields')
+    if (item === undefined) {
+      refuseNames(label, this.#options, 'none, for no response schema of success names the fields')
+      return
+    }
     this.#reader = new SelectionReader(item.shape, item.within, fieldBounds, defaults)
     const [unknown] = this.#reader.unknown(defaults ?? [])
     if (unknown !== undefined) invalid(`${label}.default`, fieldsExpected, unknown)

@@ -12,13 +12,7 @@ import {
 } from '../../json/selection.js'
 import { invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
-import {
-  canonicalPath,
-  isField,
-  isList,
-  namesBelow,
-  shapeWithin,
-} from '../../schema/field-names.js'
+import { canonicalPath, isField, isList, namesBelow, shapeWithin } from '../../schema/field-names.js'
 import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
