@@ -26,8 +26,8 @@ import { conventionPlugin } from './plugin.js'
 import { besideCors } from './preflight.js'
 import type { ModeOf, Part, Steps } from './steps.js'
 
-/** The options of a convention: the mode, and where its rules have modes of their own, those of {@link ruleOptions}. */
-type WithMode = DeclaredOptions & { readonly mode: Option<Mode> }
+/** The options of a convention: the mode, if it has one, and where its rules have modes of their own, those of {@link ruleOptions}. */
+type WithMode = DeclaredOptions & { readonly mode?: Option<Mode> }
 
 /** A registration of a convention: what {@link ConventionDefinition.setUp} gets. */
 export interface ConventionRegistration<Options> {
@@ -157,7 +157,10 @@ export function convention<
 
   return conventionPlugin<OptionsOf<Declared>>(name, async function setUpConvention(app, received, entry) {
     const options = resolveOptions<object, object>(name, received, checks, defaults) as Options
-    const ofRules = { rules: {}, exceptions: [], ...options } as unknown as Required<RuleOptions<Rule>>
+    const { mode: ofAll = 'enforce' } = options as { readonly mode?: Mode }
+    const ofRules = { mode: ofAll, rules: {}, exceptions: [], ...options } as unknown as Required<
+      RuleOptions<Rule>
+    >
     const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
     const reporter = reporterOf(app)
     const routes = routesOf(app)
@@ -187,7 +190,7 @@ export function convention<
     }
     entry.unknown = compileUnknown()
     compiled.push({ context: app, part: entry.unknown })
-    const isOff = options.mode === 'off' || definition.isOff?.(options) === true
+    const isOff = ofAll === 'off' || definition.isOff?.(options) === true
     if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
     for (const declare of declarations) declare()
 
@@ -208,7 +211,7 @@ export function convention<
       const merged = { ...options, ...(own as OptionsOf<OfRoute>) }
       const broken = new Set<Rule>(definition.rulesOfRequests)
       if (!isHeadSibling) exceptions.apply(routeName, route.path, applied, broken)
-      part.modeOf = { ...modeOf, '*': merged.mode as Mode }
+      part.modeOf = { ...modeOf, '*': (merged as { readonly mode?: Mode }).mode ?? ofAll }
       const plan = definition.route({
         app: context,
         name: routeName,
@@ -272,7 +275,7 @@ export function convention<
     }
 
     function compileUnknown(): Part {
-      const modeOf = { ...ruleModes(rules, ofRules), '*': options.mode as Mode }
+      const modeOf = { ...ruleModes(rules, ofRules), '*': ofAll }
       const steps = definition.route({
         app,
         name: '*',

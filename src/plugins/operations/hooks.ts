@@ -73,7 +73,7 @@ export function mountOperationRoutes(
   )
   app.delete(`${path}/:id`, { ...routeOptions('cancel'), schema: schemas.cancel }, cancelOperation)
   // Otherwise all callers are the same to us.
-  if (identify !== null || hasCallers(app)) {
+  if (identify !== undefined || hasCallers(app)) {
     const lists = {
       ...listLimits,
       by: ['time'] as const,

@@ -273,8 +273,9 @@ export class StoreClock {
   #difference = 0
 
   /** @param now replaces both clocks; for tests */
-  constructor(store: Pick<OperationStore, 'time'>, now: (() => number) | null) {
-    this.#time = now === null && store.time !== undefined ? () => store.time?.() as Promise<number> : null
+  constructor(store: Pick<OperationStore, 'time'>, now: (() => number) | undefined) {
+    this.#time =
+      now === undefined && store.time !== undefined ? () => store.time?.() as Promise<number> : null
     this.#local = now ?? (this.#time === null ? Date.now : steadyTime)
   }
 

@@ -214,7 +214,7 @@ t.test('a store whose clock hangs neither ends the sweeps nor blocks a close', a
     },
     isPaused: () => false,
     interval: lease / 2,
-    clock: new StoreClock(hanging, null),
+    clock: new StoreClock(hanging, undefined),
     schedule: clock.schedule,
     faults: { failed: (what: string) => faults.push(what), recovered: () => {} } as unknown as FaultLog,
   })
