@@ -281,9 +281,11 @@ export class OperationsService {
   }
 
   #announce({ id }: OperationRecord): void {
-    this.registry.announce(id).catch((err: unknown) => {
-      this.#log.warn({ err, operationId: id }, 'operations: a change could not be announced')
-    })
+    this.registry
+      .ask((store) => store.announce(id))
+      .catch((err: unknown) => {
+        this.#log.warn({ err, operationId: id }, 'operations: a change could not be announced')
+      })
   }
 
   #ended(record: OperationRecord): void {
@@ -315,7 +317,7 @@ export class OperationsService {
       await this.enqueue(record)
     } catch (error) {
       // No client knows it yet. If it cannot be removed either, the sweeper finds it later, and it runs.
-      const isGone = await this.registry.discard(record).catch(() => false)
+      const isGone = await this.registry.ask((store) => store.remove(record)).catch(() => false)
       if (isGone && isQueueFull(error)) {
         throw error.isShare ? shareFull(error, this.options.retryAfter) : this.#full(error)
       }
