@@ -10,7 +10,6 @@ export type Match = (value: unknown, orLarge?: boolean) => boolean
 /** Compiles a JSON Schema into the serializer that the app itself would use for it. */
 export type CompileSerializer = (schema: Json) => (value: unknown) => string
 
-/** One of several ways to write a value. */
 export interface Option {
   readonly matches: Match
 }
@@ -35,10 +34,8 @@ export function choose<One extends Option, Result>(
   return undefined
 }
 
-/** How a shape is read. */
 export interface ShapeContext {
   readonly reader: SchemaReader
-  /** Compiles the app's own serializers, which tell alternatives apart. */
   readonly compile: CompileSerializer
   readonly int64: boolean
 }

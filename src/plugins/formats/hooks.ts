@@ -19,7 +19,6 @@ import { type FormatWriter, mediaTypesOf } from './writers.js'
 /** What the steps of a route need. */
 export interface RouteFormats {
   readonly produces: readonly Format[]
-  /** Name of the query parameter. */
   readonly parameter: string
   writerOf(format: Format): FormatWriter
 }
