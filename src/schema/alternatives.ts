@@ -1,5 +1,5 @@
 import type { Ajv } from 'ajv'
-import { exactJson } from '../json/exact-json.js'
+import { exactJson, holdsBigInt } from '../json/exact-json.js'
 import { isDecimal, rangeOf } from '../json/int64.js'
 import { isSchemaObject, type Json, mapSchema } from './json-schema.js'
 import type { Alternative, SchemaReader } from './reader.js'
@@ -49,7 +49,13 @@ export function optionsOf(
     const strict = matcher(condition, context)
     if (!hasNumbers) return strict
     const large = matcher(condition, context, withLargeIntegers)
-    return (value, orLarge = false) => (orLarge && large(value)) || strict(value)
+    let declaresInt64: boolean | undefined
+    // What is no JSON, such as Infinity, is no large integer.
+    const mayBeLarge = (value: unknown): boolean => {
+      declaresInt64 ??= /"format":"u?int64"/.test(JSON.stringify(context.reader.bundle(condition)))
+      return typeof value !== 'number' && (declaresInt64 || holdsBigInt(value))
+    }
+    return (value, orLarge = false) => (orLarge && mayBeLarge(value) && large(value)) || strict(value)
   }
   const [first] = group
   if (first === undefined || group.every(({ isMet }) => isMet))
