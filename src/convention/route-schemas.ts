@@ -28,12 +28,11 @@ const inputs = ['body', 'params', 'querystring', 'query', 'headers'] as const
 type Input = (typeof inputs)[number]
 type Schemas = { readonly [Part in Input | 'response']?: unknown }
 
-/** What is converted for a context, by what it was: the part of a schema, or all responses of a route. */
+/** What is converted for a context, by what it was. */
 interface Conversions {
   readonly convert: ToJsonSchema | undefined
   readonly input: WeakMap<object, object>
   readonly output: WeakMap<object, object>
-  readonly responses: WeakMap<object, unknown>
 }
 
 const conversionsOf = new WeakMap<RouteOptions, Conversions>()
@@ -41,7 +40,7 @@ const defaults = newConversions(undefined)
 const byConverter = new WeakMap<ToJsonSchema, Conversions>()
 
 function newConversions(convert: ToJsonSchema | undefined): Conversions {
-  return { convert, input: new WeakMap(), output: new WeakMap(), responses: new WeakMap() }
+  return { convert, input: new WeakMap(), output: new WeakMap() }
 }
 
 /** Notes the context of a route, before a convention reads its schemas. */
@@ -84,7 +83,7 @@ function converted(schema: FastifySchema, conversions: Conversions): FastifySche
     const json = convertedInput(part, conversions)
     if (json !== part) changed[name] = json
   }
-  const response = convertedResponse(given.response, conversions)
+  const response = mapResponses(given.response, (part) => convertedPart(part, 'output', conversions))
   if (response !== given.response) changed.response = response
   return Object.keys(changed).length === 0 ? schema : { ...schema, ...changed }
 }
@@ -101,15 +100,6 @@ function convertedInput(part: unknown, conversions: Conversions): unknown {
 function withContent(body: unknown, map: (schema: unknown) => unknown): unknown {
   const isContent = typeof body === 'object' && body !== null && 'content' in body
   return isContent ? (mapBodies({ body }, map) as { readonly body: unknown }).body : body
-}
-
-function convertedResponse(response: unknown, conversions: Conversions): unknown {
-  if (typeof response !== 'object' || response === null) return response
-  const known = conversions.responses.get(response)
-  if (known !== undefined) return known
-  const result = mapResponses(response, (schema) => convertedPart(schema, 'output', conversions))
-  conversions.responses.set(response, result)
-  return result
 }
 
 function convertedPart(schema: object, direction: SchemaDirection, conversions: Conversions): object {
@@ -166,6 +156,7 @@ function ignore(): void {}
 /** The plugins that read response schemas. Of them, `integerTwins` reads schemas of requests, too. */
 const readers: ReadonlySet<string> = new Set(['lists', 'responseRules', 'fields', 'integerTwins', 'formats'])
 
+/** The parts that cannot be read of each route, and the plugins that would read them. */
 type Unread = Map<string, { readonly parts: readonly string[]; readonly plugins: Set<string> }>
 
 const unreadOf = new WeakMap<Reporter, Unread>()
@@ -204,7 +195,6 @@ function reportUnread(noted: Unread, reporter: Reporter): void {
   }
 }
 
-/** Query parameters of a convention. */
 export interface OwnParameters {
   /** Takes them out of the query before it is validated; `null` where nothing validates it. */
   readonly take: ((request: FastifyRequest) => void) | null

@@ -5,7 +5,6 @@ import { canonicalPath, fieldNames, fieldsLeft, isField, isList, shapeWithin } f
 import type { Shape } from '../schema/shape.js'
 import { requestSlot, routeSlot } from './slots.js'
 
-/** Where the selection of a request is kept. */
 export const selections = requestSlot<RequestSelection | null>('selection')
 
 // `null` for all, `undefined` where nothing has been selected yet.
@@ -130,7 +129,6 @@ export function hiddenFieldsOf({ config }: Pick<RouteOptions, 'config'>): Hidden
 /** A format of responses other than JSON. */
 export type Format = 'xml' | 'csv'
 
-/** The values of {@link Format}. */
 export const otherFormats = ['xml', 'csv'] as const
 
 /** A format that a response is to have, with the media type by which the client accepts it. */

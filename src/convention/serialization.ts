@@ -19,7 +19,6 @@ import { type RequestSelection, selectionOf } from './selection.js'
 import { routeSlot } from './slots.js'
 import type { PayloadStep } from './steps.js'
 
-/** What writes the responses of a shape. */
 interface ShapeWriter {
   readonly shape: Shape
   /** Whether declared 64-bit integers have twins in it, which Fastify cannot write. */
@@ -89,7 +88,6 @@ export class RouteSerialization {
     return [...new Set(statuses.flatMap((status) => bodyFor(this.#responses, status)?.shape ?? []))]
   }
 
-  /** The step `serialization` of a route. */
   readonly serialize: PayloadStep = (request, reply, payload) => {
     if (payload === null || hasSerializerOfItsOwn(reply)) return undefined
     const json = this.#jsonOf(request, reply, payload)

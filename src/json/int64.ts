@@ -7,7 +7,6 @@ export function isDecimal(text: string): boolean {
   return decimal.test(text)
 }
 
-/** The integers that a format allows. */
 export interface Int64Range {
   readonly min: bigint
   readonly max: bigint

@@ -8,7 +8,6 @@ import { ownFields, partOf, partOfOwn, type Selection, whole } from './selection
 /** Writes the selected fields of a value as JSON; without a selection, all. */
 export type Write = (value: unknown, selection?: Selection) => string
 
-/** What compiles the writers of values. */
 interface ValueCompiler {
   readonly twins: boolean
   readonly writerOf: (shape: Shape) => Write
@@ -30,7 +29,6 @@ interface WrittenMember extends Member {
   readonly alias: string
 }
 
-/** A member, and what is selected of it. */
 interface Part {
   readonly member: WrittenMember
   readonly left: Selection
@@ -111,7 +109,6 @@ function writtenMembers(compiler: ValueCompiler, shape: ObjectShape): readonly W
   })
 }
 
-/** The names of the twins of declared members. */
 function twinNames(
   { twins }: ValueCompiler,
   { members }: ObjectShape,

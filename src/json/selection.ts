@@ -16,13 +16,9 @@ export interface Selection {
 
 export const whole: Selection = Object.freeze({ only: null, without: null })
 
-/** Bounds of a `fields` parameter. */
 export interface FieldBounds {
-  /** Most names. */
   readonly maxNames: number
-  /** Most characters. */
   readonly maxLength: number
-  /** Most segments of a path. */
   readonly maxDepth: number
 }
 

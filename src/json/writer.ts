@@ -12,7 +12,6 @@ type Stringify = (value: unknown) => string
 
 /** Compiles writers of shapes; each shape once. */
 export class WriterCompiler {
-  /** Whether integers get string twins. */
   readonly twins: boolean
   readonly #writers = new Map<Shape, Write>()
   readonly #serializers = new Map<string, Stringify>()

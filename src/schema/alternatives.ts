@@ -1,5 +1,5 @@
 import type { Ajv } from 'ajv'
-import { exactJson } from '../json/exact-json.js'
+import { exactJson, holdsBigInt } from '../json/exact-json.js'
 import { isDecimal, rangeOf } from '../json/int64.js'
 import { isSchemaObject, type Json, mapSchema } from './json-schema.js'
 import type { Alternative, SchemaReader } from './reader.js'
@@ -10,7 +10,6 @@ export type Match = (value: unknown, orLarge?: boolean) => boolean
 /** Compiles a JSON Schema into the serializer that the app itself would use for it. */
 export type CompileSerializer = (schema: Json) => (value: unknown) => string
 
-/** One of several ways to write a value. */
 export interface Option {
   readonly matches: Match
 }
@@ -35,10 +34,8 @@ export function choose<One extends Option, Result>(
   return undefined
 }
 
-/** How a shape is read. */
 export interface ShapeContext {
   readonly reader: SchemaReader
-  /** Compiles the app's own serializers, which tell alternatives apart. */
   readonly compile: CompileSerializer
   readonly int64: boolean
 }
@@ -52,7 +49,13 @@ export function optionsOf(
     const strict = matcher(condition, context)
     if (!hasNumbers) return strict
     const large = matcher(condition, context, withLargeIntegers)
-    return (value, orLarge = false) => (orLarge && large(value)) || strict(value)
+    let declaresInt64: boolean | undefined
+    // What is no JSON, such as Infinity, is no large integer.
+    const mayBeLarge = (value: unknown): boolean => {
+      declaresInt64 ??= /"format":"u?int64"/.test(JSON.stringify(context.reader.bundle(condition)))
+      return typeof value !== 'number' && (declaresInt64 || holdsBigInt(value))
+    }
+    return (value, orLarge = false) => (orLarge && mayBeLarge(value) && large(value)) || strict(value)
   }
   const [first] = group
   if (first === undefined || group.every(({ isMet }) => isMet))

@@ -73,7 +73,6 @@ export function fieldsLeft(shapes: readonly Shape[], cut: Selection): Fields {
 
 interface Named {
   readonly member: Member
-  /** Whether it is the name of the member's twin. */
   readonly isTwin: boolean
 }
 

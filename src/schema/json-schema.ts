@@ -128,7 +128,6 @@ export function typesOf(schema: SchemaObject): readonly string[] {
   return implied === undefined ? [] : [implied]
 }
 
-/** Returns `null` for any other schema. */
 export function int64RangeOf(schema: SchemaObject): Int64Range | null {
   const isInteger = [schema.type].flat().includes('integer') && schema.const === undefined
   return isInteger ? rangeOf(schema.format) : null
@@ -137,7 +136,6 @@ export function int64RangeOf(schema: SchemaObject): Int64Range | null {
 /** A document in which every reference names the document that it leads into. */
 export interface SchemaDocument {
   readonly schema: SchemaObject
-  /** The parts that have changed, by what they were. */
   readonly parts: ReadonlyMap<Json, Json>
 }
 

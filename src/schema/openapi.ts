@@ -19,7 +19,6 @@ interface Variable {
   readonly default: string
 }
 
-/** An operation of a document. */
 export interface Operation {
   readonly description?: string
   readonly parameters?: readonly Parameter[]
@@ -43,10 +42,8 @@ export interface OpenApiResponse {
   readonly content?: Content
 }
 
-/** The media types of a body. */
 export type Content = Readonly<Record<string, { readonly schema?: Json }>>
 
-/** A schema that is written into a document, with its description. */
 export type DescribedSchema = Readonly<Record<string, unknown>> & { readonly description?: string }
 
 /** What the completion of an operation reads: the document, and the schemas that it refers to. */
@@ -122,7 +119,6 @@ export function withParameters(
   return others.length === 0 ? operation : { ...operation, parameters: [...parameters, ...others] }
 }
 
-/** Changes the schemas of responses whose status matches. */
 export function mapResponseSchemas(
   operation: Operation,
   statuses: RegExp,

@@ -23,7 +23,6 @@ export interface SchemaNode {
   readonly groups: readonly (readonly Alternative[])[]
 }
 
-/** One of the schemas of `anyOf` or `oneOf`, or a branch of `if`. */
 export interface Alternative {
   readonly schema: Json
   /** The schema that decides whether the alternative holds: its own, or that of `if`. */

@@ -7,13 +7,11 @@ export function isObjectSchema(value: unknown): value is Readonly<Record<string,
   return isPlainObject(value) && !('$ref' in value)
 }
 
-/** The schema of the query of a route. */
 export function queryOf(schema: object = {}): unknown {
   const { querystring, query } = schema as { readonly querystring?: unknown; readonly query?: unknown }
   return querystring ?? query
 }
 
-/** What a route declares as the body of an answer. */
 export interface ResponseBody {
   /** The status, a class of statuses or `default`, in lower case: `200`, `2xx`. */
   readonly status: string

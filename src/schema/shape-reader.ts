@@ -20,7 +20,6 @@ import {
 import { type Alternative, constrains, SchemaContradiction, type SchemaNode, SchemaReader } from './reader.js'
 import { anything, isInt64, type Member, type Shape, type ShapeOption, type TextFormat } from './shape.js'
 
-/** How shapes are read. */
 export interface ShapeOptions {
   /** Compiles the app's own serializers, which tell alternatives apart. */
   readonly compile?: CompileSerializer
@@ -40,7 +39,6 @@ const maxCombinations = 256
 
 type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
 
-/** Reads shapes; each schema once. */
 export class ShapeReader {
   readonly #context: ShapeContext
   readonly #known = new Map<SchemaNode, Draft>()

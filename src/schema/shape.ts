@@ -26,7 +26,6 @@ interface ShapeBase {
 /** The formats by which a string, or a Date, is written. */
 export type TextFormat = 'date-time' | 'date' | 'time' | 'unsafe'
 
-/** The shape of an object. */
 export type ObjectShape = Extract<Shape, { kind: 'object' }>
 
 interface ObjectForm {
@@ -42,7 +41,6 @@ interface ObjectForm {
   readonly isClosed?: true
 }
 
-/** A declared member of an object. */
 export interface Member {
   readonly name: string
   readonly shape: Shape

@@ -20,11 +20,9 @@ import { joinWords, wordsOf } from '../../words/key-names.js'
 /** A selection that is refused: why, and for which names. */
 export interface RefusedSelection {
   readonly detail: string
-  /** What is wrong with each of the names. */
   readonly messages: readonly string[]
 }
 
-/** Bounds of the parameter. */
 export const fieldBounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
 const cachedSelections = 100
 const maxNamed = 20
@@ -128,7 +126,6 @@ export class SelectionReader {
 
 /** What has to be known of a route. */
 export interface RouteFacts {
-  /** Names the route's options in errors. */
   readonly label: string
   /** Whether it reads, rather than only writes. */
   readonly reads: boolean

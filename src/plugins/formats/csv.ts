@@ -5,17 +5,14 @@ import { isList } from '../../schema/field-names.js'
 import type { ObjectShape, Shape } from '../../schema/shape.js'
 import { isTwinned, twinName } from '../../schema/shape.js'
 
-/** A column of CSV. */
 export interface Column {
   /** The names that lead to its value in an item. */
   readonly path: readonly string[]
-  /** The path with dots. */
   readonly header: string
   /** Whether it is the string twin of a 64-bit integer. */
   readonly isTwin: boolean
 }
 
-/** The items of a list in a response. */
 interface CsvList {
   /** Member that has the items; `null` if the response is the array. */
   readonly member: string | null
@@ -26,7 +23,6 @@ const maxLevels = 4
 
 const maxColumns = 1000
 
-/** Why a route has no CSV. */
 export interface NoColumns {
   readonly problem: string
   readonly instead: string

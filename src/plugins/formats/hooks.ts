@@ -19,7 +19,6 @@ import { type FormatWriter, mediaTypesOf } from './writers.js'
 /** What the steps of a route need. */
 export interface RouteFormats {
   readonly produces: readonly Format[]
-  /** Name of the query parameter. */
   readonly parameter: string
   writerOf(format: Format): FormatWriter
 }
@@ -122,14 +121,14 @@ export type Choice = ChosenFormat | 'json' | null
 
 const json = 'application/json'
 
-export function formatByName(formats: readonly Format[], value: unknown): Choice {
+function formatByName(formats: readonly Format[], value: unknown): Choice {
   const format = formats.find((one) => one === value)
   if (format !== undefined) return { format, mediaType: mediaTypesOf[format][0] }
   return value === 'json' ? 'json' : null
 }
 
 /** Returns the format that `Accept` prefers (RFC 9110 §12.5.1); of equals JSON, then the order of the route. */
-export function formatByAccept(formats: readonly Format[], accept: string | undefined): Choice {
+function formatByAccept(formats: readonly Format[], accept: string | undefined): Choice {
   if (accept === undefined || accept === '*/*' || accept === json) return 'json'
   const chosen = formats.flatMap((format) => mediaTypesOf[format].map((mediaType) => ({ format, mediaType })))
   const type = preferredType(accept, [json, ...chosen.map(({ mediaType }) => mediaType)])

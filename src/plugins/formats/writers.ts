@@ -16,7 +16,6 @@ export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]
 
 /** How a route writes a format. */
 export interface FormatWriter {
-  /** Parameters of the media type. */
   readonly parameters: string
   /** Value of `Content-Disposition`; `null` for none. */
   readonly disposition: string | null
@@ -50,13 +49,10 @@ export interface ResponseFacts {
   readonly members: readonly string[]
   /** The shape of a 200; `undefined` if it cannot be read. */
   readonly answer: Shape | undefined
-  /** The title of its schema. */
   readonly title: unknown
 }
 
-/** How a route writes its formats. */
 export interface ResponseWriters extends Readonly<Record<Format, FormatWriter>> {
-  /** The name of the root element. */
   readonly root: string
   /** Why the route has no CSV, though it declares it. */
   readonly fault: NoColumns | null

@@ -185,7 +185,7 @@ function effectOf(results: readonly InputResult[]): Effect | undefined {
 }
 
 /** Collects the text of a body, of which a parser keeps rounded Numbers. */
-export function collectText(payload: Readable, limit: number, keep: (text: string) => void): void {
+function collectText(payload: Readable, limit: number, keep: (text: string) => void): void {
   const chunks: Buffer[] = []
   let length = 0
   listenAlong(payload, {
@@ -211,7 +211,7 @@ export function withLongNumbers(text: string): unknown {
 }
 
 /** A copy of what a validator may convert in place. */
-export function copyOf(value: unknown, depth = 0): unknown {
+function copyOf(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > maxDepth) return value
   if (Array.isArray(value)) return value.map((item) => copyOf(item, depth + 1))
   // Instances of classes may be streams.

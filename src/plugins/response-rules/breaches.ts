@@ -34,7 +34,6 @@ export interface ResponseBreach {
   readonly instead: string
 }
 
-/** What there is to say of a response schema. */
 export interface SchemaVerdict {
   readonly breaches: readonly ResponseBreach[]
   /** References that cannot be resolved: the schemas behind them were not checked. */
@@ -189,13 +188,17 @@ function isScalar(part: SchemaObject): boolean {
   return scalarTypes.has(part.type)
 }
 
-const namelessKeywords = ['items', 'prefixItems', 'additionalItems', 'additionalProperties'] as const
+const namelessKeywords = [
+  'items',
+  'prefixItems',
+  'additionalItems',
+  'additionalProperties',
+  'unevaluatedProperties',
+]
 
 function namelessOf(parts: Parts): Json[] {
   return parts.flatMap((part) => [
-    ...[...namelessKeywords, 'unevaluatedProperties']
-      .flatMap((keyword) => part[keyword] ?? [])
-      .filter(isSchemaObject),
+    ...namelessKeywords.flatMap((keyword) => part[keyword] ?? []).filter(isSchemaObject),
     ...namedSchemas(part.patternProperties).map(([, schema]) => schema),
   ])
 }
@@ -230,7 +233,6 @@ function isTuple(parts: Parts): boolean {
 
 /** What a route declares of its answers of success. */
 export interface SuccessSchemas {
-  /** Schemas of JSON bodies. */
   readonly judged: readonly SuccessSchema[]
   /** The other schemas: why each is not judged. */
   readonly excluded: readonly string[]
