@@ -160,7 +160,7 @@ export {
   type ResponseRulesRouteOptions,
   responseRules,
 } from './plugins/response-rules/index.js'
-export type { ResponseRule } from './plugins/response-rules/response-rules.js'
+export type { ResponseRule } from './plugins/response-rules/options.js'
 export {
   type HelmetHeaders,
   type SecurityHeadersOptions,

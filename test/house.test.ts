@@ -55,9 +55,9 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
     ["import { isOverdue } from '../record.js'", "import { clip } from '../../../text.js'"],
   ],
   [
-    'src/plugins/operations/engines/bullmq/engine.ts',
-    [fastify, "import { lists } from '../../../lists/index.js'"],
-    ["import { record } from '../../record.js'"],
+    'src/plugins/operations/engines/bullmq.ts',
+    [fastify, "import { lists } from '../../lists/index.js'"],
+    ["import { record } from '../record.js'"],
   ],
   [
     'src/convention/registry.ts',

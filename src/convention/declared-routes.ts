@@ -4,7 +4,7 @@ import { bootErrors } from '../boot-errors.js'
 import { exclusionReasonOf, type Mode, matchesUrl, servesAllMethods } from '../report/modes.js'
 import type { Reporter } from '../report/report.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'
-import { appKey, contextsAbove, headSiblings, isWithin } from './contexts.js'
+import { appKey, contextsAbove, isWithin } from './contexts.js'
 import { hasRoutes } from './internals.js'
 import { sharedByCopies } from './slots.js'
 
@@ -67,42 +67,66 @@ export interface Declared {
   readonly seenBy: Set<string>
 }
 
+/** A HEAD route that Fastify adds to a GET route: the options of that one. */
+export interface HeadSibling {
+  readonly options: RouteOptions
+}
+
+/**
+ * Returns a function that returns the GET route of a HEAD route that Fastify adds, and `null` for any other route, given all
+ * routes in their order. An `onRoute` hook gets these HEAD routes like routes of the app.
+ */
+function readsOf(app: FastifyInstance): (route: RouteOptions & { path: string }) => RouteOptions | null {
+  // Fastify's types leave this option out.
+  const { exposeHeadRoutes = true } = app.initialConfig as { readonly exposeHeadRoutes?: boolean }
+  const reads = new Map<string, RouteOptions>()
+  return function readOf(route) {
+    const { method, path, constraints } = route
+    const methods = [method].flat()
+    if (methods.join() !== 'HEAD') {
+      const hasHead = methods.includes('GET') && !methods.includes('HEAD')
+      if (hasHead && (route.exposeHeadRoute ?? exposeHeadRoutes)) reads.set(path, route)
+      return null
+    }
+    // A route at `/` below a prefix has a second form with a slash, for which the hook gets the HEAD route only.
+    const read = reads.get(path) ?? (path.endsWith('/') ? reads.get(path.slice(0, -1)) : undefined)
+    return read?.constraints === constraints ? (read ?? null) : null
+  }
+}
+
 /** The routes of one app, in the order in which they were declared, and the plugins that watch them. */
 class AppRoutes {
   readonly declared: Declared[] = []
-  readonly #byOptions = new WeakMap<RouteOptions, Declared>()
+  readonly #byOptions = new WeakMap<RouteOptions, Declared | HeadSibling>()
   readonly #entries = new Map<Reporter, Watcher[]>()
 
   constructor(app: FastifyInstance) {
     const { declared } = this
     const byOptions = this.#byOptions
-    const isHeadSibling = headSiblings(app)
+    const readOf = readsOf(app)
     // A context has the hooks that those above it had when it was created.
     for (const context of contextsAbove(app)) {
       context.addHook('onRoute', function noteRoute(options) {
-        if (isHeadSibling(options)) return
+        const read = readOf(options)
+        if (read !== null) {
+          byOptions.set(options, { options: read })
+          return
+        }
         const methods = [options.method].flat()
         const { path } = options
         const name = `${methods.join(', ')} ${path}`
         const exclusionReason = exclusionReasonOf(options)
-        const route = {
-          methods,
-          path,
-          name,
-          context: this,
-          exclusionReason,
-          options,
-          seenBy: new Set<string>(),
-        }
+        const seenBy = new Set<string>()
+        const route = { methods, path, name, context: this, exclusionReason, options, seenBy }
         declared.push(route)
         byOptions.set(options, route)
       })
     }
   }
 
-  /** Returns the route with these options; `null` for a HEAD route that Fastify adds. */
-  of(options: RouteOptions): Declared | null {
-    return this.#byOptions.get(options) ?? null
+  /** Returns the route with these options, or the GET route of a HEAD route that Fastify adds. */
+  of(options: RouteOptions): Declared | HeadSibling {
+    return this.#byOptions.get(options) as Declared | HeadSibling
   }
 
   /** Adds findings about the routes that a plugin does not see. */
@@ -230,4 +254,23 @@ function configuresAny({ options }: Declared, entries: readonly Watcher[]): bool
 
 function instead(plugin: string): string {
   return `await app.register(${plugin}) before the route is declared`
+}
+
+const names = new WeakMap<object, string>()
+
+/**
+ * Returns the name of the route of a request in the report: method and path pattern, or `*` if no route serves it. A HEAD
+ * route that Fastify adds to a GET route has the name of the GET route.
+ */
+export function routeNameOf({ routeOptions, server }: FastifyRequest): string {
+  const { url, config } = routeOptions
+  if (url === undefined) return '*'
+  // Fastify builds `routeOptions` anew at each reading.
+  const known = names.get(config)
+  if (known !== undefined) return known
+  const methods = [routeOptions.method].flat()
+  const isOfRead = methods.join() === 'HEAD' && server.hasRoute({ method: 'GET', url })
+  const name = `${isOfRead ? 'GET' : methods.join(', ')} ${url}`
+  names.set(config, name)
+  return name
 }

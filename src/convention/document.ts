@@ -49,6 +49,13 @@ export function documentRoute(
   for (const method of [route.method].flat()) routes.set(`${method} ${url}`, { method, url, plans })
 }
 
+/** Gives the HEAD route of a GET route the plans of that one. */
+export function documentHeadRoute(context: FastifyInstance, get: RouteOptions, { url }: RouteOptions): void {
+  const plans = plansOf.get(get)
+  if (plans === undefined) return
+  documentedOf(context).routes.set(`HEAD ${url}`, { method: 'HEAD', url, plans })
+}
+
 function documentedOf(app: FastifyInstance): Documented {
   const known = documentedIn.get(appKey(app))
   if (known !== undefined) return known

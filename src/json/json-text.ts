@@ -56,3 +56,41 @@ function someLongRun(json: string, test: (start: number, end: number) => boolean
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
+
+/** The reference token of a JSON Pointer for a member's name (RFC 6901 §3). */
+export function pointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** The member's name that a reference token of a JSON Pointer stands for (RFC 6901 §4). */
+export function nameOfToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** Returns JSON data as YAML 1.2 in block style, with texts as in JSON. */
+export function yamlOf(data: unknown): string {
+  return blockOf(JSON.parse(JSON.stringify(data)), '')
+}
+
+function blockOf(value: unknown, indent: string): string {
+  return partsOf(value)
+    .map(([head, one]) =>
+      partsOf(one).length > 0
+        ? `${indent}${head}\n${blockOf(one, `${indent}  `)}`
+        : `${indent}${head} ${JSON.stringify(one)}\n`,
+    )
+    .join('')
+}
+
+function partsOf(value: unknown): [head: string, value: unknown][] {
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) return value.map((one) => ['-', one])
+  return Object.entries(value).map(([name, one]) => [`${keyOf(name)}:`, one])
+}
+
+function keyOf(name: string): string {
+  return /^[a-z][\w-]*$/i.test(name) && !notText.test(name) ? name : JSON.stringify(name)
+}
+
+// In YAML 1.1, too.
+const notText = /^(?:true|false|null|yes|no|on|off|y|n)$/i

@@ -16,4 +16,4 @@ export type {
   PostgresPool,
   PostgresQuery,
   PostgresResult,
-} from './postgres-connection.js'
+} from './postgres-client.js'

@@ -14,6 +14,4 @@ export {
   redisOperationStore,
 } from '../plugins/operations/stores/redis.js'
 export type { OperationStore } from '../plugins/operations/stores/store.js'
-export type { RedisInfoClient } from './redis-eviction.js'
-export type { RedisScriptClient } from './redis-script.js'
-export type { RedisSubscriber } from './redis-subscription.js'
+export type { RedisInfoClient, RedisScriptClient, RedisSubscriber } from './redis-client.js'

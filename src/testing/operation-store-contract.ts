@@ -1,8 +1,15 @@
 import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { OperationRecord } from '../plugins/operations/record.js'
+import {
+  begin,
+  cancel,
+  claim,
+  finish,
+  type OperationEnd,
+  type OperationRecord,
+  renew,
+} from '../plugins/operations/record.js'
 import { type OperationStore, OperationStoreFullError } from '../plugins/operations/stores/store.js'
-import { begin, cancel, claim, finish, type OperationEnd, renew } from '../plugins/operations/transitions.js'
 
 /** The options of a contract. */
 export interface OperationStoreSetUp {

@@ -7,3 +7,59 @@ export const scheduleTimeout: Schedule = (run, milliseconds) => {
   timer.unref()
   return () => clearTimeout(timer)
 }
+
+export class LateError extends Error {
+  override readonly name = 'LateError'
+}
+
+/** Waits for a promise for at most a number of milliseconds. */
+export function inTime<Value>(
+  promise: Promise<Value>,
+  milliseconds: number,
+  what: string,
+  schedule: Schedule = scheduleTimeout,
+): Promise<Value> {
+  // Promise.race() would make more promises, and this runs for each request.
+  return new Promise((resolve, reject) => {
+    // The error comes after the sockets are read.
+    const late = () =>
+      setImmediate(() => reject(new LateError(`${what} did not come within ${milliseconds} ms`)))
+    const stop = schedule(late, milliseconds)
+    const settled =
+      <Result>(settle: (result: Result) => void) =>
+      (result: Result) => {
+        stop()
+        settle(result)
+      }
+    promise.then(settled(resolve), settled(reject))
+  })
+}
+
+/** Tells which failure begins an outage, and which success ends it: only those are logged. */
+export class Outage {
+  readonly #now: () => number
+  readonly #interval: number
+  #isOn = false
+  #quietUntil = Number.NEGATIVE_INFINITY
+
+  constructor(interval = 0, now: () => number = () => 0) {
+    this.#interval = interval
+    this.#now = now
+  }
+
+  /** Notes a failure. Returns whether an outage that is to be logged begins with it. */
+  begins(): boolean {
+    const now = this.#now()
+    if (this.#isOn || now < this.#quietUntil) return false
+    this.#isOn = true
+    this.#quietUntil = now + this.#interval
+    return true
+  }
+
+  /** Notes a success. Returns whether an outage that was logged ends with it. */
+  ends(): boolean {
+    const wasOn = this.#isOn
+    this.#isOn = false
+    return wasOn
+  }
+}

@@ -1,6 +1,6 @@
 import dgram from 'node:dgram'
 import t from 'tap'
-import { inTime, LateError } from '../../src/time/in-time.js'
+import { inTime, LateError } from '../../src/time/schedule.js'
 import { manualClock } from '../support/manual-clock.js'
 
 t.test('a promise that settles in time settles as it would, and leaves no timer', async (t) => {

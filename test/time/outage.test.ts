@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Outage } from '../../src/time/outage.js'
+import { Outage } from '../../src/time/schedule.js'
 
 t.test('an outage begins with the first failure and ends with the first success', async (t) => {
   const outage = new Outage()

@@ -1,5 +1,5 @@
 import { isObject } from '../../options.js'
-import { Outage } from '../../time/outage.js'
+import { Outage } from '../../time/schedule.js'
 import { isSecure, type ResolvedBearer } from './options.js'
 import { IssuerUnavailable, TokenRefused } from './tokens.js'
 

@@ -86,7 +86,7 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     return offerNames(app, { ...offered, owner: 'request', members: { expectedVersion: { get: versionOf } } })
   },
   route(context) {
-    const { name, methods, route, isHeadSibling, isConfigured, options, state: needVersion } = context
+    const { name, methods, route, isConfigured, options, state: needVersion } = context
     // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
     if (route === null) {
       return {
@@ -102,13 +102,13 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     if (options.mode === 'off') return undefined
     const plan = planOf({ ...context, route })
     const { reads, isReport, validators, lastModified } = plan
-    if (validators !== undefined && !isHeadSibling && !methods.every(isRead)) {
+    if (validators !== undefined && !methods.every(isRead)) {
       needVersion(name, 'expectedVersion')
     }
     if (reads && lastModified !== false && !isReport) needFields(route, () => [lastModified], true)
     return {
       ...stepsOf(plan),
-      describe: isReport || isHeadSibling ? undefined : describeCaching(methods, plan),
+      describe: isReport ? undefined : describeCaching(methods, plan),
     }
   },
 })

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { otherFormats } from '../../convention/formats.js'
+import { otherFormats } from '../../convention/selection.js'
 import { parseHttpDate } from '../../http/http-date.js'
 import { isRepeated } from '../../http/raw-headers.js'
 import { acceptedCodings, codings, formsOf, isEntityTag, isWeak, parseEntityTags } from './entity-tag.js'

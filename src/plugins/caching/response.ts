@@ -128,7 +128,7 @@ function finishRead(
         reply.code(304)
       },
       // The hook of Fastify on the HEAD route that it adds to a GET route fails without a payload.
-      payload: plan.isHeadSibling ? '' : null,
+      payload: request.method === 'HEAD' ? '' : null,
     }
   }
   if (verdict === 'precondition-failed') {

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OwnParameters } from '../../convention/own-parameters.js'
 import {
   discard,
   hasSerializerOfItsOwn,
@@ -8,13 +7,20 @@ import {
   isWrittenByUs,
   withHeaders,
 } from '../../convention/reply.js'
+import type { OwnParameters } from '../../convention/route-schemas.js'
 import { type RequestSelection, selectionOf, selections } from '../../convention/selection.js'
 import type { RouteSerialization } from '../../convention/serialization.js'
 import type { Effect, Steps } from '../../convention/steps.js'
 import { privateOnly } from '../../http/cache-control.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { type FieldsRouteOptions, type IsHidden, narrowsUnasked } from './options.js'
-import { type RouteFacts, type SelectionReader, selectionReader } from './selection.js'
+import {
+  type FieldsRouteOptions,
+  type IsHidden,
+  narrowsUnasked,
+  type RouteFacts,
+  type SelectionReader,
+  selectionReader,
+} from './selection.js'
 
 const none: ReadonlySet<string> = new Set()
 const everything: readonly string[] = ['*']

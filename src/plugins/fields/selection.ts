@@ -1,4 +1,5 @@
 import { BoundedCache } from '../../bounded-cache.js'
+import type { AnyRequest } from '../../convention/any-request.js'
 import { RequestSelection } from '../../convention/selection.js'
 import {
   type FieldBounds,
@@ -9,7 +10,8 @@ import {
   readFields,
   splitPath,
 } from '../../json/selection.js'
-import { invalid } from '../../options.js'
+import { invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 import {
   canonicalPath,
   fieldNames,
@@ -21,7 +23,6 @@ import {
 import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
-import type { FieldsRouteOptions } from './options.js'
 
 /** A selection that is refused: why, and for which names. */
 export interface RefusedSelection {
@@ -200,4 +201,59 @@ function refuseNames(label: string, { hidden = {}, default: defaults }: FieldsRo
   const [path] = Object.keys(hidden)
   if (path !== undefined) invalid(`${label}.hidden`, expected, path)
   if (defaults !== undefined) invalid(`${label}.default`, expected, defaults)
+}
+
+/** Whether a field is hidden from a request. */
+export type IsHidden = AnyRequest<[], boolean>
+
+export const fieldsOptions = {
+  /**
+   * `enforce` projects. `report` changes nothing and counts the requests that ask for it and the answers that the default
+   * set or a hidden field would narrow. `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+}
+
+export const fieldsRouteOptions = {
+  /**
+   * As the option of the plugin, for this route.
+   * @default the option of the plugin
+   */
+  mode: routeModeOption,
+  /**
+   * Dot paths of the fields in the response if the request names no fields.
+   * @default all fields
+   */
+  default: optional(listOf(text())),
+  /**
+   * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
+   * handler runs). A request from which a field is hidden gets the error for an unknown field. An answer that cannot be narrowed (a string, a stream, a
+   * status without a schema) is a 500 where a field is hidden. With a predicate, no shared cache may store a response. Not
+   * for secrets: errors are never projected.
+   * @default none
+   */
+  hidden: optional<Readonly<Record<string, true | IsHidden>>>(checkHidden),
+}
+
+/** Options of {@link fields}. */
+export interface FieldsOptions extends OptionsOf<typeof fieldsOptions> {}
+
+/** What a route sets under `config.fields`; `false` leaves the parameter alone. */
+export interface FieldsRouteOptions extends OptionsOf<typeof fieldsRouteOptions> {}
+
+/** Whether requests without the parameter get less than all. */
+export function narrowsUnasked(options: FieldsRouteOptions): boolean {
+  return options.default !== undefined || options.hidden !== undefined
+}
+
+function checkHidden(label: string, received: unknown): Readonly<Record<string, true | IsHidden>> {
+  if (typeof received !== 'object' || received === null || Array.isArray(received)) {
+    return invalid(label, 'an object of true or predicates, by dot path', received)
+  }
+  for (const [path, hides] of Object.entries(received)) {
+    if (hides !== true && typeof hides !== 'function')
+      invalid(`${label}['${path}']`, 'true or a predicate', hides)
+  }
+  return Object.freeze({ ...received })
 }

@@ -1,9 +1,12 @@
-import type { Format } from '../../convention/formats.js'
-import type { FieldSelection } from '../../convention/selection.js'
+import type { FieldSelection, Format } from '../../convention/selection.js'
 import { loadPeer } from '../../load-peer.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { isList, shapeWithin } from '../../schema/field-names.js'
+import { type Content, type DocumentOperation, withParameters } from '../../schema/openapi.js'
+import { isObjectSchema } from '../../schema/responses.js'
 import type { Shape } from '../../schema/shape.js'
 import { csvListOf, csvOf, type Formulas, type NoColumns, type StringifyCsv } from './csv.js'
+import { mediaTypesOf } from './hooks.js'
 import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml.js'
 
 /** What a request gets of the data. */
@@ -100,4 +103,51 @@ function rootName({ title, answer, collection, members }: ResponseFacts): string
   if (answer !== undefined && members.some((name) => isList(shapeWithin(answer, [name])))) return 'response'
   const one = itemName(collection)
   return xmlName(one === 'item' ? collection : one)
+}
+
+/** Adds the parameter that selects the format, and the media types of responses. */
+export function documentFormats(
+  parameter: string,
+  formats: readonly Format[],
+  rootOf: () => string,
+): DocumentOperation {
+  const description = 'Format of the response; has precedence over Accept'
+  const described = { [parameter]: { type: 'string', enum: ['json', ...formats], description } }
+  return (operation) => {
+    const root = rootOf()
+    const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
+      const { content } = response
+      const isSuccess = /^2(?:\d\d|XX)$/.test(status) && content !== undefined
+      return [status, isSuccess ? { ...response, content: withFormats(content, formats, root) } : response]
+    })
+    return {
+      ...withParameters(operation, 'query', described),
+      responses: Object.fromEntries(responses),
+    }
+  }
+}
+
+export function describeChoice(formats: readonly Format[]): RouteDescription {
+  return {
+    headers: formats.includes('csv')
+      ? { 'Content-Disposition': { type: 'string', description: 'The name of the file, of CSV (RFC 6266)' } }
+      : {},
+    problems: problemsOf({ 'not-acceptable': 'The route has none of the accepted media types' }),
+  }
+}
+
+const json = 'application/json'
+
+/** JSON and XML have the same schema, with the root element as the name of XML; CSV is a text. */
+function withFormats(content: Content, formats: readonly Format[], root: string): Content {
+  const schema = content[json]?.schema
+  if (schema === undefined) return content
+  const named = isObjectSchema(schema) ? { ...schema, xml: { name: root } } : schema
+  const added = formats.flatMap((format) =>
+    mediaTypesOf[format].map((mediaType) => [
+      mediaType,
+      { schema: format === 'csv' ? { type: 'string' } : named },
+    ]),
+  )
+  return { ...content, ...Object.fromEntries(added), ...content }
 }

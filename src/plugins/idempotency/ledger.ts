@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isPromise } from '../../maybe-async.js'
-import { inTime } from '../../time/in-time.js'
-import { Outage } from '../../time/outage.js'
-import type { Schedule } from '../../time/schedule.js'
+import { inTime, Outage, type Schedule } from '../../time/schedule.js'
 import { type Answer, writeAnswer } from './answer.js'
 import type { IdempotencyClaim, IdempotencyRecord, IdempotencyStore } from './stores/store.js'
 

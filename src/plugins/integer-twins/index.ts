@@ -8,7 +8,7 @@ import { LostDigitsError } from '../../json/int64.js'
 import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
-import { loadAjv } from '../../schema/ajv.js'
+import { loadAjv } from '../../schema/alternatives.js'
 import { inputSteps, requestInputs } from './hooks.js'
 import { describeIntegers, documentTwins } from './openapi.js'
 

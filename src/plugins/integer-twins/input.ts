@@ -1,11 +1,18 @@
 import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
-import { pointerToken } from '../../json/json-pointer.js'
-import { longRun } from '../../json/json-text.js'
+import { longRun, pointerToken } from '../../json/json-text.js'
 import { IssueList } from '../../problem/issues.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 import type { Match } from '../../schema/alternatives.js'
-import { anything, leavesOf, type ObjectShape, type Shape } from '../../schema/shape.js'
-import { containsInt64, isInt64, isTwinned, numberName } from '../../schema/twins.js'
+import {
+  anything,
+  containsInt64,
+  isInt64,
+  isTwinned,
+  leavesOf,
+  numberName,
+  type ObjectShape,
+  type Shape,
+} from '../../schema/shape.js'
 import { looksLikeTwin, type TwinFault, takeTwin } from './twin-value.js'
 
 /** One part of a request while it is read. */

@@ -1,6 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { inTime } from '../../time/in-time.js'
-import { Outage } from '../../time/outage.js'
+import { inTime, Outage } from '../../time/schedule.js'
 import { type MaintenanceNotice, type MaintenanceStore, type ReadNotice, readNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'
 

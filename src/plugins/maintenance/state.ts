@@ -1,4 +1,4 @@
-import type { MaintenanceSignal } from '../../convention/context.js'
+import type { MaintenanceSignal } from '../../convention/contexts.js'
 import { timeOf } from '../../http/date-time.js'
 import type { MaintenanceNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { bootErrors } from '../../boot-errors.js'
-import { exactJson } from '../../json/exact-json.js'
-import { parseExact } from '../../json/parse-exact.js'
+import { exactJson, parseExact } from '../../json/exact-json.js'
 import {
   type Check,
   type Checks,
@@ -19,10 +18,8 @@ import { isProviderSchema, type SchemaDirection } from '../../schema/provider-sc
 import type { OperationContext, OperationDefinition, OperationHandler, OperationRetry } from './api.js'
 import { problemOfWork } from './failures.js'
 import { type Duration, duration, type Log } from './options.js'
-import type { OperationRecord } from './record.js'
-import { referenceOf } from './reference.js'
+import type { OperationEnd, OperationRecord } from './record.js'
 import type { RunLimits } from './registry.js'
-import type { OperationEnd } from './transitions.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
 /** An operation of `define`. */
@@ -294,3 +291,27 @@ function isTooDeep(value: unknown): boolean {
     return error instanceof RangeError
   }
 }
+
+// Clients and proxies limit the length of a header field.
+const longestResource = 4_096
+
+/** Returns the URL of a resource: a path of the service, or an http or https URL of any host. */
+function referenceOf(resource: unknown): string | null {
+  if (typeof resource !== 'string' || resource.length > longestResource) return null
+  // The parser would remove them silently.
+  if (controlOrSpace.test(resource)) return null
+  if (!URL.canParse(resource, ownOrigin)) return null
+  const { origin, protocol, href } = new URL(resource, ownOrigin)
+  // A path that begins with two slashes or backslashes names another host. The parser resolves dots, so the result can
+  // begin with two slashes although the input did not: '/..//host'.
+  if (resource.startsWith('/')) {
+    const path = href.slice(ownOrigin.length)
+    return origin === ownOrigin && !path.startsWith('//') ? path : null
+  }
+  return /^https?:\/\//i.test(resource) && (protocol === 'http:' || protocol === 'https:') ? href : null
+}
+
+const controlOrSpace = /[^!-~\u0080-\uffff]/
+
+// A reserved host name (RFC 2606 §2).
+const ownOrigin = 'http://service.invalid'

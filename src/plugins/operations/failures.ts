@@ -10,8 +10,7 @@ import {
 import { problemOf } from '../../problem/problem-of.js'
 import { clip } from '../../text.js'
 import type { Log } from './options.js'
-import type { OperationFailure, OperationRecord } from './record.js'
-import type { OperationEnd } from './transitions.js'
+import type { OperationEnd, OperationFailure, OperationRecord } from './record.js'
 
 /** The failure of a cancelled operation. */
 export const cancelledFailure: OperationFailure = failure(

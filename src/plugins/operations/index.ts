@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { hasCallers } from '../../convention/caller.js'
-import { keyStyleOf, maintenanceOf } from '../../convention/context.js'
+import { keyStyleOf, maintenanceOf } from '../../convention/contexts.js'
 import { documentRoute } from '../../convention/document.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
@@ -10,8 +10,8 @@ import { jsonSchemaIn, useOwnCompilers } from '../../convention/route-schemas.js
 import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
 import { reporterOf } from '../../report/report.js'
 import type { Json, SchemaStore } from '../../schema/json-schema.js'
+import { writtenOut } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
-import { writtenOut } from '../../schema/written-out.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import type {
   InternalStartOptions,

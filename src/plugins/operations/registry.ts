@@ -1,25 +1,27 @@
 import { ProblemError } from '../../problem/problem-error.js'
-import { inTime } from '../../time/in-time.js'
-import type { Schedule } from '../../time/schedule.js'
+import { inTime, type Schedule } from '../../time/schedule.js'
 import type { RunOutcome } from './engines/engine.js'
 import type { FaultLog } from './events.js'
 import { cancelled, cancelledFailure, interruptedFailure, unavailable } from './failures.js'
-import { isFinal, isGone, isOperationId, type OperationRecord } from './record.js'
-import { isStoreFull, type OperationQuery, type OperationStore } from './stores/store.js'
 import {
   begin,
   cancel,
   claim,
   end,
   finish,
+  isFinal,
+  isGone,
   isOfRun,
+  isOperationId,
   isRunning,
   type NewOperation,
   type OperationEnd,
+  type OperationRecord,
   postpone,
   release,
   renew,
-} from './transitions.js'
+} from './record.js'
+import { isStoreFull, type OperationQuery, type OperationStore } from './stores/store.js'
 
 export interface RegistryOptions {
   readonly store: OperationStore
@@ -263,3 +265,30 @@ const maxAttempts = 100
 const longestWait = 5_000
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
+
+/** The clock of a store, as a process reads it: the steady time of the process plus the difference to the store. */
+export class StoreClock {
+  readonly #time: (() => Promise<number>) | null
+  readonly #local: () => number
+  #difference = 0
+
+  /** @param now replaces both clocks; for tests */
+  constructor(store: Pick<OperationStore, 'time'>, now: (() => number) | null) {
+    this.#time = now === null && store.time !== undefined ? () => store.time?.() as Promise<number> : null
+    this.#local = now ?? (this.#time === null ? Date.now : steadyTime)
+  }
+
+  readonly now = (): number => Math.floor(this.#local() + this.#difference)
+
+  /** Reads the clock of the store. What the way to the store takes is the uncertainty of the result. */
+  async sync(): Promise<void> {
+    if (this.#time === null) return
+    const before = this.#local()
+    const time = await this.#time()
+    const uncertainty = (this.#local() - before) / 2
+    const difference = time - before - uncertainty
+    if (Math.abs(difference - this.#difference) > uncertainty) this.#difference = difference
+  }
+}
+
+const steadyTime = () => performance.timeOrigin + performance.now()

@@ -5,10 +5,9 @@ import type { RunOutcome } from './engines/engine.js'
 import type { EmitEvent, FaultLog } from './events.js'
 import { cancelled, interruptedFailure } from './failures.js'
 import type { Log } from './options.js'
-import { isFinal, type OperationFailure, type OperationRecord } from './record.js'
+import { isFinal, type OperationEnd, type OperationFailure, type OperationRecord } from './record.js'
 import type { OperationRegistry } from './registry.js'
 import { OperationRun } from './run.js'
-import type { OperationEnd } from './transitions.js'
 
 export interface RunnerOptions {
   readonly registry: OperationRegistry

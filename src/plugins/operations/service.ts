@@ -1,12 +1,11 @@
 import { isProblemError, type ProblemError } from '../../problem/problem-error.js'
-import { StoreClock } from './clock.js'
 import { digest, OperationDefinitions } from './define.js'
 import { isQueueFull } from './engines/engine.js'
 import { type EmitEvent, eventsOf, FaultLog } from './events.js'
 import { failureOf, full, interruptedFailure, shareFull, unavailable } from './failures.js'
 import type { Log, ResolvedOperations } from './options.js'
 import { isFinal, newOperationId, type OperationAccess, type OperationRecord } from './record.js'
-import { OperationRegistry } from './registry.js'
+import { OperationRegistry, StoreClock } from './registry.js'
 import { OperationRunner } from './runner.js'
 import { OperationSweeper } from './sweeper.js'
 

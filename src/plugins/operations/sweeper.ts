@@ -1,12 +1,9 @@
-import { inTime } from '../../time/in-time.js'
-import type { Schedule } from '../../time/schedule.js'
-import type { StoreClock } from './clock.js'
+import { inTime, type Schedule } from '../../time/schedule.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
 import type { FaultLog } from './events.js'
 import { interruptedFailure } from './failures.js'
-import type { OperationRecord } from './record.js'
-import type { OperationRegistry } from './registry.js'
-import { isRunning } from './transitions.js'
+import { isRunning, type OperationRecord } from './record.js'
+import type { OperationRegistry, StoreClock } from './registry.js'
 
 export interface SweeperOptions {
   readonly registry: OperationRegistry

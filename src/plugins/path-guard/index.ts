@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { basePathOf } from '../../convention/context.js'
+import { basePathOf } from '../../convention/contexts.js'
 import { convention, type RouteContext } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { routeSlot } from '../../convention/slots.js'

@@ -1,7 +1,6 @@
 import { BoundedCache } from '../../bounded-cache.js'
 import type { MaybeAsync } from '../../maybe-async.js'
-import { inTime } from '../../time/in-time.js'
-import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import { inTime, type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { patience } from './caller.js'
 import type { CreateRateLimit, Quota, Request } from './options.js'
 import type { Limit, State } from './quota.js'

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { basePathOf } from '../../convention/context.js'
+import { basePathOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'

@@ -1,6 +1,6 @@
 /** The clock of the store decides, whatever the clocks of the instances show. */
 import t from 'tap'
-import { StoreClock } from '../../../src/plugins/operations/clock.js'
+import { StoreClock } from '../../../src/plugins/operations/registry.js'
 
 const hour = 3_600_000
 const { timeOrigin } = performance

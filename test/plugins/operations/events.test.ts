@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { eventsOf, operationChannel } from '../../../src/plugins/operations/events.js'
 import { interruptedFailure } from '../../../src/plugins/operations/failures.js'
-import { finish } from '../../../src/plugins/operations/transitions.js'
+import { finish } from '../../../src/plugins/operations/record.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { begun, claimed, failed, idOf, retention, startTime, succeeded, sure } from './samples.js'
 

@@ -1,6 +1,7 @@
 /** Records of operations: what a store may return, ids and progress. */
 import t from 'tap'
 import {
+  finish,
   isFinal,
   isGone,
   isOperationId,
@@ -9,7 +10,6 @@ import {
   progressOf,
   readRecord,
 } from '../../../src/plugins/operations/record.js'
-import { finish } from '../../../src/plugins/operations/transitions.js'
 import { begun, claimed, failed, idOf, retention, startTime, sure } from './samples.js'
 
 const ended = sure(finish(begun(), null, failed, startTime, retention))

@@ -1,15 +1,13 @@
 import {
+  begin,
+  claim,
+  type NewOperation,
   newOperationId,
+  type OperationEnd,
   type OperationFailure,
   type OperationRecord,
 } from '../../../src/plugins/operations/record.js'
 import type { OperationRegistry } from '../../../src/plugins/operations/registry.js'
-import {
-  begin,
-  claim,
-  type NewOperation,
-  type OperationEnd,
-} from '../../../src/plugins/operations/transitions.js'
 
 /** Time of the start in these tests; manual clocks are set to it. */
 export const start = '2026-11-20T08:00:00Z'

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { bullmqEngine } from '../../../src/plugins/operations/engines/bullmq/engine.js'
-import { pgBossEngine } from '../../../src/plugins/operations/engines/pg-boss/engine.js'
+import { bullmqEngine } from '../../../src/plugins/operations/engines/bullmq.js'
+import { pgBossEngine } from '../../../src/plugins/operations/engines/pg-boss.js'
 import {
   inProcessEngine,
   memoryOperationStore,

@@ -1,12 +1,12 @@
 /** The sweeper: operations without a job, dead runs, names of other releases, and expired records. */
 import t from 'tap'
-import { StoreClock } from '../../../src/plugins/operations/clock.js'
 import {
   type OperationEngine,
   type OperationJob,
   OperationQueueFullError,
 } from '../../../src/plugins/operations/engines/engine.js'
 import type { FaultLog } from '../../../src/plugins/operations/events.js'
+import { StoreClock } from '../../../src/plugins/operations/registry.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import { manualClock } from '../../support/manual-clock.js'

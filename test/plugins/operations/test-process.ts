@@ -1,4 +1,3 @@
-import { StoreClock } from '../../../src/plugins/operations/clock.js'
 import type { OperationWork, WorkContext } from '../../../src/plugins/operations/define.js'
 import type { OperationEngine } from '../../../src/plugins/operations/engines/engine.js'
 import {
@@ -7,12 +6,15 @@ import {
 } from '../../../src/plugins/operations/engines/in-process.js'
 import type { FaultLog, OperationEventName } from '../../../src/plugins/operations/events.js'
 import type { Log } from '../../../src/plugins/operations/options.js'
-import type { OperationRecord } from '../../../src/plugins/operations/record.js'
-import { OperationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
+import type { NewOperation, OperationEnd, OperationRecord } from '../../../src/plugins/operations/record.js'
+import {
+  OperationRegistry,
+  type RegistryOptions,
+  StoreClock,
+} from '../../../src/plugins/operations/registry.js'
 import { OperationRunner } from '../../../src/plugins/operations/runner.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
-import type { NewOperation, OperationEnd } from '../../../src/plugins/operations/transitions.js'
 import type { ManualClock } from '../../support/manual-clock.js'
 import { failure, lease, newOperation, retention, stored, succeeded } from './samples.js'
 

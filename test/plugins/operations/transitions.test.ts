@@ -1,17 +1,18 @@
 /** Transitions of a record: tables, and any interleaving of several processes that compare and set. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isFinal, type OperationRecord } from '../../../src/plugins/operations/record.js'
 import {
   begin,
   cancel,
   claim,
   finish,
+  isFinal,
   isRunning,
+  type OperationRecord,
   postpone,
   release,
   renew,
-} from '../../../src/plugins/operations/transitions.js'
+} from '../../../src/plugins/operations/record.js'
 import {
   begun,
   claimed,

@@ -1,6 +1,5 @@
 import { invalid, isObject } from '../../../options.js'
-import type { PostgresQuery } from '../../../stores/postgres-connection.js'
-import { withRetries } from '../../../stores/postgres-retry.js'
+import { type PostgresQuery, withRetries } from '../../../stores/postgres-client.js'
 import type { IdempotencyRecord, IdempotencyStore } from './store.js'
 
 /** What runs the statements of the store: the pool of [pg](https://github.com/brianc/node-postgres), or [PGlite](https://pglite.dev). */

@@ -1,6 +1,11 @@
 import { invalid, isObject } from '../../../options.js'
-import { evictionPolicy, type RedisInfoClient } from '../../../stores/redis-eviction.js'
-import { type RedisScript, type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
+import {
+  evictionPolicy,
+  type RedisInfoClient,
+  type RedisScript,
+  type RedisScriptClient,
+  redisScript,
+} from '../../../stores/redis-client.js'
 import type { IdempotencyStore } from './store.js'
 
 /** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */

@@ -1,3 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Check, flag, integer, invalid, isObject, option } from '../../../options.js'
+
 /** The outcome of an attempt to run an operation. */
 export type RunOutcome =
   /** The operation has ended, or there is none. */
@@ -110,8 +113,117 @@ export function isQueueFull(error: unknown): error is OperationQueueFullError {
   return typeof error === 'object' && error !== null && queueFull in error
 }
 
-/** Minimum pause in milliseconds before an operation that could not run is tried again. */
+/** The options of engines whose queue several processes share. */
+export const queueOptions = {
+  /**
+   * Whether this process runs operations. If not, it only adds them to the queue, and another process has to run them.
+   * @default true
+   */
+  work: option(flag, true),
+  /**
+   * Maximum number of operations that this process runs at the same time.
+   * @default 10
+   */
+  concurrency: option(integer(1, 10_000), 10),
+  /**
+   * Maximum number of waiting operations of all processes; a start beyond it gets a 503. They are counted once a second, so
+   * several processes can exceed it by the operations that they start within that time.
+   * @default 100_000
+   */
+  maxQueued: option(integer(1), 100_000),
+}
+
+/** Returns a check for the URL of a server, or an object that leads to it. */
+export function serverOf<Given extends object>(
+  url: RegExp,
+  expected: string,
+  isGiven: (received: Record<string, unknown>) => boolean,
+): Check<string | Given> {
+  return (label, received) => {
+    if (isObject(received) && isGiven(received)) return received as Given
+    if (typeof received === 'string' && url.test(received)) return received
+    // It may hold a password.
+    const shown = typeof received === 'string' ? received.replace(/\/\/.*@/, '//…@') : received
+    return invalid(label, expected, shown)
+  }
+}
+
+/** A queue that several processes share. */
+interface SharedQueue {
+  /** @throws Error that says what to do */
+  open(): Promise<void>
+  work(): void
+  pause(): Promise<void>
+  add(job: OperationJob): Promise<void>
+  close(): Promise<void>
+}
+
+/** @param works whether this process runs operations */
+export function sharedEngine(
+  works: boolean,
+  takesOver: boolean,
+  queueOf: (worker: OperationWorker) => SharedQueue,
+): OperationEngine {
+  let queue: SharedQueue | null = null
+  let closed: Promise<void> | undefined
+  async function close(): Promise<void> {
+    closed ??= queue?.close() ?? Promise.resolve()
+    await closed
+  }
+  return {
+    isShared: true,
+    takesOver,
+    async start(worker) {
+      queue = queueOf(worker)
+      try {
+        await queue.open()
+      } catch (error) {
+        await close()
+        throw error
+      }
+    },
+    async work() {
+      if (works && closed === undefined) queue?.work()
+    },
+    async pause() {
+      await queue?.pause()
+    },
+    async enqueue(job) {
+      if (closed !== undefined) throw new Error('the engine is closed')
+      if (queue === null) throw new Error('the engine has not been started')
+      await queue.add(job)
+    },
+    close,
+  }
+}
+
+/** Runs an operation. If that fails, its job waits, and so does this slot: the next operation would fail in the same way. */
+export async function runJob(
+  worker: OperationWorker,
+  id: string,
+  isLast: boolean,
+  closing: AbortSignal,
+): Promise<RunOutcome> {
+  try {
+    const outcome = await worker.run(id, isLast)
+    worker.recovered()
+    return outcome.kind === 'later' ? { ...outcome, delay: Math.max(outcome.delay, shortestPause) } : outcome
+  } catch (error) {
+    worker.failed('an operation could not be run', error)
+    await pause(rest, undefined, { signal: closing, ref: false }).catch(ignore)
+    return { kind: 'later', delay: afterFault }
+  }
+}
+
+/** Takes an error that is reported elsewhere. */
+export function ignore(): void {}
+
+/** Milliseconds before an operation that could not run is tried again: at least, and after a fault. */
 export const shortestPause = 100
+const afterFault = 5_000
+
+/** Milliseconds that a worker rests after a fault. */
+export const rest = 1_000
 
 /** Milliseconds in which the server of a queue has to answer. */
 export const answerTimeout = 5_000

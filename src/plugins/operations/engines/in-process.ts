@@ -1,4 +1,4 @@
-import { type Checks, functionOf, integer, resolveOptions } from '../../../options.js'
+import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import { type Schedule, scheduleTimeout } from '../../../time/schedule.js'
 import {
   type OperationEngine,
@@ -8,31 +8,27 @@ import {
   shortestPause,
 } from './engine.js'
 
-/** Options of {@link inProcessEngine}. */
-export interface InProcessEngineOptions {
+const declared = {
   /**
    * Maximum number of operations that run at the same time.
    * @default 10
    */
-  readonly concurrency?: number
+  concurrency: option(integer(1, 10_000), 10),
   /**
    * Maximum number of operations that wait; a start beyond it gets a 503. One caller has a tenth of it, at least 1, and so
    * have all callers who are not known together: a start beyond that gets a 429.
    * @default 1_000
    */
-  readonly maxQueued?: number
+  maxQueued: option(integer(0, 1_000_000), 1_000),
   /**
    * Starts a timer, for tests.
    * @default `setTimeout`, which does not keep the process alive
    */
-  readonly schedule?: Schedule
+  schedule: option(functionOf<Schedule>('a function that starts a timer'), scheduleTimeout),
 }
 
-const checks: Checks<InProcessEngineOptions> = {
-  concurrency: integer(1, 10_000),
-  maxQueued: integer(0, 1_000_000),
-  schedule: functionOf('a function that starts a timer'),
-}
+/** Options of {@link inProcessEngine}. */
+export interface InProcessEngineOptions extends OptionsOf<typeof declared> {}
 
 interface Waiting extends OperationJob {
   readonly failures: number
@@ -48,11 +44,8 @@ interface Waiting extends OperationJob {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function inProcessEngine(options?: InProcessEngineOptions): OperationEngine {
-  const { concurrency, maxQueued, schedule } = resolveOptions('inProcessEngine', options, checks, {
-    concurrency: 10,
-    maxQueued: 1_000,
-    schedule: scheduleTimeout,
-  })
+  const [checks, defaults] = checksOf(declared)
+  const { concurrency, maxQueued, schedule } = resolveOptions('inProcessEngine', options, checks, defaults)
   const share = Math.max(Math.floor(maxQueued / 10), 1)
   // Also those that must not run yet; the number of them for each owner; those that can run, by priority and in their order.
   const waiting = new Map<string, Waiting>()

@@ -1,10 +1,15 @@
 import { type Check, type Checks, flag, invalid, isObject, objectOf, text } from '../../../options.js'
-import type { PostgresPool } from '../../../stores/postgres-connection.js'
-import { withRetries } from '../../../stores/postgres-retry.js'
-import { listenTo } from '../../../stores/postgres-subscription.js'
+import { listenTo, type PostgresPool, withRetries } from '../../../stores/postgres-client.js'
 import { isFinal, recordSchema } from '../record.js'
-import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './documents.js'
-import type { OperationQuery, OperationStore } from './store.js'
+import {
+  type OperationQuery,
+  type OperationStore,
+  ownerKey,
+  partsOf,
+  readAll,
+  recordOf,
+  type StoredRecord,
+} from './store.js'
 
 /** Options of {@link postgresOperationStore}. */
 export interface PostgresOperationStoreOptions {

@@ -1,10 +1,22 @@
 import { type Check, type Checks, invalid, isObject, objectOf, text } from '../../../options.js'
-import { evictionPolicy, type RedisInfoClient } from '../../../stores/redis-eviction.js'
-import { type RedisScriptClient, redisScript } from '../../../stores/redis-script.js'
-import { type RedisSubscriber, subscribeTo } from '../../../stores/redis-subscription.js'
+import {
+  evictionPolicy,
+  type RedisInfoClient,
+  type RedisScriptClient,
+  type RedisSubscriber,
+  redisScript,
+  subscribeTo,
+} from '../../../stores/redis-client.js'
 import { isFinal, type OperationRecord, type OperationStatus, recordSchema } from '../record.js'
-import { ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './documents.js'
-import { type OperationStore, OperationStoreFullError } from './store.js'
+import {
+  type OperationStore,
+  OperationStoreFullError,
+  ownerKey,
+  partsOf,
+  readAll,
+  recordOf,
+  type StoredRecord,
+} from './store.js'
 
 /** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */
 export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient {

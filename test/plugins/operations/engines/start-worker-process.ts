@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
-import type { BullmqEngineOptions } from '../../../../src/engines/bullmq.js'
+import type { BullmqEngineOptions } from '../../../../src/plugins/operations/engines/bullmq.js'
 import { programArguments } from '../../../support/program.js'
 
 /** A process that takes operations out of a queue, and ends none before it closes. */

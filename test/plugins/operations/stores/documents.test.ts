@@ -1,6 +1,6 @@
 /** What the shared stores have in common. */
 import t from 'tap'
-import { ownerKey } from '../../../../src/plugins/operations/stores/documents.js'
+import { ownerKey } from '../../../../src/plugins/operations/stores/store.js'
 
 t.test('no two owners have the same key', async (t) => {
   const long = 'x'.repeat(201)

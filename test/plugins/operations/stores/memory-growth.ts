@@ -1,7 +1,6 @@
 // A program: prints the bytes of heap that each of 100,000 operations takes in the store in memory. Run it with --expose-gc.
-import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
+import { claim, finish, type OperationRecord, renew } from '../../../../src/plugins/operations/record.js'
 import { memoryOperationStore } from '../../../../src/plugins/operations/stores/memory.js'
-import { claim, finish, renew } from '../../../../src/plugins/operations/transitions.js'
 import { started } from './records.js'
 
 const operations = 100_000

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool, type PoolConfig, types } from 'pg'
 import t, { type Test } from 'tap'
-import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
-import { claim, renew } from '../../../../src/plugins/operations/transitions.js'
+import { claim, type OperationRecord, renew } from '../../../../src/plugins/operations/record.js'
 import {
   type PostgresOperationStoreOptions,
   type PostgresPool,

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
-import { begin, finish } from '../../../../src/plugins/operations/transitions.js'
+import { begin, finish, type OperationRecord } from '../../../../src/plugins/operations/record.js'
 
 export const time = Date.parse('2001-01-01T00:00:00Z')
 

@@ -2,85 +2,72 @@ import { randomInt } from 'node:crypto'
 import pg from 'pg'
 import PgBoss from 'pg-boss'
 import {
-  type Check,
-  type Checks,
+  checksOf,
   flag,
-  integer,
-  invalid,
-  isObject,
+  type OptionsOf,
+  option,
+  type ResolvedOptions,
   resolveOptions,
   text,
-} from '../../../../options.js'
-import { withRetries } from '../../../../stores/postgres-retry.js'
-import { inTime } from '../../../../time/in-time.js'
-import { scheduleTimeout } from '../../../../time/schedule.js'
+} from '../../../options.js'
+import { withRetries } from '../../../stores/postgres-client.js'
+import { inTime, scheduleTimeout } from '../../../time/schedule.js'
 import {
   answerTimeout,
+  ignore,
   type OperationEngine,
   type OperationJob,
   type OperationWorker,
   queueLimit,
+  queueOptions,
   type RunOutcome,
-  shortestPause,
+  runJob,
+  serverOf,
+  sharedEngine,
   unreachable,
-} from '../engine.js'
+} from './engine.js'
+
+export {
+  type OperationEngine,
+  type OperationJob,
+  OperationQueueFullError,
+  type OperationWorker,
+  type RunOutcome,
+} from './engine.js'
 
 /** A pool of [pg](https://node-postgres.com). */
 export interface PgBossPool {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
-/** Options of {@link pgBossEngine}. */
-export interface PgBossEngineOptions {
-  /** A URL, or a pool of [pg](https://node-postgres.com), which stays open when the engine closes. */
-  readonly postgres: string | PgBossPool
+const server = serverOf<PgBossPool>(
+  /^postgres(ql)?:\/\//,
+  'a postgres:// URL, or a pool of pg',
+  ({ query }) => typeof query === 'function',
+)
+
+const declared = {
   /**
    * Name of the queue; engines with the same name, in the same database, share the work.
    * @default 'operations'
    */
-  readonly queue?: string
+  queue: option(text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/), 'operations'),
   /**
    * Whether to create or update the schema of pg-boss, and the queue, at the start; the account needs the right to create
    * them. If not, and they are missing or old, the start fails with an error that says what to do.
    * @default false
    */
-  readonly migrate?: boolean
-  /**
-   * Whether this process runs operations. If not, it only adds them to the queue, and another process has to run them.
-   * @default true
-   */
-  readonly work?: boolean
-  /**
-   * Maximum number of operations that this process runs at the same time.
-   * @default 10
-   */
-  readonly concurrency?: number
-  /**
-   * Maximum number of waiting operations of all processes; a start beyond it gets a 503. They are counted once a second, so
-   * several processes can exceed it by the operations that they start within that time.
-   * @default 100_000
-   */
-  readonly maxQueued?: number
+  migrate: option(flag, false),
+  ...queueOptions,
 }
 
-const label = 'pgBossEngine'
-
-const postgres: Check<PgBossEngineOptions['postgres']> = (label, received) => {
-  if (isObject(received) && typeof received.query === 'function') return received as unknown as PgBossPool
-  if (typeof received === 'string' && /^postgres(ql)?:\/\//.test(received)) return received
-  // It may hold a password.
-  const shown = typeof received === 'string' ? received.replace(/\/\/.*@/, '//…@') : received
-  return invalid(label, 'a postgres:// URL, or a pool of pg', shown)
+/** Options of {@link pgBossEngine}. */
+export interface PgBossEngineOptions extends OptionsOf<typeof declared> {
+  /** A URL, or a pool of [pg](https://node-postgres.com), which stays open when the engine closes. */
+  readonly postgres: string | PgBossPool
 }
 
-const checks: Checks<PgBossEngineOptions> = {
-  postgres,
-  queue: text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/),
-  migrate: flag,
-  work: flag,
-  concurrency: integer(1, 10_000),
-  maxQueued: integer(1),
-}
+type Settings = ResolvedOptions<typeof declared> & Pick<PgBossEngineOptions, 'postgres'>
 
 /**
  * Hands operations to all processes that share a queue in PostgreSQL, through
@@ -98,44 +85,13 @@ const checks: Checks<PgBossEngineOptions> = {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function pgBossEngine(options: PgBossEngineOptions): OperationEngine {
-  const settings = resolveOptions(label, options, checks, {
-    postgres: options?.postgres,
-    queue: 'operations',
-    migrate: false,
-    work: true,
-    concurrency: 10,
-    maxQueued: 100_000,
-  })
-  postgres(`${label}.postgres`, settings.postgres)
-  let queue: BossQueue | null = null
-  let isClosed = false
-  return {
-    isShared: true,
-    async start(given) {
-      queue = new BossQueue(settings, given)
-      try {
-        await queue.open()
-      } catch (error) {
-        await queue.close()
-        throw error
-      }
-    },
-    async work() {
-      if (settings.work && !isClosed) queue?.work()
-    },
-    async pause() {
-      queue?.pause()
-    },
-    async enqueue(job) {
-      if (isClosed) throw new Error('the engine is closed')
-      if (queue === null) throw new Error('the engine has not been started')
-      return queue.add(job)
-    },
-    async close() {
-      isClosed = true
-      await queue?.close()
-    },
+  const [checks, defaults] = checksOf(declared)
+  const { postgres, ...others } = options ?? {}
+  const settings: Settings = {
+    ...resolveOptions<OptionsOf<typeof declared>, typeof defaults>('pgBossEngine', others, checks, defaults),
+    postgres: server('pgBossEngine.postgres', postgres),
   }
+  return sharedEngine(settings.work, false, (worker) => new BossQueue(settings, worker))
 }
 
 /**
@@ -143,20 +99,20 @@ export function pgBossEngine(options: PgBossEngineOptions): OperationEngine {
  * PostgreSQL, that is an unhandled rejection, which ends the process.
  */
 class BossQueue {
-  readonly #settings: Required<PgBossEngineOptions>
+  readonly #settings: Settings
   readonly #given: OperationWorker
   readonly #boss: PgBoss
   readonly #ownPool: pg.Pool | null
   readonly #limit: () => Promise<void>
   readonly #runs = new Set<Promise<void>>()
   #isWorking = false
-  #isClosed = false
+  readonly #closing = new AbortController()
   /** Whether PostgreSQL failed the last time. */
   #isAway = false
   #fetching: Promise<void> | null = null
   #stopTimer = () => {}
 
-  constructor(settings: Required<PgBossEngineOptions>, given: OperationWorker) {
+  constructor(settings: Settings, given: OperationWorker) {
     const { postgres, migrate, work, queue, maxQueued } = settings
     this.#settings = settings
     this.#given = given
@@ -170,7 +126,6 @@ class BossQueue {
     boss.on('error', (error) => this.#failed(error))
   }
 
-  /** @throws Error that says what to do */
   async open(): Promise<void> {
     const { queue, migrate } = this.#settings
     try {
@@ -191,12 +146,11 @@ class BossQueue {
     this.#fetch()
   }
 
-  pause(): void {
+  async pause(): Promise<void> {
     this.#isWorking = false
     this.#stopTimer()
   }
 
-  /** @throws OperationQueueFullError; LateError; an error of PostgreSQL */
   async add(job: OperationJob): Promise<void> {
     await this.#limit()
     if (!(await this.#send(job, job.delay)) && job.isNew !== true) await this.#replaceLost(job)
@@ -205,12 +159,12 @@ class BossQueue {
   }
 
   async close(): Promise<void> {
-    this.pause()
-    this.#isClosed = true
+    await this.pause()
+    this.#closing.abort()
     await this.#fetching
     while (this.#runs.size > 0) await Promise.all(this.#runs)
     const closed = this.#boss.stop({ graceful: false }).then(() => this.#ownPool?.end())
-    await inTime(closed, answerTimeout, 'the end of a connection').catch(() => {})
+    await inTime(closed, answerTimeout, 'the end of a connection').catch(ignore)
   }
 
   /** Fetches operations until no more can run, or none waits; looks again after a while. */
@@ -244,32 +198,18 @@ class BossQueue {
   /** Runs an operation, and stores what becomes of its job. If that fails, the record leads to another job. */
   async #process(job: PgBoss.JobWithMetadata<JobData>): Promise<void> {
     const { queue } = this.#settings
+    const stored = jobOf(job)
     try {
       // It arrived during a pause or a close.
-      const outcome: RunOutcome = this.#isWorking ? await this.#outcomeOf(job) : { kind: 'released' }
-      if (outcome.kind === 'released') this.pause()
+      const outcome: RunOutcome = this.#isWorking
+        ? await runJob(this.#given, stored.id, job.retryCount >= job.retryLimit, this.#closing.signal)
+        : { kind: 'released' }
+      if (outcome.kind === 'released') await this.pause()
       if (outcome.kind === 'ended') await this.#boss.complete(queue, job.id, outcome)
       else if (outcome.kind === 'retry') await this.#boss.fail(queue, job.id, outcome)
-      else
-        await this.#sendAgain(
-          jobOf(job),
-          outcome.kind === 'later' ? Math.max(outcome.delay, shortestPause) : 0,
-        )
+      else await this.#sendAgain(stored, outcome.kind === 'later' ? outcome.delay : 0)
     } catch (error) {
       this.#failed(error)
-    }
-  }
-
-  async #outcomeOf(job: PgBoss.JobWithMetadata<JobData>): Promise<RunOutcome> {
-    try {
-      const outcome = await this.#given.run(jobOf(job).id, job.retryCount >= job.retryLimit)
-      this.#given.recovered()
-      return outcome
-    } catch (error) {
-      this.#given.failed('an operation could not be run', error)
-      // The next one would fail in the same way.
-      await new Promise<void>((resolve) => scheduleTimeout(resolve, rest))
-      return { kind: 'later', delay: afterFault }
     }
   }
 
@@ -318,7 +258,7 @@ class BossQueue {
   }
 
   #failed(error: unknown): void {
-    if (this.#isClosed) return
+    if (this.#closing.signal.aborted) return
     this.#isAway = true
     this.#given.failed(unreachable, error)
   }
@@ -352,5 +292,3 @@ function newPool(url: string): pg.Pool {
 
 const schema = 'pgboss'
 const remedy = 'start once with `migrate: true`, or see PgBoss.getConstructionPlans() of pg-boss'
-const rest = 1_000
-const afterFault = 5_000

@@ -1,27 +1,75 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import * as bullmq from 'bullmq'
-import { DelayedError, ErrorCode, type Job, Queue, UnrecoverableError, WaitingError, Worker } from 'bullmq'
-import { inTime, LateError } from '../../../../time/in-time.js'
-import { scheduleTimeout } from '../../../../time/schedule.js'
+import {
+  type ConnectionOptions,
+  DelayedError,
+  ErrorCode,
+  type IRedisClient,
+  type Job,
+  Queue,
+  type RedisConnectionClient,
+  UnrecoverableError,
+  WaitingError,
+  Worker,
+} from 'bullmq'
+import {
+  checksOf,
+  type OptionsOf,
+  option,
+  type ResolvedOptions,
+  resolveOptions,
+  text,
+} from '../../../options.js'
+import { inTime, LateError, scheduleTimeout } from '../../../time/schedule.js'
 import {
   answerTimeout,
+  ignore,
   type OperationEngine,
   type OperationJob,
   OperationQueueFullError,
   type OperationWorker,
   queueLimit,
-  shortestPause,
+  queueOptions,
+  rest,
+  runJob,
+  serverOf,
+  sharedEngine,
   unreachable,
-} from '../engine.js'
-import {
-  type BullmqEngineOptions,
-  type BullmqSettings,
-  closeInTime,
-  connectionTo,
-  ignore,
-  resolveBullmqOptions,
-  silence,
-} from './connection.js'
+} from './engine.js'
+
+export {
+  type OperationEngine,
+  type OperationJob,
+  OperationQueueFullError,
+  type OperationWorker,
+  type RunOutcome,
+} from './engine.js'
+
+const server = serverOf<ConnectionOptions>(
+  /^rediss?:\/\//,
+  'a redis:// or rediss:// URL, options of ioredis, or a client',
+  () => true,
+)
+
+const declared = {
+  /**
+   * Name of the queue; engines with the same name, on the same server, share the work. On a Redis Cluster the name needs
+   * braces: `'{operations}'`.
+   * @default 'operations'
+   */
+  queue: option(text("a name without ':'", /^[^:]+$/), 'operations'),
+  ...queueOptions,
+}
+
+/** Options of {@link bullmqEngine}. */
+export interface BullmqEngineOptions extends OptionsOf<typeof declared> {
+  /**
+   * A URL, options of [ioredis](https://github.com/redis/ioredis), or a client of it. A client stays open when
+   * the engine closes; in a process that runs operations it needs `maxRetriesPerRequest: null`.
+   */
+  readonly redis: string | ConnectionOptions
+}
+
+type Settings = ResolvedOptions<typeof declared> & Pick<BullmqEngineOptions, 'redis'>
 
 /**
  * Hands operations to all processes that share a queue, through [BullMQ](https://docs.bullmq.io) 6.7, which has to be
@@ -39,59 +87,28 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
   // A peer range would make npm refuse an app with another release that uses no engine.
   const { BULLMQ_MAJOR_VERSION: major = 'before 6' } = bullmq as { readonly BULLMQ_MAJOR_VERSION?: number }
   if (major !== 6) throw new TypeError(`bullmqEngine needs bullmq 6.7; the app has installed ${major}`)
-  const settings = resolveBullmqOptions(options)
-  let given: OperationWorker | null = null
-  let queue: JobQueue | null = null
-  let worker: JobWorker | null = null
-  let closed: Promise<unknown> | null = null
-
-  async function close(): Promise<void> {
-    closed ??= Promise.all([worker?.close(), queue?.close()])
-    await closed
+  const [checks, defaults] = checksOf(declared)
+  const { redis, ...others } = options ?? {}
+  const settings: Settings = {
+    ...resolveOptions<OptionsOf<typeof declared>, typeof defaults>('bullmqEngine', others, checks, defaults),
+    redis: server('bullmqEngine.redis', redis),
   }
-
-  return {
-    isShared: true,
-    takesOver: true,
-    async start(received) {
-      given = received
-      queue = new JobQueue(settings, received)
-      try {
-        await queue.ready()
-      } catch (error) {
-        await close()
-        throw error
-      }
-    },
-    async work() {
-      if (given === null || closed !== null || !settings.work) return
-      worker ??= new JobWorker(settings, given)
-      worker.work()
-    },
-    async pause() {
-      await worker?.pause()
-    },
-    async enqueue(job) {
-      if (closed !== null) throw new Error('the engine is closed')
-      if (queue === null) throw new Error('the engine has not been started')
-      return queue.add(job)
-    },
-    close,
-  }
+  return sharedEngine(settings.work, true, (given) => new JobQueue(settings, given))
 }
 
 class JobQueue {
-  readonly #settings: BullmqSettings
+  readonly #settings: Settings
   readonly #given: OperationWorker
   readonly #queue: Queue<null, null, string>
   readonly #limit: () => Promise<void>
   readonly #givenUp = new AbortController()
   #lastError: unknown
+  #worker: JobWorker | null = null
   /** Number of jobs whose addition is pending beyond its time limit. */
   #late = 0
   #isClosed = false
 
-  constructor(settings: BullmqSettings, given: OperationWorker) {
+  constructor(settings: Settings, given: OperationWorker) {
     this.#settings = settings
     this.#given = given
     const keep = { age: keptFor, count: keptJobs }
@@ -109,7 +126,7 @@ class JobQueue {
     silence(queue)
   }
 
-  async ready(): Promise<void> {
+  async open(): Promise<void> {
     try {
       await inTime(this.#queue.waitUntilReady(), answerTimeout, 'an answer of Redis')
       const client = await this.#queue.getBackend().client
@@ -141,9 +158,19 @@ class JobQueue {
     }
   }
 
+  work(): void {
+    this.#worker ??= new JobWorker(this.#settings, this.#given)
+    this.#worker.work()
+  }
+
+  async pause(): Promise<void> {
+    await this.#worker?.pause()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
-    await closeInTime(this.#queue, this.#queue.close(), this.#settings.redis, this.#givenUp)
+    const closed = closeInTime(this.#queue, this.#queue.close(), this.#settings.redis, this.#givenUp)
+    await Promise.all([this.#worker?.close(), closed])
   }
 
   async #add({ id, name, delay, priority, retries, backoff, isNew }: OperationJob): Promise<void> {
@@ -178,7 +205,7 @@ type OperationOfJob = Job<null, null, string>
 class JobWorker {
   readonly #worker: Worker<null, null, string>
   readonly #given: OperationWorker
-  readonly #redis: BullmqSettings['redis']
+  readonly #redis: Settings['redis']
   readonly #runs = new Set<Promise<unknown>>()
   /** Jobs whose run is over, and whose end Redis does not know yet. */
   readonly #ending = new Set<string | undefined>()
@@ -188,7 +215,7 @@ class JobWorker {
   #isPaused = false
   #isResting = false
 
-  constructor({ redis, queue, concurrency }: BullmqSettings, given: OperationWorker) {
+  constructor({ redis, queue, concurrency }: Settings, given: OperationWorker) {
     this.#given = given
     this.#redis = redis
     const worker = new Worker<null, null, string>(queue, (job, token) => this.#process(job, token), {
@@ -251,7 +278,9 @@ class JobWorker {
 
   /** Runs an operation, and decides what becomes of its job. What it throws tells BullMQ. */
   async #run(job: OperationOfJob, token: string | undefined): Promise<null> {
-    const outcome = await this.#outcomeOf(job)
+    const { id = '', attemptsMade, opts } = job
+    const isLast = attemptsMade + 1 >= (opts.attempts ?? 1)
+    const outcome = await runJob(this.#given, id, isLast, this.#closing.signal)
     if (outcome.kind === 'ended' || outcome.kind === 'retry') this.#ending.add(job.id)
     switch (outcome.kind) {
       case 'ended':
@@ -260,25 +289,12 @@ class JobWorker {
       case 'retry':
         throw new Error('the handler has failed')
       case 'later':
-        await job.moveToDelayed(Date.now() + Math.max(outcome.delay, shortestPause), token)
+        await job.moveToDelayed(Date.now() + outcome.delay, token)
         throw new DelayedError()
       case 'released':
         // This worker would take it again.
         await this.pause()
         return this.#handBack(job, token)
-    }
-  }
-
-  async #outcomeOf({ id = '', attemptsMade, opts }: OperationOfJob): ReturnType<OperationWorker['run']> {
-    try {
-      const outcome = await this.#given.run(id, attemptsMade + 1 >= (opts.attempts ?? 1))
-      this.#given.recovered()
-      return outcome
-    } catch (error) {
-      this.#given.failed('an operation could not be run', error)
-      // The next one would fail in the same way.
-      await pause(rest, undefined, { signal: this.#closing.signal, ref: false }).catch(ignore)
-      return { kind: 'later', delay: afterFault }
     }
   }
 
@@ -312,6 +328,59 @@ class JobWorker {
   }
 }
 
+/** @param givenUp aborts when nothing waits for the connection any more */
+export function connectionTo(
+  redis: string | ConnectionOptions,
+  isForWork: boolean,
+  givenUp: AbortSignal,
+): ConnectionOptions {
+  if (isClient(redis)) return redis
+  return {
+    ...(typeof redis === 'string' ? { url: redis } : redis),
+    retryStrategy: (times: number) => (givenUp.aborted ? null : Math.min(50 * 2 ** times, 2_000)),
+    ...(isForWork ? { maxRetriesPerRequest: null } : {}),
+  }
+}
+
+function isClient(redis: string | ConnectionOptions): redis is IRedisClient | RedisConnectionClient {
+  return typeof redis === 'object' && 'connect' in redis && typeof redis.connect === 'function'
+}
+
+/** Keeps ioredis from writing errors to the console after BullMQ has stopped listening. */
+export function silence(part: Queue | Worker): void {
+  const { client, blockingClient } = part.getBackend()
+  for (const connection of [client, blockingClient]) {
+    connection?.then((opened) => opened.on('error', ignore), ignore)
+  }
+}
+
+/** Waits until a queue or a worker is closed; ends its connections if its server does not answer in time. */
+export async function closeInTime(
+  part: Queue | Worker,
+  closed: Promise<void>,
+  redis: string | ConnectionOptions,
+  givenUp: AbortController,
+): Promise<void> {
+  try {
+    await inTime(closed, answerTimeout, 'the end of a connection')
+  } catch {
+    const backend = part.getBackend()
+    const { client, blockingClient } = backend
+    // A connection that was never ready ends by this alone.
+    backend.close(true).catch(ignore)
+    for (const connection of isClient(redis) ? [blockingClient] : [client, blockingClient]) {
+      connection?.then(end).catch(ignore)
+    }
+  } finally {
+    givenUp.abort()
+  }
+}
+
+// BullMQ waits for the end of a connection, which does not come while ioredis waits for the next attempt to connect.
+async function end(client: IRedisClient): Promise<void> {
+  await (client.status === 'reconnecting' ? client.connect() : client.disconnect())
+}
+
 /** Whether another process has taken or ended a job. */
 function isOfAnother(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null
@@ -325,8 +394,6 @@ function isOfAnother(error: unknown): boolean {
 
 const mostRuns = 1_000
 const lowestPriority = 101
-const rest = 1_000
-const afterFault = 5_000
 const keptFor = 24 * 60 * 60
 /** Of completed, and of failed, jobs. */
 const keptJobs = 1_000
