@@ -1,5 +1,5 @@
 import { isDecimal, valueTwin } from './int64.js'
-import { hasLongDigits, longRun, textOf } from './json-text.js'
+import { backslash, hasLongDigits, isDigit, longRun, minus, quote, textOf } from './json-text.js'
 
 /** The JSON of a value as `JSON.stringify` writes it, and BigInts as numbers; with `twins`, unsafe ones have twins. */
 export function exactJson(value: unknown, twins: boolean): string | undefined {
@@ -149,13 +149,6 @@ function isLost(value: number, text: string): boolean {
 // Those of the largest integer of 64 bits.
 const maxDigits = 20
 
-const quote = 0x22
-const plus = 0x2b
-const minus = 0x2d
-const dot = 0x2e
-const backslash = 0x5c
-const lowerE = 0x65
-
 function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start); end >= 0; end = json.indexOf('"', end + 1)) {
     let first = end
@@ -167,14 +160,6 @@ function endOfString(json: string, start: number): number {
 
 function endOfNumber(json: string, start: number): number {
   let end = start
-  while (end < json.length && isNumberPart(json.charCodeAt(end))) end++
+  while (isDigit(json.charCodeAt(end)) || (end < json.length && '.-+eE'.includes(json.charAt(end)))) end++
   return end
-}
-
-function isNumberPart(code: number): boolean {
-  return isDigit(code) || code === dot || code === minus || code === plus || (code | 0x20) === lowerE
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
 }

@@ -17,8 +17,8 @@ export function isPlainText(text: string): boolean {
 
 const shortText = 12
 const longText = 5000
-const quote = 0x22
-const backslash = 0x5c
+export const quote = 0x22
+export const backslash = 0x5c
 // What JSON escapes: control characters, quote, backslash, and surrogates, of which a lone one is escaped.
 const special = /[^\u0020-\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]/
 
@@ -35,7 +35,7 @@ export function hasLongInteger(json: string): boolean {
 }
 
 export const longRun = 16
-const minus = 0x2d
+export const minus = 0x2d
 // What stands beside digits that are not all of a number.
 const insideOfToken = new Set('".eE+')
 
@@ -53,7 +53,7 @@ function someLongRun(json: string, test: (start: number, end: number) => boolean
   return false
 }
 
-function isDigit(code: number): boolean {
+export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 

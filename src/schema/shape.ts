@@ -124,8 +124,13 @@ export function mayBeInteger(shape: Shape): boolean {
   return leavesOf([shape]).some(({ kind }) => kind === 'integer' || kind === 'number' || kind === 'anything')
 }
 
+const withInt64 = new WeakMap<Shape, boolean>()
+
+/** Asked for each value of a request. */
 export function containsInt64(shape: Shape): boolean {
-  return someShape(shape, isInt64)
+  const known = withInt64.get(shape) ?? someShape(shape, isInt64)
+  withInt64.set(shape, known)
+  return known
 }
 
 /** Writes the twin of a value of a shape, `null` where it needs none. */

@@ -1,5 +1,5 @@
 import { isJson, mediaTypeOf } from '../http/media-types.js'
-import { type PathSegment, routePath } from '../http/route-path.js'
+import { type PathSegment, routePath } from '../http/url.js'
 import { parseExact } from '../json/exact-json.js'
 import { isObject } from '../options.js'
 

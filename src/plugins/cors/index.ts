@@ -6,7 +6,7 @@ import { addFrameworkErrorHeaders } from '../../convention/early-answers.js'
 import { isPreflight } from '../../convention/neighbours.js'
 import { headerOf, hookError, isResponse, withHeaders } from '../../convention/reply.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
-import { mergeVary, varyMerger } from '../../http/vary.js'
+import { mergeVary, varyMerger } from '../../http/header-fields.js'
 import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
 import { type CorsPolicy, corsFields, preflightFields } from './cors-headers.js'
 import {

@@ -35,6 +35,7 @@ import {
   listNames,
   narrowsUnasked,
   type RouteFacts,
+  refuseNames,
 } from './selection.js'
 
 export type { FieldSelection } from '../../convention/selection.js'
@@ -129,16 +130,10 @@ function concerns(
   if (isObjectSchema(response)) {
     if (narrowsUnasked(own)) return true
     if (ownCompilers(app).replySerializer) return false
-    return namesFields(response, lists, schemasOf(app))
+    return namesFields(response, lists, () => app.getSchemas() as SchemaStore)
   }
-  for (const name of ['hidden', 'default'] as const) {
-    if (own[name] !== undefined) invalid(`${label}.${name}`, 'a route with response schemas', own[name])
-  }
+  refuseNames(label, own, 'a route with response schemas')
   return false
-}
-
-function schemasOf(app: FastifyInstance): () => SchemaStore {
-  return () => app.getSchemas() as SchemaStore
 }
 
 function factsOf(app: FastifyInstance, route: Route, methods: readonly string[], label: string): RouteFacts {

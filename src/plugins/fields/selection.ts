@@ -12,14 +12,7 @@ import {
 } from '../../json/selection.js'
 import { invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
-import {
-  canonicalPath,
-  fieldNames,
-  isField,
-  isList,
-  namesBelow,
-  shapeWithin,
-} from '../../schema/field-names.js'
+import { canonicalPath, isField, isList, namesBelow, shapeWithin } from '../../schema/field-names.js'
 import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
@@ -152,34 +145,9 @@ export function listNames(path: string, declared: string | null): readonly strin
 }
 
 /** An item that fields are selected from, and the members that lead to it. */
-interface Item {
+export interface Item {
   readonly shape: Shape
   readonly within: readonly string[]
-}
-
-export function selectionReader(
-  route: RouteFacts,
-  options: FieldsRouteOptions,
-  answers: readonly Shape[],
-): { readonly reader: SelectionReader; readonly hidden: ReadonlyMap<string, string> } | null {
-  const { default: defaults = null } = options
-  const all = answers.map((top) => itemOf(top, route.lists))
-  const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
-  const item = items[0] ?? openItem(all, route)
-  if (item === undefined) {
-    refuseNames(route.label, options)
-    return null
-  }
-  const reader = new SelectionReader(item.shape, item.within, fieldBounds, defaults)
-  const [unknown] = reader.unknown(defaults ?? [])
-  if (unknown !== undefined) invalid(`${route.label}.default`, 'fields of the response schema', unknown)
-  const hidden = Object.keys(options.hidden ?? {}).map((path): [string, string] => {
-    const names = splitPath(path)
-    const holder = items.find(({ shape }) => isField(shape, names))
-    if (holder === undefined) return invalid(`${route.label}.hidden`, 'fields of the response schema', path)
-    return [path, joinPath(canonicalPath(holder.shape, names))]
-  })
-  return { reader, hidden: new Map(hidden) }
 }
 
 export function itemOf(top: Shape, lists: readonly string[]): Item {
@@ -189,18 +157,20 @@ export function itemOf(top: Shape, lists: readonly string[]): Item {
 }
 
 /** The item of a list whose schema does not name its fields. */
-function openItem(items: readonly Item[], { isList: isDeclaredList, lists }: RouteFacts): Item | undefined {
+export function openItem(
+  items: readonly Item[],
+  { isList: isDeclaredList, lists }: RouteFacts,
+): Item | undefined {
   if (!isDeclaredList) return undefined
   if (items.length === 0) return { shape: anything, within: lists.slice(0, 1) }
   return items.find(({ shape }) => isField(shape, ['any name']))
 }
 
-// `hidden` and `default` need a response schema that names the fields.
-function refuseNames(label: string, { hidden = {}, default: defaults }: FieldsRouteOptions): void {
-  const expected = 'none, for no response schema of success names the fields'
-  const [path] = Object.keys(hidden)
-  if (path !== undefined) invalid(`${label}.hidden`, expected, path)
-  if (defaults !== undefined) invalid(`${label}.default`, expected, defaults)
+/** Refuses options of a route that nothing can be selected from. */
+export function refuseNames(label: string, options: FieldsRouteOptions, expected: string): void {
+  for (const name of ['hidden', 'default'] as const) {
+    if (options[name] !== undefined) invalid(`${label}.${name}`, expected, options[name])
+  }
 }
 
 /** Whether a field is hidden from a request. */

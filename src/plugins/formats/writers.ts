@@ -6,25 +6,22 @@ import { type Content, type DocumentOperation, withParameters } from '../../sche
 import { isObjectSchema } from '../../schema/responses.js'
 import type { Shape } from '../../schema/shape.js'
 import { csvListOf, csvOf, type Formulas, type NoColumns, type StringifyCsv } from './csv.js'
-import { mediaTypesOf } from './hooks.js'
 import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml.js'
 
-/** What a request gets of the data. */
-interface RequestView {
-  /** The selected fields; `null` for all. */
-  readonly selection: Pick<FieldSelection, 'has'> | null
-  /** Whether 64-bit integers have twins. */
-  readonly hasTwins: boolean
+/** `text/xml` is an alias (RFC 7303 §9.2). */
+export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]]>> = {
+  xml: ['application/xml', 'text/xml'],
+  csv: ['text/csv'],
 }
 
 /** How a route writes a format. */
 export interface FormatWriter {
-  /** Value of `Content-Type`. */
-  contentType(mediaType: string): string
+  /** Parameters of the media type. */
+  readonly parameters: string
   /** Value of `Content-Disposition`; `null` for none. */
   readonly disposition: string | null
   /** Returns the content; `null` if the JSON cannot be written in this format. */
-  write(json: string, view: RequestView): string | null
+  write(json: string, selection: Pick<FieldSelection, 'has'> | null, hasTwins: boolean): string | null
 }
 
 /** The packages of the formats; loaded when the app gets ready. */
@@ -61,7 +58,7 @@ export interface ResponseFacts {
 export interface ResponseWriters extends Readonly<Record<Format, FormatWriter>> {
   /** The name of the root element. */
   readonly root: string
-  /** Why the route has no CSV, though it declares it; `null` if it has. */
+  /** Why the route has no CSV, though it declares it. */
   readonly fault: NoColumns | null
 }
 
@@ -78,15 +75,15 @@ export function responseWriters(
     root,
     fault,
     xml: {
-      contentType: (mediaType) => `${mediaType}; charset=utf-8`,
+      parameters: 'charset=utf-8',
       disposition: null,
       write: (json) => (libraries.xml === null ? null : xmlOf(json, root, libraries.xml)),
     },
     csv: {
       // RFC 4180 §3.
-      contentType: (mediaType) => `${mediaType}; charset=utf-8; header=present`,
+      parameters: 'charset=utf-8; header=present',
       disposition: `attachment; filename="${facts.collection}.csv"`,
-      write(json, { selection, hasTwins }) {
+      write(json, selection, hasTwins) {
         if (readable === null || libraries.csv === null) return null
         const columns = readable.columns.filter(
           ({ isTwin, header }) => (hasTwins || !isTwin) && (selection === null || selection.has(header)),

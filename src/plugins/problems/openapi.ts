@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { isJson } from '../../http/media-types.js'
-import { hasParameter } from '../../http/route-path.js'
+import { hasParameter } from '../../http/url.js'
 import { problemMediaType } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { isPlainObject } from '../../schema/json-schema.js'

@@ -1,4 +1,4 @@
-import { utcDateTime } from '../../http/date-time.js'
+import { utcDateTime } from '../../http/dates.js'
 import { numberName } from '../../schema/shape.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
 import { isPlural, plural } from '../../words/plurals.js'

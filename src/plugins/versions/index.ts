@@ -5,7 +5,7 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { isResponse, withHeaders } from '../../convention/reply.js'
 import type { Effect } from '../../convention/steps.js'
-import { addLinks } from '../../http/links.js'
+import { addLinks } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { modesOf } from '../../report/modes.js'
 import {
