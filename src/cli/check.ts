@@ -54,9 +54,9 @@ export function readArguments(args: readonly string[]): CheckArguments | { reado
     if (command !== 'check' && !isExplain)
       throw new Error(`expected the command check or explain, received ${command ?? 'none'}`)
     const [method = '', url = ''] = others
-    if (isExplain && (file === undefined || !url.startsWith('/') || others.length > 2))
-      throw new Error('expected a file, a method and a path')
-    if (!isExplain && (file === undefined || others.length > 0)) throw new Error('expected one file')
+    const isWhole = isExplain ? url.startsWith('/') && others.length === 2 : others.length === 0
+    if (file === undefined || !isWhole)
+      throw new Error(isExplain ? 'expected a file, a method and a path' : 'expected one file')
     const timeout = Number(values.timeout)
     if (!(timeout > 0 && timeout <= 3600))
       throw new Error(`--timeout: expected seconds up to 3600, received ${values.timeout}`)
