@@ -175,7 +175,7 @@ t.test('explain: the status of a request, and what each step said, in order', as
   const { code, out, err } = await run(['explain', file, 'get', '/v1/Users', '--mode', 'enforce'])
   t.equal(code, 0, err)
   t.match(out, /^GET \/v1\/Users: 404\n\n/)
-  t.match(out, /^onRequest +cors +nothing$[\s\S]*^onRequest +pathGuard +refused +404 path-uppercase$/m)
+  t.match(out, /^onRequest +maintenance +nothing$[\s\S]*^onRequest +pathGuard +refused +404 path-uppercase$/m)
   const own = registering.replace('/v1/user', '/v1/users')
   writeFileSync(file.replace('app.cjs', 'own.mjs'), own)
   const json = await run([
