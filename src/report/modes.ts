@@ -162,15 +162,6 @@ export function exceptionsOf<Rule extends string>(
   return [...applied, { except: own.except, reason: own.reason }]
 }
 
-/** Returns the exceptions whose path no route has, because of a typo or because the route is gone. */
-export function unmatchedExceptions<Rule extends string>(
-  declared: readonly RuleException<Rule>[],
-  paths: Iterable<string>,
-): RuleException<Rule>[] {
-  const all = [...paths]
-  return declared.filter(({ url }) => !all.some((path) => matchesUrl(url, path)))
-}
-
 /** Whether the `url` of an exception matches a path pattern. */
 export function matchesUrl(url: string, path: string): boolean {
   if (!url.endsWith('*')) return path === url

@@ -14,21 +14,29 @@ import {
 } from '../options.js'
 import { hiddenReason, matchesUrl, type RouteException, routeException } from '../report/modes.js'
 import { conventionsReport } from '../report/report.js'
-import { type ProbedApp, sender } from './probe/client.js'
-import { type AppPath, appPaths, type ParameterValue, pathFiller } from './probe/paths.js'
 import {
+  type AppPath,
+  appPaths,
+  type ParameterValue,
+  type ProbedApp,
+  pathFiller,
+  sender,
+} from './probed-app.js'
+import {
+  Probe,
+  type ProbeRule,
   probeMaintenance,
   probeMethods,
   probeNoRoute,
   probeRead,
+  probeRules,
   probeSpelling,
   probeWrites,
-} from './probe/rules.js'
-import { type ProbeRule, probeRules, type Verdict, Verdicts } from './probe/verdict.js'
+  type Verdict,
+} from './probes.js'
 
-export type { InjectedResponse, ProbedApp, ProbeRequest } from './probe/client.js'
-export type { ParameterValue } from './probe/paths.js'
-export type { ProbeRule, Verdict } from './probe/verdict.js'
+export type { InjectedResponse, ParameterValue, ProbedApp, ProbeRequest } from './probed-app.js'
+export type { ProbeRule, Verdict } from './probes.js'
 
 const options = {
   /**
@@ -112,7 +120,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
       ({ url: pattern, except = probeRules }) => matchesUrl(pattern, url) && except.includes(rule),
     )
 
-  await probeNoRoute(send, new Verdicts('*', all))
+  await probeNoRoute(new Probe(send, all))
   const methods = methodsByUrl(paths)
   for (const path of paths) {
     const { url } = path
@@ -122,7 +130,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
       notProbed.push(url)
       continue
     }
-    const probe = { path, target, send, verdicts: new Verdicts(url, all) }
+    const probe = new Probe(send, all, path, target)
     await probeMethods(probe, methods.get(url) ?? new Set())
     if (path.methods.includes('GET')) {
       await probeSpelling(probe)
@@ -130,7 +138,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
     }
     if (writes) await probeWrites(probe)
   }
-  await inMaintenance(app, () => probeMaintenance(send, new Verdicts('*', all), '/'))
+  await inMaintenance(app, () => probeMaintenance(new Probe(send, all)))
 
   const verdicts = all.filter(({ url, rule }) => !isExcepted(url, rule))
   const broken = verdicts.filter(({ received }) => received !== null)

@@ -1,13 +1,79 @@
-import { type PathSegment, routePath } from '../../http/url.js'
-import { isObject } from '../../options.js'
-import type { Send } from './client.js'
+import { isJson, mediaTypeOf } from '../http/media-types.js'
+import { type PathSegment, routePath } from '../http/url.js'
+import { parseExact } from '../json/exact-json.js'
+import { isObject } from '../options.js'
+
+/** The part of a Fastify app that probes need. */
+export interface ProbedApp {
+  ready(): PromiseLike<unknown>
+  printRoutes(): string
+  inject(request: ProbeRequest): PromiseLike<InjectedResponse>
+}
+
+/** A request of a probe. */
+export interface ProbeRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly payload?: string
+}
+
+/** A response of Fastify's `inject()`. */
+export interface InjectedResponse {
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+export type Fields = Readonly<Record<string, string>>
+
+export interface Exchange {
+  /** Method and target, and the header fields that are not those of each request. */
+  readonly request: string
+  readonly status: number
+  readonly body: string
+  /** The JSON of the body with exact integers; `undefined` for other content. */
+  readonly json: unknown
+  readonly mediaType: string
+  /** Returns the value of a header field; `undefined` if the response has none. */
+  header(name: string): string | undefined
+}
+
+export type Send = (method: string, url: string, headers?: Fields, payload?: string) => Promise<Exchange>
+
+export function sender(app: ProbedApp, common: Fields): Send {
+  return async function send(method, url, own = {}, payload) {
+    const given = payload === undefined ? {} : { payload }
+    const response = await app.inject({ method, url, headers: { ...common, ...own }, ...given })
+    const { statusCode: status, body } = response
+    if (status === 429)
+      throw new Error(`${method} ${url}: the quota is used up; give the app under test a larger one`)
+    const header = (name: string): string | undefined => {
+      const value = response.headers[name]
+      return value === undefined ? undefined : String(value)
+    }
+    const mediaType = mediaTypeOf(header('content-type'))
+    const fields = Object.entries(own).map(([name, value]) => `, ${name}: ${value}`)
+    const request = `${method} ${url}${fields.join('')}`
+    return { request, status, body, json: isJson(mediaType) ? jsonOf(body) : undefined, mediaType, header }
+  }
+}
+
+function jsonOf(body: string): unknown {
+  try {
+    return parseExact(body)
+  } catch {
+    return undefined
+  }
+}
 
 export interface AppPath {
   /** The path pattern, such as `/v1/users/:id`. */
   readonly url: string
   readonly segments: readonly PathSegment[]
   readonly methods: readonly string[]
-  readonly headers: Readonly<Record<string, string>>
+  /** The header fields of its constraints. */
+  readonly headers: Fields
 }
 
 const line = /^((?:[│ ] {3})*)([├└]── )?(.*)$/
@@ -22,12 +88,12 @@ export function appPaths(printed: string): AppPath[] {
   for (const text of printed.split('\n')) {
     const [, indentation = '', branch, content = ''] = line.exec(text) ?? []
     if (content === '') continue
-    const [, part = content, methods, constraints] = methodsAndConstraints.exec(content) ?? []
+    const [, part = content, methods, constraints = '{}'] = methodsAndConstraints.exec(content) ?? []
     if (branch !== undefined) {
       const own = part === '(empty root node)' ? '' : part.replace(alternatives, '$1')
       parts.splice(indentation.length / 4, Number.POSITIVE_INFINITY, own)
     }
-    const headers = constraints === undefined ? {} : headersOf(JSON.parse(constraints))
+    const headers = headersOf(JSON.parse(constraints))
     if (methods === undefined || headers === null) continue
     const url = parts.join('')
     paths.push({ url, segments: routePath(url), methods: methods.split(', '), headers })
@@ -36,7 +102,7 @@ export function appPaths(printed: string): AppPath[] {
 }
 
 /** Returns the header fields of constraints; `null` for constraints of the app's own. */
-function headersOf({ version, host, ...others }: Record<string, unknown>): Record<string, string> | null {
+function headersOf({ version, host, ...others }: Record<string, unknown>): Fields | null {
   if (Object.keys(others).length > 0) return null
   return {
     ...(typeof version === 'string' ? { 'accept-version': version } : {}),
@@ -70,9 +136,7 @@ export function pathFiller(
 
   async function firstItem(url: string, target: string): Promise<unknown> {
     const list = lists.get(url)
-    if (list === undefined) return undefined
-    const { json } = await send('GET', target, list.headers)
-    return itemsOf(json, list)?.[0]
+    return list && itemsOf((await send('GET', target, list.headers)).json, list)?.[0]
   }
 
   return async function fill({ url, segments }) {
@@ -80,14 +144,16 @@ export function pathFiller(
     let target = ''
     for (const { kind, text } of segments) {
       if (kind === 'mixed' || kind === 'wildcard') return null
+      let segment = text
       if (kind === 'parameter') {
         const name = /^:(\w+)/.exec(text)?.[1] ?? ''
         const item = firstItems.get(target) ?? firstItem(pattern, target)
         firstItems.set(target, item)
         const value = valueIn(name, url) ?? idOf(await item, name)
         if (value === undefined) return null
-        target += `/${encodeURIComponent(value)}`
-      } else target += `/${text}`
+        segment = encodeURIComponent(value)
+      }
+      target += `/${segment}`
       pattern += `/${text}`
     }
     return target
@@ -96,8 +162,7 @@ export function pathFiller(
 
 function idOf(item: unknown, name: string): string | undefined {
   if (!isObject(item)) return undefined
-  const value = [`${name}_str`, 'id_str', 'idStr', name, 'id']
-    .map((key) => item[key])
-    .find((one) => one !== undefined)
-  return value === undefined || value === null || typeof value === 'object' ? undefined : String(value)
+  const names = [`${name}_str`, 'id_str', 'idStr', name, 'id']
+  const value = names.map((key) => item[key]).find((one) => one !== undefined)
+  return value === null || value === undefined || typeof value === 'object' ? undefined : String(value)
 }
