@@ -160,7 +160,7 @@ export {
   type ResponseRulesRouteOptions,
   responseRules,
 } from './plugins/response-rules/index.js'
-export type { ResponseRule } from './plugins/response-rules/response-rules.js'
+export type { ResponseRule } from './plugins/response-rules/options.js'
 export {
   type HelmetHeaders,
   type SecurityHeadersOptions,
@@ -193,21 +193,20 @@ export {
   conventions as default,
   type IdentifyCaller,
 } from './preset.js'
-export type { ProblemDocument } from './problem/problem-document.js'
 export {
   isProblemError,
   type ProblemCode,
+  type ProblemDocument,
   ProblemError,
   type ProblemErrorOptions,
   type ProblemIssue,
   type ProblemType,
   problemTypes,
 } from './problem/problem-error.js'
-export type { RuleException } from './report/exceptions.js'
-export type { Effect, Exception, Finding, Observation } from './report/findings.js'
+export type { ConventionsReport, Effect, Exception, Finding, Observation } from './report/findings.js'
 export { formatReport, type ReportFormat } from './report/format-report.js'
-export type { Mode, RouteRuleOptions, RuleOptions } from './report/modes.js'
-export { type ConventionsReport, conventionsReport } from './report/report.js'
+export type { Mode, RouteRuleOptions, RuleException, RuleOptions } from './report/modes.js'
+export { conventionsReport } from './report/report.js'
 export type { SchemaDirection, ToJsonSchema } from './schema/provider-schema.js'
 export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'
 export type { KeyStyle } from './words/key-names.js'

@@ -34,8 +34,7 @@ import { securityHeaders } from './plugins/security-headers/index.js'
 import { selfAlias } from './plugins/self-alias/index.js'
 import { versions } from './plugins/versions/index.js'
 import { xsrf } from './plugins/xsrf/index.js'
-import { type RouteException, routeException } from './report/exceptions.js'
-import { type Mode, modes } from './report/modes.js'
+import { type Mode, modes, type RouteException, routeException } from './report/modes.js'
 import { exceptRoutes } from './report/route-exceptions.js'
 
 /**

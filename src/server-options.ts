@@ -6,12 +6,11 @@ import {
   rawFieldsOf,
   setFrameworkErrorHeaders,
 } from './convention/early-answers.js'
-import { incomingRequest, pendingResponse } from './convention/internals.js'
+import { exchangeOn } from './convention/internals.js'
 import { type Checks, resolveOptions, text } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
-import { logProblem } from './problem/problem-log.js'
 import { problemOf } from './problem/problem-of.js'
-import { defaultStyle, sendProblem, sendRawProblem } from './problem/send-problem.js'
+import { defaultStyle, logProblem, sendProblem, sendRawProblem } from './problem/send-problem.js'
 
 /** Options of {@link serverOptions}. */
 export interface ServerOptions {
@@ -79,7 +78,7 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
         socket.destroy(error)
         return
       }
-      const before = pendingResponse(socket)
+      const { response: before } = exchangeOn(socket)
       if (before?.headersSent === true) {
         // A second response would corrupt the one that is being sent.
         socket.destroy(error)
@@ -132,7 +131,7 @@ function clientProblem(code: string | undefined): ProblemError {
 
 /** Whether the request that is arriving has its response already. */
 function isAnswered(socket: Socket): boolean {
-  return incomingRequest(socket)?.complete === false
+  return exchangeOn(socket).request?.complete === false
 }
 
 const lingerFor = 1000

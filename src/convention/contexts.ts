@@ -1,4 +1,6 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import type { KeyStyle } from '../words/key-names.js'
+import { appSlot } from './slots.js'
 
 /** Returns what identifies an app: all its contexts have the same `initialConfig`. */
 export function appKey(app: FastifyInstance): object {
@@ -25,25 +27,43 @@ export function isWithin(context: FastifyInstance, app: FastifyInstance): boolea
   return app === context || Object.prototype.isPrototypeOf.call(app, context)
 }
 
-/**
- * Returns a function that recognises the HEAD routes that Fastify adds to GET routes, given all routes in their order. An
- * `onRoute` hook gets them like routes of the app.
- */
-export function headSiblings(app: FastifyInstance): (route: RouteOptions & { path: string }) => boolean {
-  // Fastify's types leave this option out.
-  const { exposeHeadRoutes = true } = app.initialConfig as { readonly exposeHeadRoutes?: boolean }
-  const exposed = new Set<string>()
-  return function isHeadSibling({ method, path, exposeHeadRoute }) {
-    const only = typeof method !== 'string' && method.length === 1 ? method[0] : method
-    if (only !== 'HEAD') {
-      const exposesHead = exposeHeadRoute ?? exposeHeadRoutes
-      // If Fastify adds a HEAD route, the app can declare none afterwards.
-      const isRead =
-        typeof method === 'string' ? only === 'GET' : method.includes('GET') && !method.includes('HEAD')
-      if (isRead && exposesHead) exposed.add(path)
-      return false
-    }
-    // A route at `/` below a prefix has a second form with a slash, for which the hook gets the HEAD route only.
-    return exposed.has(path) || (path.endsWith('/') && exposed.has(path.slice(0, -1)))
-  }
+const keyStyle = appSlot<KeyStyle>('keyStyle')
+
+/** Sets the key style of a context and of those below it. */
+export function declareKeyStyle(app: FastifyInstance, style: KeyStyle): void {
+  keyStyle.set(app, style)
+}
+
+/** Returns the key style of a context: its own, that of a context above it, or snake_case. */
+export function keyStyleOf(app: FastifyInstance): KeyStyle {
+  return keyStyle.get(app) ?? 'snake_case'
+}
+
+/** Returns the prefix of a context up to a major version in it: `/api` for `/api`, `/api/v1` and `/api/v1/admin`. */
+export function basePathOf({ prefix }: FastifyInstance): string {
+  return prefix.replace(/\/v[0-9]+(?=\/|$).*|\/+$/, '')
+}
+
+/** Whether an app is in maintenance, for plugins that pause their work meanwhile. */
+export interface MaintenanceSignal {
+  /** Whether there is maintenance now, from any source: `enable()`, a planned window, the file or the shared store. */
+  isActive(): boolean
+  /**
+   * Calls a function when maintenance begins, with `true`, and when it ends, with `false`; not when only its end or its
+   * reason changes, and not for the state at the time of this call. The function must not throw.
+   * @returns a function that ends the calls
+   */
+  onChange(listener: (isActive: boolean) => void): () => void
+}
+
+const signal = appSlot<MaintenanceSignal>('maintenanceSignal')
+
+/** Sets the signal of a context and of those below it. */
+export function declareMaintenance(app: FastifyInstance, own: MaintenanceSignal): void {
+  signal.set(app, own)
+}
+
+/** Returns the signal of a context: its own, or that of the closest context above it. */
+export function maintenanceOf(app: FastifyInstance): MaintenanceSignal | null {
+  return signal.get(app) ?? null
 }

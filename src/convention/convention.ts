@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import {
   checksOf,
   type DeclaredOptions,
@@ -8,22 +8,24 @@ import {
   resolveOptions,
   resolveRouteOptions,
 } from '../options.js'
+import type { Exception, Finding } from '../report/findings.js'
 import {
   type AppliedException,
   exceptionsOf,
   exclusionReasonOf,
+  type Mode,
+  type RouteRuleOptions,
   type RuleException,
-  unmatchedExceptions,
-} from '../report/exceptions.js'
-import type { Exception, Finding } from '../report/findings.js'
-import { type Mode, type RouteRuleOptions, type RuleOptions, modesOf as ruleModes } from '../report/modes.js'
+  type RuleOptions,
+  modesOf as ruleModes,
+} from '../report/modes.js'
 import { type Reporter, reporterOf } from '../report/report.js'
 import { exceptedReason } from '../report/route-exceptions.js'
-import { type RegistrationOptions, routesOf } from './declared-routes.js'
+import type { RegistrationOptions } from './declared-routes.js'
 import { type DocumentPlan, documentRoute } from './document.js'
-import { type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
+import { besideCors, type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
 import { conventionPlugin } from './plugin.js'
-import { besideCors } from './preflight.js'
+import type { Route } from './registry.js'
 import type { ModeOf, Part, Steps } from './steps.js'
 
 /** The options of a convention: the mode, if it has one, and where its rules have modes of their own, those of {@link ruleOptions}. */
@@ -57,7 +59,7 @@ export interface RouteContext<Options, Rule extends string, State> {
   readonly path: string
   readonly methods: readonly string[]
   /** The route as it was declared; `null` for the paths without a route. */
-  readonly route: (RouteOptions & { readonly path: string }) | null
+  readonly route: Route | null
   /** Whether Fastify added it to a GET route, whose findings are its own too. */
   readonly isHeadSibling: boolean
   /** Whether `config` of the route has options of the convention. */
@@ -163,8 +165,8 @@ export function convention<
     >
     const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
     const reporter = reporterOf(app)
-    const routes = routesOf(app)
-    const exceptions = new DeclaredExceptions(name, ofRules.exceptions, reporter)
+    const applied: AppliedTo<Rule>[] = []
+    reporter.afterChecks(() => listExceptions(name, ofRules.exceptions, applied, reporter))
     const declarations: (() => void)[] = []
     const state = (await definition.setUp?.({
       app,
@@ -181,84 +183,81 @@ export function convention<
       addException: (exception) => reporter.addException({ plugin: name, ...exception }),
     })) as State
     const compiled: { readonly context: FastifyInstance; readonly part: Part }[] = []
-    entry.compile = (context, route) => {
-      const part: Part = { convention: name, reporter, steps: {}, modeOf: off }
-      if (neighbours.some(({ isIn }) => isIn(context))) return part
-      compiled.push({ context, part })
-      compile(context, route, part)
-      return part
-    }
-    entry.unknown = compileUnknown()
-    compiled.push({ context: app, part: entry.unknown })
+    entry.compile = compile
+    entry.unknown = compile(app, null)
     const isOff = ofAll === 'off' || definition.isOff?.(options) === true
     if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
     for (const declare of declarations) declare()
 
-    function compile(context: FastifyInstance, route: RouteOptions & { path: string }, part: Part): void {
-      const methods = [route.method].flat()
-      const routeName = `${methods.join(', ')} ${route.path}`
-      const isHeadSibling = routes.of(route) === null
-      const own = readOwn(route, `${routeName} config.${name}`)
-      if (own === false) {
-        const reason = exceptedReason(route, name) ?? `config.${name} is false`
-        if (!isHeadSibling)
-          reporter.addException({ plugin: name, route: routeName, rules, reason, ...isDeclared })
-        return
-      }
+    /** @param route `null` for the paths without a route, about which nothing is reported */
+    function compile(context: FastifyInstance, route: Route | null): Part {
+      const part: Part = { convention: name, reporter, steps: {}, modeOf: off }
+      if (neighbours.some(({ isIn }) => isIn(context))) return part
+      compiled.push({ context, part })
+      const methods = route === null ? [] : [route.method].flat()
+      const path = route?.path ?? '*'
+      const routeName = route === null ? '*' : `${methods.join(', ')} ${path}`
       const label = `${routeName} config.${name}`
-      const applied = exceptionsOf<Rule>(route.path, label, own, ofRules.exceptions)
-      const modeOf = ruleModes(rules, ofRules, own, applied)
+      const config = (route?.config ?? {}) as Readonly<Record<string, object | boolean | undefined>>
+      const own = readOwn(config[name], label)
+      const addException = (reason: string, excepted = rules, declared = true): void => {
+        if (route === null) return
+        const exception = { plugin: name, route: routeName, rules: excepted, reason }
+        reporter.addException({ ...exception, declared, unused: false })
+      }
+      if (own === false) {
+        addException((route && exceptedReason(route, name)) ?? `config.${name} is false`)
+        return part
+      }
+      const exceptions = exceptionsOf<Rule>(path, label, own, ofRules.exceptions)
+      const modeOf = ruleModes(rules, ofRules, own, exceptions)
       const merged = { ...options, ...(own as OptionsOf<OfRoute>) }
       const broken = new Set<Rule>(definition.rulesOfRequests)
-      if (!isHeadSibling) exceptions.apply(routeName, route.path, applied, broken)
+      for (const exception of exceptions) applied.push([routeName, exception, broken])
       part.modeOf = { ...modeOf, '*': (merged as { readonly mode?: Mode }).mode ?? ofAll }
       const plan = definition.route({
         app: context,
         name: routeName,
-        path: route.path,
+        path,
         methods,
         route,
-        isHeadSibling,
-        isConfigured: (route.config as Readonly<Record<string, unknown>> | undefined)?.[name] !== undefined,
+        isHeadSibling: false,
+        isConfigured: config[name] !== undefined,
         options: merged,
         modeOf,
-        exclusionReason: exclusionReasonOf(route),
+        exclusionReason: route && exclusionReasonOf(route),
         state,
-        atReady: (check) => reporter.checkAtReady(check),
+        atReady(check) {
+          if (route !== null) reporter.checkAtReady(check)
+        },
         addFinding(rule, problem, instead) {
           broken.add(rule)
           const mode = modeOf[rule]
-          if (mode === 'off' || isHeadSibling) return
+          if (mode === 'off' || route === null) return
           reporter.addFinding({ plugin: name, rule, route: routeName, problem, instead, mode })
         },
         breaks(others) {
           for (const rule of others) broken.add(rule)
         },
-        exclude(reason, excluded = rules, declared = false) {
-          if (isHeadSibling) return
-          const exception = { plugin: name, route: routeName, rules: excluded, reason }
-          reporter.addException({ ...exception, declared, unused: false })
-        },
+        exclude: (reason, excluded = rules, isDeclared = false) => addException(reason, excluded, isDeclared),
         turnOff() {
           part.modeOf = off
         },
       })
-      if (plan === undefined) return
-      part.steps = methods.includes('OPTIONS') ? exempt(plan, true) : plan
-      if ((plan.describe ?? plan.document) !== undefined) {
+      if (plan === undefined) return part
+      const { onRequest } = plan
+      // Where no route serves OPTIONS, @fastify/cors answers preflights.
+      const isExempt =
+        definition.exemptsPreflights === true && (route === null || methods.includes('OPTIONS'))
+      part.steps =
+        isExempt && onRequest !== undefined ? { ...plan, ...besideCors(onRequest, route !== null) } : plan
+      if (route !== null && (plan.describe ?? plan.document) !== undefined) {
         documentRoute(context, route, name, () => part.steps as RoutePlan)
       }
+      return part
     }
 
-    function exempt(steps: Steps, isServed: boolean): Steps {
-      const { onRequest } = steps
-      const isExempt = definition.exemptsPreflights === true && onRequest !== undefined
-      return isExempt ? { ...steps, ...besideCors(onRequest, isServed) } : steps
-    }
-
-    function readOwn(route: RouteOptions, label: string): RouteRuleOptions<Rule> | false {
-      const config = route.config as Readonly<Record<string, object | boolean | undefined>> | undefined
-      const given = config?.[name]
+    function readOwn(given: object | boolean | undefined, label: string): RouteRuleOptions<Rule> | false {
       const { arrayOption, acceptsTrue } = definition
       const written = Array.isArray(given) && arrayOption !== undefined ? { [arrayOption]: given } : given
       return resolveRouteOptions<object, object>(label, written, routeChecks, {}, acceptsTrue)
@@ -273,85 +272,35 @@ export function convention<
         }
       })
     }
-
-    function compileUnknown(): Part {
-      const modeOf = { ...ruleModes(rules, ofRules), '*': ofAll }
-      const steps = definition.route({
-        app,
-        name: '*',
-        path: '*',
-        methods: [],
-        route: null,
-        isHeadSibling: false,
-        isConfigured: false,
-        options: options as Options & OptionsOf<OfRoute>,
-        modeOf,
-        exclusionReason: null,
-        state,
-        atReady: () => undefined,
-        addFinding: () => undefined,
-        breaks: () => undefined,
-        exclude: () => undefined,
-        turnOff: () => undefined,
-      })
-      return { convention: name, reporter, steps: exempt(steps ?? {}, false), modeOf }
-    }
   })
 }
 
-const isDeclared = { declared: true, unused: false }
+/** An exception that applies to a route, and the rules that the route breaks, or may break: filled by the checks. */
+type AppliedTo<Rule extends string> = readonly [
+  route: string,
+  exception: AppliedException<Rule>,
+  broken: ReadonlySet<Rule>,
+]
 
-/** The option `exceptions` of a registration, and those of its routes. They are listed when all is known that routes break. */
-class DeclaredExceptions<Rule extends string> {
-  readonly #plugin: string
-  readonly #reporter: Reporter
-  readonly #paths = new Set<string>()
-  readonly #applied: (readonly [
-    route: string,
-    exception: AppliedException<Rule>,
-    broken: ReadonlySet<Rule>,
-  ])[] = []
-
-  constructor(plugin: string, ofAll: readonly RuleException<Rule>[], reporter: Reporter) {
-    this.#plugin = plugin
-    this.#reporter = reporter
-    reporter.afterChecks(() => {
-      for (const exception of unmatchedExceptions(ofAll, this.#paths))
-        this.#add(exception.url, exception, true)
-      const needing = this.#applied.filter(([, { except }, broken]) =>
-        except.some((rule) => broken.has(rule)),
-      )
-      const needed = new Set(needing.map(([, exception]) => exception))
-      const shared = new Set<AppliedException<Rule>>(ofAll)
-      for (const [route, exception] of this.#applied) {
-        if (needed.has(exception)) this.#add(route, exception, false)
-        else if (!shared.has(exception)) this.#add(route, exception, true)
-      }
-      const met = new Set(this.#applied.map(([, exception]) => exception))
-      for (const exception of ofAll)
-        if (met.has(exception) && !needed.has(exception)) this.#add(exception.url, exception, true)
-    })
-  }
-
-  /** @param broken the rules that the route breaks, or may break: filled until the checks have run */
-  apply(
-    route: string,
-    path: string,
-    applied: readonly AppliedException<Rule>[],
-    broken: ReadonlySet<Rule>,
-  ): void {
-    this.#paths.add(path)
-    for (const exception of applied) this.#applied.push([route, exception, broken])
-  }
-
-  #add(route: string, { except, reason }: AppliedException<Rule>, unused: boolean): void {
-    this.#reporter.addException({
-      plugin: this.#plugin,
-      route,
-      rules: except,
-      reason,
-      declared: true,
-      unused,
-    })
+/** Lists exceptions in the report, once all is known that routes break: `ofAll` of a registration, and those of routes. */
+function listExceptions<Rule extends string>(
+  plugin: string,
+  ofAll: readonly RuleException<Rule>[],
+  applied: readonly AppliedTo<Rule>[],
+  reporter: Reporter,
+): void {
+  const needed = new Set(
+    applied.filter(([, { except }, broken]) => except.some((rule) => broken.has(rule))).map(([, one]) => one),
+  )
+  const shared = new Set<AppliedException<Rule>>(ofAll)
+  const unneeded = ofAll.filter((exception) => !needed.has(exception))
+  const ofRoutes = applied.filter(([, exception]) => needed.has(exception) || !shared.has(exception))
+  for (const [route, exception] of [
+    ...ofRoutes,
+    ...unneeded.map((exception) => [exception.url, exception] as const),
+  ]) {
+    const { except: rules, reason } = exception
+    const unused = !needed.has(exception)
+    reporter.addException({ plugin, route, rules, reason, declared: true, unused })
   }
 }

@@ -1,11 +1,10 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
-import { exclusionReasonOf, matchesUrl, servesAllMethods } from '../report/exceptions.js'
-import type { Mode } from '../report/modes.js'
+import { exclusionReasonOf, type Mode, matchesUrl, servesAllMethods } from '../report/modes.js'
 import type { Reporter } from '../report/report.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'
-import { appKey, contextsAbove, headSiblings, isWithin } from './contexts.js'
+import { appKey, contextsAbove, isWithin } from './contexts.js'
 import { hasRoutes } from './internals.js'
 import { sharedByCopies } from './slots.js'
 
@@ -68,42 +67,66 @@ export interface Declared {
   readonly seenBy: Set<string>
 }
 
+/** A HEAD route that Fastify adds to a GET route: the options of that one. */
+export interface HeadSibling {
+  readonly options: RouteOptions
+}
+
+/**
+ * Returns a function that returns the GET route of a HEAD route that Fastify adds, and `null` for any other route, given all
+ * routes in their order. An `onRoute` hook gets these HEAD routes like routes of the app.
+ */
+function readsOf(app: FastifyInstance): (route: RouteOptions & { path: string }) => RouteOptions | null {
+  // Fastify's types leave this option out.
+  const { exposeHeadRoutes = true } = app.initialConfig as { readonly exposeHeadRoutes?: boolean }
+  const reads = new Map<string, RouteOptions>()
+  return function readOf(route) {
+    const { method, path, constraints } = route
+    const methods = [method].flat()
+    if (methods.join() !== 'HEAD') {
+      const hasHead = methods.includes('GET') && !methods.includes('HEAD')
+      if (hasHead && (route.exposeHeadRoute ?? exposeHeadRoutes)) reads.set(path, route)
+      return null
+    }
+    // A route at `/` below a prefix has a second form with a slash, for which the hook gets the HEAD route only.
+    const read = reads.get(path) ?? (path.endsWith('/') ? reads.get(path.slice(0, -1)) : undefined)
+    return read?.constraints === constraints ? (read ?? null) : null
+  }
+}
+
 /** The routes of one app, in the order in which they were declared, and the plugins that watch them. */
 class AppRoutes {
   readonly declared: Declared[] = []
-  readonly #byOptions = new WeakMap<RouteOptions, Declared>()
+  readonly #byOptions = new WeakMap<RouteOptions, Declared | HeadSibling>()
   readonly #entries = new Map<Reporter, Watcher[]>()
 
   constructor(app: FastifyInstance) {
     const { declared } = this
     const byOptions = this.#byOptions
-    const isHeadSibling = headSiblings(app)
+    const readOf = readsOf(app)
     // A context has the hooks that those above it had when it was created.
     for (const context of contextsAbove(app)) {
       context.addHook('onRoute', function noteRoute(options) {
-        if (isHeadSibling(options)) return
+        const read = readOf(options)
+        if (read !== null) {
+          byOptions.set(options, { options: read })
+          return
+        }
         const methods = [options.method].flat()
         const { path } = options
         const name = `${methods.join(', ')} ${path}`
         const exclusionReason = exclusionReasonOf(options)
-        const route = {
-          methods,
-          path,
-          name,
-          context: this,
-          exclusionReason,
-          options,
-          seenBy: new Set<string>(),
-        }
+        const seenBy = new Set<string>()
+        const route = { methods, path, name, context: this, exclusionReason, options, seenBy }
         declared.push(route)
         byOptions.set(options, route)
       })
     }
   }
 
-  /** Returns the route with these options; `null` for a HEAD route that Fastify adds. */
-  of(options: RouteOptions): Declared | null {
-    return this.#byOptions.get(options) ?? null
+  /** Returns the route with these options, or the GET route of a HEAD route that Fastify adds. */
+  of(options: RouteOptions): Declared | HeadSibling {
+    return this.#byOptions.get(options) as Declared | HeadSibling
   }
 
   /** Adds findings about the routes that a plugin does not see. */

@@ -1,6 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { addProblemSchema } from '../problem/problem-schema.js'
-import { type RouteDescription, withDescriptions } from '../problem/route-description.js'
+import { addProblemSchema, type RouteDescription, withDescriptions } from '../problem/route-description.js'
 import { reporterOf } from '../report/report.js'
 import { type DocumentOperation, openApiOf, operationOf, withOptionalBody } from '../schema/openapi.js'
 import { appKey } from './contexts.js'
@@ -48,6 +47,13 @@ export function documentRoute(
   plans.push({ plugin, planOf })
   const { url } = route
   for (const method of [route.method].flat()) routes.set(`${method} ${url}`, { method, url, plans })
+}
+
+/** Gives the HEAD route of a GET route the plans of that one. */
+export function documentHeadRoute(context: FastifyInstance, get: RouteOptions, { url }: RouteOptions): void {
+  const plans = plansOf.get(get)
+  if (plans === undefined) return
+  documentedOf(context).routes.set(`HEAD ${url}`, { method: 'HEAD', url, plans })
 }
 
 function documentedOf(app: FastifyInstance): Documented {

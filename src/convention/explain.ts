@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import type { ConventionsReport } from '../report/report.js'
+import type { ConventionsReport } from '../report/findings.js'
 import type { Phase } from './order.js'
 import { type Effect, witness } from './steps.js'
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { rootOf } from './contexts.js'
-import { isNullLogger } from './internals.js'
 
 /** Begins to close an app whose boot fails: what it has opened would keep the process alive. */
 export function closeFailedApp(app: FastifyInstance): void {
@@ -8,7 +7,7 @@ export function closeFailedApp(app: FastifyInstance): void {
     .close()
     .then(undefined, (err: unknown) => {
       // The boot has an error already, which is the cause.
-      if (!isNullLogger(app.log)) app.log.error({ err }, 'conventions: closing after a failed boot failed')
+      app.log.error({ err }, 'conventions: closing after a failed boot failed')
     })
 }
 

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { yamlOf } from '../json/yaml.js'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { yamlOf } from '../json/json-text.js'
 import { appKey } from './contexts.js'
 
 const checked = new WeakSet<object>()
@@ -65,32 +65,24 @@ export function parsesType(app: FastifyInstance, type: string): boolean {
   return required(app, bodyParsersField).getParser(type) !== undefined
 }
 
-/** Whether a logger is the one of an app without the option `logger`: it writes nothing, and is its own child. */
-export function isNullLogger(log: FastifyBaseLogger): boolean {
-  const methods: Partial<FastifyBaseLogger> | null = Object.getPrototypeOf(log)
-  const isEach = typeof methods?.info === 'function' && methods.info === methods.fatal
-  return isEach && log.child({}) === log
-}
-
 const replySerializerField = privateField<unknown>('fastify.replySerializerDefault')
 const schemaControllerField = privateField<{
   readonly isCustomSerializerCompiler?: boolean
   readonly isCustomValidatorCompiler?: boolean
 }>('fastify.schemaController')
 
-/** Whether a context has a serializer of the app for all replies (`setReplySerializer()`). Fastify has no public getter. */
-export function hasReplySerializer(app: FastifyInstance): boolean {
-  return (replySerializerField(app) ?? null) !== null
-}
-
-/** Whether a context has a serializer compiler of the app (`setSerializerCompiler()`). Fastify has no public getter. */
-export function hasSerializerCompiler(app: FastifyInstance): boolean {
-  return schemaControllerField(app)?.isCustomSerializerCompiler === true
-}
-
-/** Whether a context has a validator compiler of the app (`setValidatorCompiler()`). Fastify has no public getter. */
-export function hasValidatorCompiler(app: FastifyInstance): boolean {
-  return schemaControllerField(app)?.isCustomValidatorCompiler === true
+/** Returns which functions of the app a context has: of `setReplySerializer()`, `setSerializerCompiler()` and the like. */
+export function ownCompilers(app: FastifyInstance): {
+  readonly replySerializer: boolean
+  readonly serializer: boolean
+  readonly validator: boolean
+} {
+  const { isCustomSerializerCompiler, isCustomValidatorCompiler } = schemaControllerField(app) ?? {}
+  return {
+    replySerializer: (replySerializerField(app) ?? null) !== null,
+    serializer: isCustomSerializerCompiler === true,
+    validator: isCustomValidatorCompiler === true,
+  }
 }
 
 const optionsField = privateField<{
@@ -172,15 +164,18 @@ export function hasReceivedAll(stream: Readable): boolean {
   return (stream as Readable & { readonly _readableState: { readonly ended: boolean } })._readableState.ended
 }
 
-/** Returns the response that a connection of HTTP/1.1 still has to send; `null` for none. `clientError` has the socket only. */
-export function pendingResponse(socket: object): ServerResponse | null {
-  return (socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? null
+interface Connection {
+  readonly _httpMessage?: ServerResponse | null
+  readonly parser?: { readonly incoming?: IncomingMessage | null } | null
 }
 
-/** Returns the request that a connection of HTTP/1.1 is receiving; `null` for none. `clientError` has the socket only. */
-export function incomingRequest(socket: object): IncomingMessage | null {
-  const { parser } = socket as { readonly parser?: { readonly incoming?: IncomingMessage | null } | null }
-  return parser?.incoming ?? null
+/** Returns the response that a connection of HTTP/1.1 has to send and the request that it receives, for `clientError`. */
+export function exchangeOn(socket: object): {
+  readonly response: ServerResponse | null
+  readonly request: IncomingMessage | null
+} {
+  const { _httpMessage: response, parser } = socket as Connection
+  return { response: response ?? null, request: parser?.incoming ?? null }
 }
 
 const documentMakers = new WeakSet<object>()

@@ -1,8 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Finding } from '../report/findings.js'
 import { reporterOf } from '../report/report.js'
 import { isWithin } from './contexts.js'
 import { routesOf } from './declared-routes.js'
+import type { RequestStep, Steps } from './steps.js'
 
 /** Another plugin, which does the same as a convention. */
 export interface Neighbour {
@@ -42,4 +43,30 @@ const maxRoutes = 3
 function summary(routes: readonly string[]): string {
   const more = routes.length - maxRoutes
   return routes.slice(0, maxRoutes).join('; ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+/** Whether a request is a CORS preflight (Fetch §4.8). Other `OPTIONS` have nothing to do with CORS. */
+export function isPreflight({ raw: { method, headers } }: FastifyRequest): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers.origin !== undefined &&
+    headers['access-control-request-method'] !== undefined
+  )
+}
+
+/** Returns the steps of a convention that does not apply to the preflights which @fastify/cors answers. */
+export function besideCors(step: RequestStep, isServed: boolean): Pick<Steps, 'onRequest' | 'lastOnRequest'> {
+  return {
+    onRequest: (request, reply) =>
+      mayBeAnswered(request) && !request.is404 ? undefined : step(request, reply),
+    // Its hook has left this one to the route.
+    ...(isServed && {
+      lastOnRequest: (request, reply) => (mayBeAnswered(request) ? step(request, reply) : undefined),
+    }),
+  }
+}
+
+/** Whether a request is a preflight in a context with @fastify/cors, which has a decorator. */
+function mayBeAnswered(request: FastifyRequest): boolean {
+  return isPreflight(request) && 'corsPreflightEnabled' in request
 }

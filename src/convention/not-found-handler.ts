@@ -6,7 +6,7 @@ import type {
   RequestPayload,
   RouteOptions,
 } from 'fastify'
-import { pathOf } from '../http/request-target.js'
+import { pathOf } from '../http/url.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { segmentTooLong } from '../problem/problem-of.js'
 import { refuse } from '../problem/send-problem.js'

@@ -3,7 +3,8 @@ import { bootErrors } from '../boot-errors.js'
 import { isObject } from '../options.js'
 import { type Reporter, reporterOf } from '../report/report.js'
 import { clip } from '../text.js'
-import { type Declared, routesOf, type Watcher } from './declared-routes.js'
+import { type Declared, type HeadSibling, routesOf, type Watcher } from './declared-routes.js'
+import { documentHeadRoute } from './document.js'
 import { explain } from './explain.js'
 import { isMisspelt } from './misspelt.js'
 import { type Phase, phases, placeOf, type Side } from './order.js'
@@ -11,13 +12,14 @@ import { noteRoute } from './route-schemas.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
 import { memberPlaces, type Next, type Part, type PlacedStep, runSteps } from './steps.js'
 
-type Route = RouteOptions & { path: string }
+/** A route, as `onRoute` hooks get it. */
+export type Route = RouteOptions & { path: string }
 
 /** A plugin of this package in a context. */
 export interface Entry extends Watcher {
   isSettingUp: boolean
   /** Compiles a route, once the plugin is set up. */
-  compile: ((context: FastifyInstance, route: Route) => Part) | null
+  compile: ((context: FastifyInstance, route: Route | null) => Part) | null
   /** What it does on paths without a route. */
   unknown: Part | null
 }
@@ -83,7 +85,7 @@ class Registry {
   entries: readonly Entry[]
   readonly root: Root
   /** Called for each route before it is compiled. */
-  preparations: readonly ((options: Route, declared: Declared | null) => void)[]
+  preparations: readonly ((options: Route, declared: Declared) => void)[]
   /** Paths without a route. */
   unknown = new CompiledRoute()
   /** Routes that are declared before the first convention. */
@@ -164,12 +166,13 @@ function registryOf(app: FastifyInstance): Registry {
 
 function newRoot(app: FastifyInstance): Root {
   const root: Root = { reporter: reporterOf(app), compiled: [], registries: [], unhooked: [] }
+  // Its hook has to be before the one that is added here.
   const routes = routesOf(app)
   Object.assign(root.reporter.face, { explain: (request: InjectOptions | string) => explain(app, request) })
   compiledOn.declare(app)
   app.addHook('onRequest', onRequestOfContext)
   app.addHook('onSend', onSendOfContext)
-  app.addHook('onRoute', function compileRoute(options) {
+  app.addHook('onRoute', function compileOrShare(options) {
     compileIn(root, registries.get(this) as Registry, this, options, routes.of(options))
   })
   app.addHook('onReady', function arrangeSteps(done) {
@@ -190,8 +193,27 @@ function compileIn(
   registry: Registry,
   context: FastifyInstance,
   options: Route,
-  declared: Declared | null,
+  declared: Declared | HeadSibling,
 ): void {
+  const route =
+    'methods' in declared
+      ? compileRoute(root, registry, context, options, declared)
+      : shareRoute(context, declared.options, options)
+  // Fastify reads the hooks of a route when all plugins are loaded, so those of `onRoute` hooks of the app are known.
+  if (root.unhooked.push([options, route]) === 1) {
+    context.after(() => {
+      for (const [one, compiled] of root.unhooked.splice(0)) addHooks(one, compiled)
+    })
+  }
+}
+
+function compileRoute(
+  root: Root,
+  registry: Registry,
+  context: FastifyInstance,
+  options: Route,
+  declared: Declared,
+): CompiledRoute {
   const { entries, preparations } = registry
   for (const prepare of preparations) prepare(options, declared)
   const route = new CompiledRoute()
@@ -200,18 +222,20 @@ function compileIn(
   root.compiled.push({ registry, entries: compiling, route })
   for (const entry of entries) {
     const { name, compile } = entry
-    declared?.seenBy.add(name)
+    declared.seenBy.add(name)
     entry.servesRoutes ||= !entry.isSettingUp
     noteRoute(context, options, name, root.reporter)
-    if (declared !== null) findMisspelt(entry, options, declared.name, root.reporter)
+    findMisspelt(entry, options, declared.name, root.reporter)
     if (compile !== null) route.parts.push(compile(context, options))
   }
-  // Fastify reads the hooks of a route when all plugins are loaded, so those of `onRoute` hooks of the app are known.
-  if (root.unhooked.push([options, route]) === 1) {
-    context.after(() => {
-      for (const [one, compiled] of root.unhooked.splice(0)) addHooks(one, compiled)
-    })
-  }
+  return route
+}
+
+/** Gives a HEAD route that Fastify adds to a GET route what that one has. Fastify adds it right after the GET route. */
+function shareRoute(context: FastifyInstance, get: RouteOptions, head: Route): CompiledRoute {
+  Object.assign(head, { config: get.config, errorHandler: get.errorHandler })
+  documentHeadRoute(context, get, head)
+  return compiledOf.get(get) ?? nothing
 }
 
 /** Finds keys of `config` that look like the name of a convention: its options would be ignored without a word. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify'
-import { hasReplySerializer, hasSerializerCompiler, replySerializer } from './internals.js'
+import { ownCompilers, replySerializer } from './internals.js'
 
 /** Returns what was thrown, for `next` of a hook. */
 export function hookError(thrown: unknown): Error {
@@ -69,12 +69,12 @@ export function hasCompiledSerializer(
   app: FastifyInstance,
   compiler: RouteOptions['serializerCompiler'],
 ): boolean {
-  return compiler !== undefined || hasSerializerCompiler(app)
+  return compiler !== undefined || ownCompilers(app).serializer
 }
 
 export function hasSerializerOfTheApp(
   app: FastifyInstance,
   compiler: RouteOptions['serializerCompiler'],
 ): boolean {
-  return hasCompiledSerializer(app, compiler) || hasReplySerializer(app)
+  return hasCompiledSerializer(app, compiler) || ownCompilers(app).replySerializer
 }

@@ -1,20 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from '../http/media-types.js'
-import { holdsBigInt, isBigIntPatched } from '../json/exact-json.js'
+import { holdsBigInt, isBigIntPatched, parseExact } from '../json/exact-json.js'
 import { hasLongInteger } from '../json/json-text.js'
 import type { Write } from '../json/object-writer.js'
-import { parseExact } from '../json/parse-exact.js'
 import { WriterCompiler } from '../json/writer.js'
 import { reporterOf } from '../report/report.js'
-import { compileConditions } from '../schema/ajv.js'
 import type { CompileSerializer } from '../schema/alternatives.js'
+import { compileConditions } from '../schema/alternatives.js'
 import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../schema/json-schema.js'
 import { isProviderSchema } from '../schema/provider-schema.js'
 import { bodyFor, type ResponseBody, responseBodies } from '../schema/responses.js'
-import { anything, type Shape } from '../schema/shape.js'
+import { anything, containsInt64, type Shape } from '../schema/shape.js'
 import { shapeOf } from '../schema/shape-reader.js'
-import { containsInt64 } from '../schema/twins.js'
-import { hasReplySerializer } from './internals.js'
+import { ownCompilers } from './internals.js'
 import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './reply.js'
 import { jsonSchemasOf } from './route-schemas.js'
 import { type RequestSelection, selectionOf } from './selection.js'
@@ -63,7 +61,7 @@ export class RouteSerialization {
     this.isCompiled = hasCompiledSerializer(this.#app, this.#route.serializerCompiler)
     const writers = writersOf(this.#app, this.twins, this.isCompiled)
     this.#writers = writers
-    this.#isOfTheApp = hasReplySerializer(this.#app)
+    this.#isOfTheApp = ownCompilers(this.#app).replySerializer
     if (this.#isOfTheApp) return
     try {
       this.#responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>

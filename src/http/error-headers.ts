@@ -1,4 +1,4 @@
-import { isFieldName } from './field-name.js'
+import { isFieldName } from './header-fields.js'
 
 /** The header fields that describe the content of a response. */
 export const contentFields: readonly string[] = [

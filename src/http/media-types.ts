@@ -1,4 +1,4 @@
-import { firstMembers, memberParts } from './list-header.js'
+import { firstMembers, memberParts } from './header-fields.js'
 
 /** RFC 9110 §12.5.1: the most specific range decides, and `q=0` refuses. Without a valid range, all types are accepted. */
 export function acceptsAny(accept: string, produced: readonly string[]): boolean {

@@ -1,5 +1,5 @@
-import { valueTwin } from './int64.js'
-import { textOf } from './json-text.js'
+import { isDecimal, valueTwin } from './int64.js'
+import { backslash, hasLongDigits, isDigit, longRun, minus, quote, textOf } from './json-text.js'
 
 /** The JSON of a value as `JSON.stringify` writes it, and BigInts as numbers; with `twins`, unsafe ones have twins. */
 export function exactJson(value: unknown, twins: boolean): string | undefined {
@@ -86,4 +86,80 @@ export function jsonValueOf(value: unknown, key?: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
   const { toJSON } = value as { readonly toJSON?: unknown }
   return typeof toJSON === 'function' ? toJSON.call(value, key) : value
+}
+
+export function parseExact(json: string): unknown {
+  const holder = { value: JSON.parse(json) as unknown }
+  if (hasLongDigits(json)) restore(holder, { value: JSON.parse(quoteLongNumbers(json)) })
+  return holder.value
+}
+
+// Numbers that a Number writes in other characters, such as `1.10`, `-0` and `1e5`. Texts may look like one.
+const rewritten =
+  /[\d.]{16}|\d[eE][+-]?\d+(?=[,\]}\s]|$)|\.\d*0(?=[,\]}\s]|$)|(?:^|[:,[\s])-0(?![\d.])|0\.0{6}/
+
+/** Parses JSON so that each number that a Number would write in other characters is the text of its characters. */
+export function parseCharacters(json: string): unknown {
+  return JSON.parse(rewritten.test(json) ? quoteLongNumbers(json, 1) : json)
+}
+
+/** Puts quotes around each number of 16 characters or more, so that `JSON.parse` keeps its digits as text. */
+export function quoteLongNumbers(json: string, length: number = longRun): string {
+  let quoted = ''
+  let taken = 0
+  for (let index = 0; index < json.length; ) {
+    const code = json.charCodeAt(index)
+    if (code === quote) {
+      index = endOfString(json, index + 1)
+    } else if (isDigit(code) || code === minus) {
+      const end = endOfNumber(json, index + 1)
+      if (end - index >= length) {
+        quoted += `${json.slice(taken, index)}"${json.slice(index, end)}"`
+        taken = end
+      }
+      index = end
+    } else {
+      index++
+    }
+  }
+  return quoted + json.slice(taken)
+}
+
+type Container = Record<string, unknown>
+
+// Not recursive: a body may nest deeper than the stack of calls.
+function restore(root: Container, written: Container): void {
+  const left: [Container, Container][] = [[root, written]]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [values, texts] = next
+    for (const key of Object.keys(texts)) {
+      const [value, text] = [values[key], texts[key]]
+      if (typeof value === 'object' && value !== null) left.push([value as Container, text as Container])
+      else if (typeof value === 'number' && typeof text === 'string')
+        values[key] = isLost(value, text) ? BigInt(text) : value
+    }
+  }
+}
+
+function isLost(value: number, text: string): boolean {
+  const digits = text.startsWith('-') ? text.length - 1 : text.length
+  return !Number.isSafeInteger(value) && digits <= maxDigits && isDecimal(text)
+}
+
+// Those of the largest integer of 64 bits.
+const maxDigits = 20
+
+function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start); end >= 0; end = json.indexOf('"', end + 1)) {
+    let first = end
+    while (first > start && json.charCodeAt(first - 1) === backslash) first--
+    if ((end - first) % 2 === 0) return end + 1
+  }
+  return json.length
+}
+
+function endOfNumber(json: string, start: number): number {
+  let end = start
+  while (isDigit(json.charCodeAt(end)) || (end < json.length && '.-+eE'.includes(json.charAt(end)))) end++
+  return end
 }

@@ -17,8 +17,8 @@ export function isPlainText(text: string): boolean {
 
 const shortText = 12
 const longText = 5000
-const quote = 0x22
-const backslash = 0x5c
+export const quote = 0x22
+export const backslash = 0x5c
 // What JSON escapes: control characters, quote, backslash, and surrogates, of which a lone one is escaped.
 const special = /[^\u0020-\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]/
 
@@ -35,7 +35,7 @@ export function hasLongInteger(json: string): boolean {
 }
 
 export const longRun = 16
-const minus = 0x2d
+export const minus = 0x2d
 // What stands beside digits that are not all of a number.
 const insideOfToken = new Set('".eE+')
 
@@ -53,6 +53,44 @@ function someLongRun(json: string, test: (start: number, end: number) => boolean
   return false
 }
 
-function isDigit(code: number): boolean {
+export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
+
+/** The reference token of a JSON Pointer for a member's name (RFC 6901 §3). */
+export function pointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** The member's name that a reference token of a JSON Pointer stands for (RFC 6901 §4). */
+export function nameOfToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** Returns JSON data as YAML 1.2 in block style, with texts as in JSON. */
+export function yamlOf(data: unknown): string {
+  return blockOf(JSON.parse(JSON.stringify(data)), '')
+}
+
+function blockOf(value: unknown, indent: string): string {
+  return partsOf(value)
+    .map(([head, one]) =>
+      partsOf(one).length > 0
+        ? `${indent}${head}\n${blockOf(one, `${indent}  `)}`
+        : `${indent}${head} ${JSON.stringify(one)}\n`,
+    )
+    .join('')
+}
+
+function partsOf(value: unknown): [head: string, value: unknown][] {
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) return value.map((one) => ['-', one])
+  return Object.entries(value).map(([name, one]) => [`${keyOf(name)}:`, one])
+}
+
+function keyOf(name: string): string {
+  return /^[a-z][\w-]*$/i.test(name) && !notText.test(name) ? name : JSON.stringify(name)
+}
+
+// In YAML 1.1, too.
+const notText = /^(?:true|false|null|yes|no|on|off|y|n)$/i

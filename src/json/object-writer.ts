@@ -1,5 +1,5 @@
 import type { Member, ObjectShape, Shape } from '../schema/shape.js'
-import { isAlwaysTwinned, isTwinned, mayBeInteger, twinName, twinWriter } from '../schema/twins.js'
+import { isAlwaysTwinned, isTwinned, mayBeInteger, twinName, twinWriter } from '../schema/shape.js'
 import { jsonValueOf } from './exact-json.js'
 import { int64Digits } from './int64.js'
 import { isPlainText, textOf } from './json-text.js'

@@ -1,4 +1,4 @@
-import { numberName } from '../schema/twins.js'
+import { numberName } from '../schema/shape.js'
 import { jsonValueOf } from './exact-json.js'
 
 /** Fields by name, each whole (`true`) or in part. */

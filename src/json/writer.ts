@@ -1,7 +1,7 @@
 import { type CompileSerializer, choose, isLargeInteger, type Option } from '../schema/alternatives.js'
 import type { Json } from '../schema/json-schema.js'
 import type { Shape } from '../schema/shape.js'
-import { containsInt64, isInt64 } from '../schema/twins.js'
+import { containsInt64, isInt64 } from '../schema/shape.js'
 import { exactJson } from './exact-json.js'
 import { int64Digits } from './int64.js'
 import { textOf } from './json-text.js'

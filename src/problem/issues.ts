@@ -1,5 +1,5 @@
 import { exactJson } from '../json/exact-json.js'
-import { nameOfToken, pointerToken } from '../json/json-pointer.js'
+import { nameOfToken, pointerToken } from '../json/json-text.js'
 import { isObject } from '../options.js'
 import { clip } from '../text.js'
 

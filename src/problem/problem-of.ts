@@ -3,12 +3,12 @@ import { reasonPhrases, statusCode, statusTitle } from '../http/status.js'
 import { isObject } from '../options.js'
 import { clip } from '../text.js'
 import { isDefaultMessage, textOfIssues, validationIssues } from './issues.js'
-import { longestDetail } from './problem-document.js'
 import {
   isErrorStatus,
   isProblemError,
   isText,
   kebabCode,
+  longestDetail,
   type ProblemCode,
   ProblemError,
   type ProblemErrorOptions,

@@ -1,6 +1,3 @@
-import { adviceHeader, adviceRows, exceptBy, groupRows, joinRows, pageOf } from './advice.js'
-import { textTable } from './text-table.js'
-
 /**
  * What `enforce` does about a finding or an observation: it stops the boot, refuses the request, changes the request or the
  * response, adds a header field to the response; or nothing, because the convention cannot hold there.
@@ -58,29 +55,12 @@ export interface Observation {
 /** What `enforce` does about a request: the status of a refusal, or another effect. */
 export type Observed = number | Exclude<Observation['effect'], 'refused'>
 
-/** Returns the findings as a table: route, rule, what is wrong, and what to write instead. */
-export function findingsTable(findings: readonly Finding[]): string {
-  const rows = joinRows(findings, ({ plugin, rule, problem, instead }) => [
-    plugin,
-    rule,
-    problem,
-    instead,
-  ]).map(({ route, plugin, rule, problem, instead }) => ({
-    route,
-    rule: `${plugin}.${rule}`,
-    problem,
-    instead,
-    except: exceptBy(plugin, rule),
-    page: pageOf(plugin, rule),
-  }))
-  const groups = groupRows(rows, ({ route }) => route)
-  return [
-    textTable(
-      ['route', 'rule', 'what is wrong', 'write instead'],
-      groups.map((ofRoute) =>
-        ofRoute.map(({ route, rule, problem, instead }) => [route, rule, problem, instead]),
-      ),
-    ),
-    textTable(adviceHeader, adviceRows(groups.flat())),
-  ].join('\n\n')
+/** What the conventions found at boot, and by requests in `report` mode. */
+export interface ConventionsReport {
+  /** Routes that break a rule in `report` mode. (In `enforce` mode the app does not boot.) */
+  readonly findings: readonly Finding[]
+  /** Declared exceptions, and routes that no rule applies to. */
+  readonly exceptions: readonly Exception[]
+  /** What would have been refused, changed or added, per rule and route. */
+  readonly observations: readonly Observation[]
 }

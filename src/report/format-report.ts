@@ -1,9 +1,6 @@
 import { oneOf } from '../options.js'
 import { counted } from '../text.js'
-import { adviceHeader, adviceRows, exceptBy, groupRows, joinRows, pageOf } from './advice.js'
-import type { Effect, Exception, Finding, Observation } from './findings.js'
-import type { ConventionsReport } from './report.js'
-import { type TableRow, textTable, withoutRepeats } from './text-table.js'
+import type { ConventionsReport, Effect, Exception, Finding, Observation } from './findings.js'
 
 /** The forms of {@link formatReport}. */
 const reportFormats = ['table', 'json', 'markdown', 'github'] as const
@@ -11,13 +8,10 @@ const reportFormats = ['table', 'json', 'markdown', 'github'] as const
 /** A form of {@link formatReport}. */
 export type ReportFormat = (typeof reportFormats)[number]
 
-/** How much a row of the report matters: an error stops the boot, a warning changes responses, a notice does neither. */
-type Severity = 'error' | 'warning' | 'notice'
-
 /**
  * Returns a report as text, to print it. Rows are sorted by what `enforce` does: first what stops the boot, then what
- * refuses requests, what changes them, and what adds header fields; then by route. A route is one row with all its rules, and
- * routes with one cause are one row. No line of a table is wider than 100 characters.
+ * refuses requests, what changes them, and what adds header fields; then by route. Routes with one cause are one row. No
+ * line of a table is wider than 100 characters.
  *
  * - `table`: for a terminal
  * - `json`: the report itself, indented; findings, exceptions and observations of one route have the same `route`
@@ -35,14 +29,23 @@ export function formatReport(report: ConventionsReport, format: ReportFormat = '
   return formatters[checkFormat('format', format)](report)
 }
 
-/** Returns how much an effect of `enforce` matters. */
-function severityOf(effect: Effect): Severity {
-  return severities[effect]
+/** Returns findings that stop the boot as a table: route, rule, what is wrong, and what to write instead. */
+export function findingsTable(findings: readonly Finding[]): string {
+  const rows = rowsOf({ findings, observations: [], exceptions: [] })
+  return rowTables(rows, plainTable, ['route', 'rule', 'problem', 'instead']).join('\n\n')
 }
 
 const checkFormat = oneOf(...reportFormats)
 
-const severities: Readonly<Record<Effect, Severity>> = {
+const formatters: Readonly<Record<ReportFormat, (report: ConventionsReport) => string>> = {
+  table: (report) => sections(report, plainTable),
+  json: (report) => JSON.stringify(report, null, 2),
+  markdown: (report) => sections(report, markdownTable),
+  github: (report) => rowsOf(report).map(annotation).join('\n'),
+}
+
+/** How much an effect matters: an error stops the boot, a warning changes responses, a notice does neither. */
+const severities: Readonly<Record<Effect, 'error' | 'warning' | 'notice'>> = {
   'boot stopped': 'error',
   refused: 'warning',
   changed: 'warning',
@@ -67,61 +70,15 @@ interface Row {
   readonly page: string
 }
 
-const formatters: Readonly<Record<ReportFormat, (report: ConventionsReport) => string>> = {
-  table: (report) => sections(report, plainTable),
-  json: (report) => JSON.stringify(report, null, 2),
-  markdown: (report) => sections(report, markdownTable),
-  github: (report) => rowsOf(report).map(annotation).join('\n'),
-}
+const columns = {
+  route: 'route',
+  rule: 'rule',
+  does: 'under enforce',
+  problem: 'what is wrong',
+  instead: 'write instead',
+} as const
 
-type Table = (header: readonly string[], rows: readonly TableRow[]) => string
-
-function sections(report: ConventionsReport, table: Table): string {
-  const rows = rowsOf(report)
-  const groups = groupRows(rows, ({ does, route }) => `${does} ${route}`)
-  const kept = exceptionRows(report.exceptions.filter(({ declared }) => declared))
-  return [
-    summaryOf(report),
-    ...(rows.length === 0
-      ? []
-      : [
-          table(
-            ['route', 'rule', 'under enforce', 'what is wrong', 'write instead'],
-            groups.map((ofRoute) =>
-              ofRoute.map(({ route, rule, does, problem, instead }) => [route, rule, does, problem, instead]),
-            ),
-          ),
-          table(adviceHeader, adviceRows(groups.flat())),
-        ]),
-    ...(kept.length === 0
-      ? []
-      : [
-          table(
-            ['exception for', 'rules', 'reason'],
-            kept.map(({ route, rules, reason }) => [[route, rules, reason]]),
-          ),
-        ]),
-    ...withoutRules(report.exceptions.filter(({ declared }) => !declared)),
-  ].join('\n\n')
-}
-
-function summaryOf({ findings, observations, exceptions }: ConventionsReport): string {
-  return [
-    counted(findings.length, 'finding'),
-    counted(observations.length, 'observation'),
-    counted(exceptions.filter(({ declared }) => declared).length, 'exception'),
-  ].join(', ')
-}
-
-/** Returns a line with the number of routes to which rules do not apply for what they are, per reason; none without them. */
-function withoutRules(exceptions: readonly Exception[]): string[] {
-  const routes = new Map<string, Set<string>>()
-  for (const { reason, route } of exceptions) {
-    routes.set(reason, (routes.get(reason) ?? new Set()).add(route))
-  }
-  const parts = [...routes].map(([reason, { size }]) => `${counted(size, 'route')} (${printable(reason)})`)
-  return parts.length === 0 ? [] : [`Checked in part or not at all: ${parts.join(', ')}.`]
-}
+type Column = keyof typeof columns
 
 function rowsOf({ findings, observations, exceptions }: ConventionsReport): Row[] {
   const rows = [
@@ -129,39 +86,13 @@ function rowsOf({ findings, observations, exceptions }: ConventionsReport): Row[
     ...observations.map(rowOfObservation),
     ...exceptions.filter(({ unused }) => unused).map(rowOfUnused),
   ]
-  const sorted = rows.sort(
-    (one, other) =>
-      effects.indexOf(one.effect) - effects.indexOf(other.effect) ||
-      (one.route < other.route ? -1 : Number(one.route > other.route)),
-  )
-  return joinRows(sorted, ({ route: _, ...cause }) => Object.values(cause))
+  return joinRows(rows.sort(byEffect), 'route', shownRoutes).sort(byEffect)
 }
 
-/** A row of the exceptions that are needed. */
-interface ExceptionRow {
-  readonly route: string
-  readonly rules: string
-  readonly reason: string
+function byEffect(one: Row, other: Row): number {
+  const byRoute = one.route < other.route ? -1 : Number(one.route > other.route)
+  return effects.indexOf(one.effect) - effects.indexOf(other.effect) || byRoute
 }
-
-/** Returns the exceptions that are needed: first routes with the same rules are joined, then rules of the same routes. */
-function exceptionRows(exceptions: readonly Exception[]): ExceptionRow[] {
-  const rows = exceptions
-    .filter(({ unused }) => !unused)
-    .map(({ route, plugin, rules, reason }) => ({ route, reason, rules: summaryOfRules(plugin, rules) }))
-  const byRules = joinRows(rows, ({ rules, reason }) => [rules, reason])
-  const swapped = byRules.map(({ route, rules, reason }) => ({ route: rules, routes: route, reason }))
-  return joinRows(swapped, ({ routes, reason }) => [routes, reason], Number.POSITIVE_INFINITY).map(
-    ({ route: rules, routes: route, reason }) => ({ route, rules, reason }),
-  )
-}
-
-function summaryOfRules(plugin: string, rules: readonly string[]): string {
-  if (rules.length <= maxRules) return rulesOf(plugin, rules)
-  return plugin === 'conventions' ? counted(rules.length, 'convention') : `${plugin} (${rules.length} rules)`
-}
-
-const maxRules = 3
 
 function rowOfFinding({ route, plugin, rule, effect, problem, instead }: Finding): Row {
   return { route, ...advice(plugin, rule), effect, does: effect, problem, instead }
@@ -175,47 +106,143 @@ function rowOfObservation({ route, plugin, rule, effect, status, example, count 
 
 function rowOfUnused({ route, plugin, rules }: Exception): Row {
   const problem = 'the exception is not needed: the rules are kept'
-  return {
-    route,
-    rule: rulesOf(plugin, rules),
-    effect: 'none',
-    does: 'none',
-    problem,
-    instead: 'remove the exception',
-    except: '',
-    page: pageOf(plugin),
-  }
+  const instead = 'remove the exception'
+  const rule = rulesOf(plugin, rules)
+  return { route, rule, effect: 'none', does: 'none', problem, instead, except: '', page: pageOf(plugin) }
 }
 
 function advice(plugin: string, rule: string): Pick<Row, 'rule' | 'except' | 'page'> {
   return { rule: `${plugin}.${rule}`, except: exceptBy(plugin, rule), page: pageOf(plugin, rule) }
 }
 
+/** The conventions whose routes can except single rules; the others can be turned off for a route. */
+export const exceptsRules: ReadonlySet<string> = new Set([
+  'caching',
+  'pathGuard',
+  'responseRules',
+  'versions',
+])
+
+function exceptBy(plugin: string, rule: string): string {
+  if (rule === 'registration') return `earlierRoutes of ${plugin}`
+  if (plugin === 'conventions') return ''
+  if (rule === 'decorators') return `${plugin}: false`
+  return exceptsRules.has(plugin) ? `config.${plugin}.except: ['${rule}']` : `config.${plugin}: false`
+}
+
+/** Returns the page of a convention in this package, or of one of its rules that has a page of its own. */
+export function pageOf(plugin: string, rule?: string): string {
+  if (rule === 'decorators') return 'fastify-conventions/docs/decorators.md'
+  const page =
+    plugin === 'conventions' ? 'report' : plugin.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return `fastify-conventions/docs/${page}.md`
+}
+
 function rulesOf(plugin: string, rules: readonly string[]): string {
   return rules.map((rule) => `${plugin}.${rule}`).join(', ')
+}
+
+type Table = (header: readonly string[], rows: readonly (readonly string[])[]) => string
+
+function sections(report: ConventionsReport, table: Table): string {
+  const { findings, observations, exceptions } = report
+  const declared = exceptions.filter((exception) => exception.declared)
+  const kept = exceptionRows(declared.filter(({ unused }) => !unused))
+  const summary = [
+    counted(findings.length, 'finding'),
+    counted(observations.length, 'observation'),
+    counted(declared.length, 'exception'),
+  ]
+  return [
+    summary.join(', '),
+    ...rowTables(rowsOf(report), table, ['route', 'rule', 'does', 'problem', 'instead']),
+    ...(kept.length === 0 ? [] : [table(['exception for', 'rules', 'reason'], kept)]),
+    ...withoutRules(exceptions.filter((exception) => !exception.declared)),
+  ].join('\n\n')
+}
+
+/** Returns a table of rows, and one that has for each rule how to except a route from it, and its page. */
+function rowTables(rows: readonly Row[], table: Table, shown: readonly Column[]): string[] {
+  if (rows.length === 0) return []
+  const rules = new Map(
+    rows.map(({ rule, except, page }) => [rule, [rule, except, page.replace(/^[^/]+\//, '')]]),
+  )
+  return [
+    table(
+      shown.map((column) => columns[column]),
+      rows.map((row) => shown.map((column) => row[column])),
+    ),
+    table(['rule', 'except a route by', 'see, in fastify-conventions'], [...rules.values()]),
+  ]
+}
+
+const maxRules = 3
+
+/** Returns the exceptions as rows: the rules of a route and reason are joined, then the routes with the same rules. */
+function exceptionRows(exceptions: readonly Exception[]): string[][] {
+  const rows = exceptions.map(({ route, plugin, rules, reason }) => {
+    const many =
+      plugin === 'conventions' ? counted(rules.length, 'convention') : `${plugin} (${rules.length} rules)`
+    return { route, rules: rules.length > maxRules ? many : rulesOf(plugin, rules), reason }
+  })
+  const joined = joinRows(joinRows(rows, 'rules'), 'route', shownRoutes)
+  return joined.map(({ route, rules, reason }) => [route, rules, reason])
+}
+
+/** Returns a line with the number of routes to which rules do not apply for what they are, per reason; none without them. */
+function withoutRules(exceptions: readonly Exception[]): string[] {
+  const parts = [...groupsOf(exceptions, ({ reason }) => reason)].map(([reason, ofReason]) => {
+    const routes = new Set(ofReason.map(({ route }) => route))
+    return `${counted(routes.size, 'route')} (${printable(reason)})`
+  })
+  return parts.length === 0 ? [] : [`Checked in part or not at all: ${parts.join(', ')}.`]
+}
+
+const shownRoutes = 3
+
+/** Joins rows that differ in one member only: that of the first has the texts of all, at most the first `shown`. */
+function joinRows<Name extends string, Row extends Readonly<Record<Name, string>>>(
+  rows: readonly Row[],
+  name: Name,
+  shown = Number.POSITIVE_INFINITY,
+): Row[] {
+  const groups = groupsOf(rows, (row) => JSON.stringify({ ...row, [name]: '' }))
+  return [...groups.values()].map((group) => {
+    const texts = [...new Set(group.map((row) => row[name]))]
+    const more = texts.length > shown ? ` and ${texts.length - shown} more` : ''
+    return { ...group[0], [name]: texts.slice(0, shown).join(', ') + more }
+  })
+}
+
+/** Returns items by a text, in the order in which the texts occur first. */
+export function groupsOf<Item>(
+  items: readonly Item[],
+  textOf: (item: Item) => string,
+): Map<string, [Item, ...Item[]]> {
+  const groups = new Map<string, [Item, ...Item[]]>()
+  for (const item of items) {
+    const group = groups.get(textOf(item))
+    if (group === undefined) groups.set(textOf(item), [item])
+    else group.push(item)
+  }
+  return groups
 }
 
 const plainTable: Table = (header, rows) =>
   textTable(
     header,
-    rows.map((lines) => lines.map((cells) => cells.map(printable))),
+    rows.map((cells, index) => {
+      const above = rows[index - 1]
+      // What a row has in common with the one above is not repeated, if that is about the same route.
+      const isSame = (column: number) => above?.[0] === cells[0] && above?.[column] === cells[column]
+      return cells.map((cell, column) => (isSame(column) ? '' : printable(cell)))
+    }),
   )
 
 const markdownTable: Table = (header, rows) =>
-  [header, header.map(() => '---'), ...rows.map(markdownCells)]
+  [header, header.map(() => '---'), ...rows.map((cells) => cells.map(inMarkdown))]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n')
-
-function markdownCells(row: TableRow): string[] {
-  const lines = withoutRepeats(row)
-  const [first = []] = lines
-  return first.map((_, column) =>
-    lines
-      .map((cells) => inMarkdown(cells[column] ?? ''))
-      .join('<br>')
-      .replace(/(?:<br>)+$/, ''),
-  )
-}
 
 function inMarkdown(text: string): string {
   return printable(text).replace(/[\\`*_[\]<>#|~]/g, String.raw`\$&`)
@@ -226,12 +253,9 @@ function annotation({ route, rule, effect, does, problem, instead, except, page 
   const write = instead === '' ? '' : `; write instead: ${instead}`
   const or = except === '' ? '' : `; or except it by ${except}`
   const text = printable(`${route}: ${problem} (under enforce: ${does})${write}${or}; see ${page}`)
+  const data = (value: string) => value.replaceAll('%', '%25')
   const title = data(rule).replaceAll(':', '%3A').replaceAll(',', '%2C')
-  return `::${severityOf(effect)} title=${title}::${data(text)}`
-}
-
-function data(text: string): string {
-  return text.replaceAll('%', '%25')
+  return `::${severities[effect]} title=${title}::${data(text)}`
 }
 
 /** Returns a text in one line without control characters: examples are from requests. */
@@ -240,4 +264,59 @@ function printable(text: string): string {
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
+}
+
+const maxWidth = 100
+const gap = '  '
+const indent = '  '
+
+/** Returns a table as text, at most 100 characters wide: columns under each other, and a line below the header. */
+export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = widthsOf([header, ...rows])
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join(gap)
+      .trimEnd()
+  const lines = (cells: readonly string[]) => {
+    const parts = cells.map((cell, column) => wrap(cell, widths[column] ?? 0))
+    const height = Math.max(...parts.map(({ length }) => length))
+    return Array.from({ length: height }, (_, index) => line(parts.map((part) => part[index] ?? '')))
+  }
+  const rule = line(widths.map((width) => '-'.repeat(width)))
+  return [...lines(header), rule, ...rows.flatMap(lines)].join('\n')
+}
+
+/** Returns a text in lines of a width, broken at spaces, and within words that are too long. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line: string | null = null
+  for (const word of text.split(' ')) {
+    const longer: string = line === null ? word : `${line} ${word}`
+    if (longer.length > width && line !== null) lines.push(line)
+    line = longer.length <= width || line === null ? longer : indent + word
+    for (; line.length > width; line = indent + line.slice(width)) lines.push(line.slice(0, width))
+  }
+  return [...lines, line ?? '']
+}
+
+/** Returns the width of each column: the widest are narrowed until all fit, down to their longest words if possible. */
+function widthsOf([header = [], ...rows]: readonly (readonly string[])[]): number[] {
+  const cells = header.map((title, column) => [title, ...rows.map((row) => row[column] ?? '')])
+  const widths = cells.map((column) => Math.max(...column.map(({ length }) => length)))
+  const words = cells.map((column) => Math.max(...column.map(longestWord)))
+  let excess = widths.reduce((sum, width) => sum + width, (header.length - 1) * gap.length) - maxWidth
+  for (; excess > 0; excess--) {
+    const slack = widths.map((width, column) => (width > (words[column] ?? 0) ? width : 0))
+    const of = slack.some((width) => width > 0) ? slack : widths
+    const widest = of.indexOf(Math.max(...of))
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+/** Returns how wide a column is whose cells break at spaces only. */
+function longestWord(text: string): number {
+  const [first = '', ...others] = text.split(' ')
+  return Math.max(first.length, ...others.map(({ length }) => length + indent.length))
 }

@@ -1,8 +1,9 @@
+import type { RouteOptions } from 'fastify'
 import {
   type Check,
   type Checks,
-  checksOf,
   each,
+  invalid,
   listOf,
   type Option,
   objectOf,
@@ -11,7 +12,6 @@ import {
   optional,
   text,
 } from '../options.js'
-import { type AppliedException, type RuleException, ruleException } from './exceptions.js'
 
 /** What happens on a breach: `enforce` refuses it, `report` counts it, `off` does not check. */
 export type Mode = 'enforce' | 'report' | 'off'
@@ -68,33 +68,26 @@ export interface RouteRuleOptions<Rule extends string> {
 
 /** Returns the options of a convention whose rules have a mode of their own: those of {@link RuleOptions}. */
 export function ruleOptions<Rule extends string>(names: readonly Rule[]) {
-  const { mode, rules } = modeChecks(names)
+  const exception = exceptionOf(names, ['url', 'except', 'reason'])
   return {
-    mode: option(mode, 'enforce'),
-    rules: option(rules, {} as Readonly<Partial<Record<Rule, Mode>>>),
-    exceptions: option(listOf(ruleException(names)), []),
+    mode: modeOption,
+    rules: option(modesByRule(names), {} as Readonly<Partial<Record<Rule, Mode>>>),
+    exceptions: option<readonly RuleException<Rule>[]>(listOf(exception), []),
   }
 }
 
 /** Returns the options of a route whose rules have a mode of their own: those of {@link RouteRuleOptions}. */
 export function routeRuleOptions<Rule extends string>(names: readonly Rule[]) {
-  const { mode, rules } = modeChecks(names)
   return {
-    mode: optional(mode),
-    rules: optional(rules),
+    mode: routeModeOption,
+    rules: optional(modesByRule(names)),
     except: optional(listOf(oneOf(...names))),
     reason: optional(text()),
   }
 }
 
-/** Returns the checks of {@link RuleOptions} for a plugin with these rules. */
-export function ruleChecks<Rule extends string>(names: readonly Rule[]): Checks<RuleOptions<Rule>> {
-  return checksOf(ruleOptions(names))[0]
-}
-
-/** Returns the checks of {@link RouteRuleOptions} for a plugin with these rules. */
-export function routeRuleChecks<Rule extends string>(names: readonly Rule[]): Checks<RouteRuleOptions<Rule>> {
-  return checksOf(routeRuleOptions(names))[0]
+function modesByRule<Rule extends string>(names: readonly Rule[]) {
+  return objectOf(each(names, modeOption.check) as Checks<Partial<Record<Rule, Mode>>>)
 }
 
 /** Returns the mode of every rule on a route. */
@@ -113,8 +106,116 @@ export function modesOf<Rule extends string>(
   return Object.fromEntries(entries) as Record<Rule, Mode>
 }
 
-function modeChecks<Rule extends string>(names: readonly Rule[]) {
-  const mode: Check<Mode> = oneOf(...modes)
-  const rules = objectOf(each(names, mode) as Checks<Partial<Record<Rule, Mode>>>)
-  return { mode, rules }
+/** An exception for the routes of one path. */
+export interface RuleException<Rule extends string> {
+  /** Path pattern as it was registered; a final `/*` stands for the path before it and everything below. */
+  readonly url: string
+  /** The rules that do not apply there. */
+  readonly except: readonly Rule[]
+  /** Why; the report of the boot shows it. */
+  readonly reason: string
+}
+
+/** An exception that applies to a route. */
+export type AppliedException<Rule extends string> = Pick<RuleException<Rule>, 'except' | 'reason'>
+
+/** An exception for the routes of one path, from all rules unless it names some. */
+export interface RouteException<Name extends string> {
+  /** Path pattern as it was registered, such as `/metrics`. `/admin/*` stands for `/admin` and everything below. */
+  readonly url: string
+  /** Why; the report of the boot shows it. */
+  readonly reason: string
+  /**
+   * The conventions or rules that do not apply there.
+   * @default all
+   */
+  readonly except?: readonly Name[]
+}
+
+/** Returns a check of {@link RouteException} for these names. */
+export function routeException<Name extends string>(names: readonly Name[]): Check<RouteException<Name>> {
+  return exceptionOf(names, ['url', 'reason'])
+}
+
+function exceptionOf<Name extends string, Needed extends keyof RuleException<Name>>(
+  names: readonly Name[],
+  needed: readonly Needed[],
+) {
+  const checks: Checks<Partial<RuleException<Name>>> = {
+    url: text("a path such as '/metrics' or '/docs/*'", /^\//),
+    reason: text(),
+    except: listOf(oneOf(...names)),
+  }
+  return objectOf<Partial<RuleException<Name>>, Needed>(checks, needed)
+}
+
+/** Returns the exceptions that apply to a route: those declared for its path, and its own. */
+export function exceptionsOf<Rule extends string>(
+  path: string,
+  label: string,
+  own: Partial<AppliedException<Rule>> | false,
+  declared: readonly RuleException<Rule>[],
+): AppliedException<Rule>[] {
+  const applied: AppliedException<Rule>[] = declared.filter(({ url }) => matchesUrl(url, path))
+  if (own === false || own.except === undefined) return applied
+  if (own.reason === undefined) return invalid(`${label}.reason`, 'the reason for the exception', own.reason)
+  return [...applied, { except: own.except, reason: own.reason }]
+}
+
+/** Returns the exceptions whose path no route has, because of a typo or because the route is gone. */
+export function unmatchedExceptions<Rule extends string>(
+  declared: readonly RuleException<Rule>[],
+  paths: Iterable<string>,
+): RuleException<Rule>[] {
+  const all = [...paths]
+  return declared.filter(({ url }) => !all.some((path) => matchesUrl(url, path)))
+}
+
+/** Whether the `url` of an exception matches a path pattern. */
+export function matchesUrl(url: string, path: string): boolean {
+  if (!url.endsWith('*')) return path === url
+  return path.startsWith(url.slice(0, -1)) || (url.endsWith('/*') && path === url.slice(0, -2))
+}
+
+const methodsOfApi = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Whether one handler serves the methods that an API gives different meanings. */
+export function servesAllMethods(methods: readonly string[]): boolean {
+  return methodsOfApi.every((method) => methods.includes(method))
+}
+
+/** Returns why no rule of shape applies to a route: it does not send the API's JSON. `null` for a route of the API. */
+export function exclusionReasonOf(route: RouteOptions & { path: string }): string | null {
+  return foreignReasonOf(route) ?? hiddenReasonOf(route)
+}
+
+/** Returns why a route is known to send other content than the API's JSON; `null` if it may send that. */
+export function nonJsonReasonOf(route: RouteOptions & { path: string }): string | null {
+  return streamReasonOf(route) ?? hiddenReasonOf(route)
+}
+
+/**
+ * Returns why a route may send what is not the app's own: files, the messages of a WebSocket, what is behind a proxy. A
+ * route that the document does not show is not one of these: what is about transport and trust is kept there.
+ */
+export function foreignReasonOf(route: RouteOptions & { path: string }): string | null {
+  const isProxy = servesAllMethods([route.method].flat())
+  return streamReasonOf(route) ?? (isProxy ? 'a route for all methods: a proxy' : null)
+}
+
+/** Whether the OpenAPI document does not show a route. */
+export function isHidden({ schema }: Pick<RouteOptions, 'schema'>): boolean {
+  return schema !== undefined && 'hide' in schema && schema.hide === true
+}
+
+/** Why no rule of shape applies to a route that the OpenAPI document does not show. */
+export const hiddenReason = 'hidden from the OpenAPI document: not part of the API'
+
+function hiddenReasonOf(route: RouteOptions): string | null {
+  return isHidden(route) ? hiddenReason : null
+}
+
+function streamReasonOf(route: RouteOptions & { path: string }): string | null {
+  if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
+  return 'websocket' in route && route.websocket === true ? 'a WebSocket route' : null
 }

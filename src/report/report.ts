@@ -2,21 +2,11 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import { bootErrors } from '../boot-errors.js'
 import { appKey } from '../convention/contexts.js'
 import { closeFailedApp } from '../convention/failed-boot.js'
-import { isNullLogger } from '../convention/internals.js'
 import { routeNameOf } from '../convention/route-name.js'
 import { appSlot } from '../convention/slots.js'
 import { clip, counted } from '../text.js'
-import { type Exception, type Finding, findingsTable, type Observation, type Observed } from './findings.js'
-
-/** What the conventions found at boot, and by requests in `report` mode. */
-export interface ConventionsReport {
-  /** Routes that break a rule in `report` mode. (In `enforce` mode the app does not boot.) */
-  readonly findings: readonly Finding[]
-  /** Declared exceptions, and routes that no rule applies to. */
-  readonly exceptions: readonly Exception[]
-  /** What would have been refused, changed or added, per rule and route. */
-  readonly observations: readonly Observation[]
-}
+import type { ConventionsReport, Exception, Finding, Observation, Observed } from './findings.js'
+import { findingsTable, groupsOf } from './format-report.js'
 
 /** Collects what plugins find. A context and all contexts below it share one. */
 export class Reporter {
@@ -42,16 +32,10 @@ export class Reporter {
     this.#exceptions.push(exception)
   }
 
-  /** Adds an exception that requests show; once, however many do. */
-  addExceptionOnce(exception: Exception): void {
-    const { plugin, route, rules, reason } = exception
-    if (this.#isNew(`${plugin} ${route} ${rules.join()} ${reason}`)) this.addException(exception)
-  }
-
   /** Logs a warning about the route of a request; once, however many requests cause it. */
   warnOnce(plugin: string, request: FastifyRequest, message: string): void {
     const text = `${plugin}: ${routeNameOf(request)}: ${message}`
-    if (this.#isNew(text)) logOf(request)?.warn(text)
+    if (this.#isNew(text)) logOf(request).warn(text)
   }
 
   /** Logs a line when the app gets ready. */
@@ -90,7 +74,7 @@ export class Reporter {
     this.#observations.set(key, { plugin, rule, route, ...effect, count: 1, example, requestId: request.id })
     const convention = `${plugin}.${rule}`
     if (this.#isNew(convention) || logged === 'each route')
-      logOf(request)?.warn({ convention, route, ...effect, example }, 'convention not kept')
+      logOf(request).warn({ convention, route, ...effect, example }, 'convention not kept')
   }
 
   /** Returns a snapshot of everything found so far. */
@@ -107,20 +91,18 @@ export class Reporter {
     for (const check of this.#checks.splice(0)) check()
     for (const callback of this.#afterChecks.splice(0)) callback()
     const log = logOf(app)
-    for (const [convention, found] of byRule(this.#findings.filter(({ mode }) => mode === 'report'))) {
+    const reported = this.#findings.filter(({ mode }) => mode === 'report')
+    for (const [convention, found] of groupsOf(reported, ({ plugin, rule }) => `${plugin}.${rule}`)) {
       const [{ effect, route, problem, instead }] = found
-      const routes = counted(new Set(found.map((finding) => finding.route)).size, 'route')
-      log?.warn(
-        { convention, effect, count: found.length, route, problem, instead },
-        `conventions: not kept in ${routes}`,
-      )
+      const first = { convention, effect, count: found.length, route, problem, instead }
+      log.warn(first, `conventions: not kept in ${routesOf(found)}`)
     }
-    for (const message of this.#notes.splice(0)) log?.info(`conventions: ${message}`)
+    for (const message of this.#notes.splice(0)) log.info(`conventions: ${message}`)
     for (const exception of this.#exceptions) {
       const { plugin, route, rules, unused } = exception
-      log?.debug(exception, 'conventions: exception')
+      log.debug(exception, 'conventions: exception')
       if (unused)
-        log?.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
+        log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
     }
     return this.#findings.filter(({ mode }) => mode === 'enforce')
   }
@@ -181,32 +163,17 @@ export function conventionsReport(app: FastifyInstance): ConventionsReport | nul
 function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
   const refused = [...reporters].flatMap(([reporter, app]) => reporter.conclude(app))
   reporters.clear()
-  if (refused.length > 0) {
-    throw new bootErrors.FST_CONV_FINDINGS(`${summary(refused)}\n\n${findingsTable(refused)}\n`)
-  }
+  if (refused.length === 0) return
+  const breaches = counted(refused.length, 'breach', 'breaches')
+  const summary = `${breaches} of conventions in ${routesOf(refused)}`
+  throw new bootErrors.FST_CONV_FINDINGS(`${summary}\n\n${findingsTable(refused)}\n`)
 }
 
-/**
- * Returns the logger of an app or a request for the lines of this package; `null` if the app has none: a test that mocks
- * `app.log.warn` then counts its own lines only.
- */
-export function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger | null {
-  return isNullLogger(log) ? null : log.child({ module: 'fastify-conventions' })
+function routesOf(findings: readonly Finding[]): string {
+  return counted(new Set(findings.map(({ route }) => route)).size, 'route')
 }
 
-/** Returns the findings of each rule, by plugin and rule. */
-function byRule(findings: readonly Finding[]): Map<string, [Finding, ...Finding[]]> {
-  const rules = new Map<string, [Finding, ...Finding[]]>()
-  for (const finding of findings) {
-    const convention = `${finding.plugin}.${finding.rule}`
-    const known = rules.get(convention)
-    if (known === undefined) rules.set(convention, [finding])
-    else known.push(finding)
-  }
-  return rules
-}
-
-function summary(findings: readonly Finding[]): string {
-  const routes = new Set(findings.map((finding) => finding.route)).size
-  return `${counted(findings.length, 'breach', 'breaches')} of conventions in ${counted(routes, 'route')}`
+/** Returns the logger of an app or a request for the lines of this package. */
+export function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger {
+  return log.child({ module: 'fastify-conventions' })
 }

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { prepareRoutes } from '../convention/registry.js'
 import { routeSlot } from '../convention/slots.js'
-import { matchesUrl, type RouteException } from './exceptions.js'
 import type { Mode } from './modes.js'
+import { matchesUrl, type RouteException } from './modes.js'
 import { reporterOf } from './report.js'
 
 /** The reason for which a route is excepted from a convention, by its name. */

@@ -1,5 +1,7 @@
+import type { Ajv } from 'ajv'
+import { exactJson } from '../json/exact-json.js'
 import { isDecimal, rangeOf } from '../json/int64.js'
-import { type Json, mapSchema } from './json-schema.js'
+import { isSchemaObject, type Json, mapSchema } from './json-schema.js'
 import type { Alternative, SchemaReader } from './reader.js'
 
 /** Whether a value is one that a schema is for; with `orLarge`, large integers count as integers. */
@@ -117,4 +119,21 @@ function isTextLike(value: unknown): boolean {
   if (typeof value !== 'object') return false
   if (value instanceof Date || value instanceof RegExp) return true
   return typeof value.toString === 'function' && value.toString !== Object.prototype.toString
+}
+
+let ajv: Ajv | undefined
+
+/** Loads Ajv, which not every app that imports this package needs. Call it before {@link compileConditions}. */
+export async function loadAjv(): Promise<void> {
+  const { Ajv } = await import('ajv')
+  ajv ??= new Ajv({ strict: false, validateSchema: false, validateFormats: false, logger: false })
+}
+
+/** Compiles the conditions of alternatives where the serializer of the app cannot tell whether they hold. */
+export const compileConditions: CompileSerializer = (schema) => {
+  if (!isSchemaObject(schema) || schema.if === undefined) return (value) => exactJson(value, false) ?? 'null'
+  if (ajv === undefined) throw new TypeError('Ajv is not loaded')
+  const { if: condition, definitions = {} } = schema
+  const holds = ajv.compile({ definitions, allOf: [condition] })
+  return (value) => (holds(value) ? '1' : '0')
 }

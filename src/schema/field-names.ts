@@ -1,6 +1,13 @@
 import { type Fields, partOf, type Selection } from '../json/selection.js'
-import { anything, leavesOf, type Member, type ObjectShape, type Shape } from './shape.js'
-import { isTwinned, twinName } from './twins.js'
+import {
+  anything,
+  isTwinned,
+  leavesOf,
+  type Member,
+  type ObjectShape,
+  type Shape,
+  twinName,
+} from './shape.js'
 
 export function fieldNames(...shapes: readonly Shape[]): string[] {
   const names = objectsOf(shapes).flatMap((object) => {

@@ -1,4 +1,5 @@
 import { type Int64Range, rangeOf } from '../json/int64.js'
+import { nameOfToken } from '../json/json-text.js'
 import { each } from '../options.js'
 
 /** A value of JSON; a JSON Schema is one. */
@@ -131,4 +132,98 @@ export function typesOf(schema: SchemaObject): readonly string[] {
 export function int64RangeOf(schema: SchemaObject): Int64Range | null {
   const isInteger = [schema.type].flat().includes('integer') && schema.const === undefined
   return isInteger ? rangeOf(schema.format) : null
+}
+
+/** A document in which every reference names the document that it leads into. */
+export interface SchemaDocument {
+  readonly schema: SchemaObject
+  /** The parts that have changed, by what they were. */
+  readonly parts: ReadonlyMap<Json, Json>
+}
+
+export function absoluteDocument(root: SchemaObject, id: string): SchemaDocument {
+  if (!mayRefer(root)) return { schema: root, parts: new Map() }
+  const parts = new Map<Json, Json>()
+  const seen = new Set<Json>()
+  const ownId = typeof root.$id === 'string' ? root.$id.replace(/#$/, '') : id
+  const visit = (schema: Json, base: string, depth: number): Json => {
+    if (!isSchemaObject(schema) || depth > maxSchemaDepth) return schema
+    const known = parts.get(schema)
+    if (known !== undefined || seen.has(schema)) return known ?? schema
+    seen.add(schema)
+    const inner = schema !== root && isDocumentId(schema.$id) ? schema.$id : base
+    const within = mapSubschemas(schema, (one) => visit(one, inner, depth + 1))
+    const $ref = typeof schema.$ref === 'string' ? absoluteReference(schema.$ref, inner) : schema.$ref
+    const result = $ref === schema.$ref ? within : { ...within, $ref: $ref as Json }
+    if (result !== schema) parts.set(schema, result)
+    return result
+  }
+  // A document may refer to itself by its name.
+  const absoluteReference = (ref: string, base: string): string => {
+    if (ref.startsWith('#')) return base + ref
+    return ref === ownId || ref.startsWith(`${ownId}#`) ? id + ref.slice(ownId.length) : ref
+  }
+  return { schema: visit(root, id, 0) as SchemaObject, parts }
+}
+
+function isDocumentId(id: Json | undefined): id is string {
+  return typeof id === 'string' && !id.startsWith('#')
+}
+
+export function subschemaWithId(document: Json, id: string): SchemaObject | undefined {
+  let found: SchemaObject | undefined
+  mapSchema(document, (one) => {
+    if (one.$id === id) found ??= one
+    return one
+  })
+  return found
+}
+
+/** The value that a JSON Pointer leads to in a document (RFC 6901), percent-encoded as in a reference. */
+export function valueAt(document: Json, pointer: string): Json | undefined {
+  if (pointer === '') return document
+  let part: Json | undefined = document
+  for (const token of pointer.slice(1).split('/')) {
+    const name = nameOfToken(decodedPart(token))
+    const isThere: boolean = typeof part === 'object' && part !== null && Object.hasOwn(part, name)
+    part = isThere ? (part as { readonly [key: string]: Json })[name] : undefined
+  }
+  return part
+}
+
+/** Returns a percent-encoded part of a reference decoded; as it is where its encoding is malformed. */
+export function decodedPart(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** A schema with what it refers to in the place of the references; `circle` returns what stands for a schema within itself. */
+export function writtenOut(
+  schema: Json,
+  reader: { follow(reference: string): Json },
+  change = (part: SchemaObject, _depth: number): SchemaObject => part,
+  circle = (): Json => ({}),
+): Json {
+  const around = new Set<Json>()
+  const visit = (part: Json, depth: number): Json => {
+    if (!isSchemaObject(part) || depth > maxSchemaDepth) return part
+    if (around.has(part)) return circle()
+    around.add(part)
+    const written = typeof part.$ref === 'string' ? target(part, depth) : within(part, depth)
+    around.delete(part)
+    return written
+  }
+  const within = (part: SchemaObject, depth: number): Json => {
+    const { $id: _, ...keywords } = change(part, depth)
+    return mapSubschemas(keywords, (one) => visit(one, depth + 1))
+  }
+  // What stands beside a reference describes it.
+  const target = ({ $ref, ...siblings }: SchemaObject, depth: number): Json => {
+    const written = visit(reader.follow($ref as string), depth)
+    return isSchemaObject(written) ? { ...written, ...siblings } : siblings
+  }
+  return visit(schema, 0)
 }

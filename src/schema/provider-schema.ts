@@ -1,7 +1,6 @@
-import { isPlainObject, type Json, type SchemaObject } from './json-schema.js'
+import { isPlainObject, type Json, type SchemaObject, writtenOut } from './json-schema.js'
 import { SchemaReader } from './reader.js'
 import { mapBodies } from './responses.js'
-import { writtenOut } from './written-out.js'
 
 /** Whether a schema describes what a client sends or what it receives. They differ by defaults and conversions. */
 export type SchemaDirection = 'input' | 'output'
@@ -126,7 +125,12 @@ function alone(schema: object): object {
   try {
     const reader = new SchemaReader({}, { onUnresolved: () => {} })
     const absolute = reader.absolute(keywords as Json, keywords as Json)
-    const { definitions: _definitions, ...plain } = writtenOut(absolute, reader, { circle }) as SchemaObject
+    const { definitions: _definitions, ...plain } = writtenOut(
+      absolute,
+      reader,
+      undefined,
+      circle,
+    ) as SchemaObject
     return plain
   } catch {
     return keywords

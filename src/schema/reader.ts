@@ -1,13 +1,17 @@
 import { mergeSchemas } from '@fastify/merge-json-schemas'
-import { absoluteDocument, type SchemaDocument, subschemaWithId, valueAt } from './document.js'
 import {
+  absoluteDocument,
   isSchemaObject,
   type Json,
   mapSchema,
   maxSchemaDepth,
+  namedSchemas,
+  type SchemaDocument,
   type SchemaObject,
   type SchemaStore,
   schemaList,
+  subschemaWithId,
+  valueAt,
 } from './json-schema.js'
 
 /** A schema whose references are resolved and whose `allOf` is merged. */
@@ -168,6 +172,46 @@ export class SchemaReader {
     this.#byId.set(id, document)
     return document
   }
+}
+
+/** All schemas that may say something about a value of one of these schemas, in whichever alternative; each once. */
+export function partsOf(reader: SchemaReader, schemas: readonly Json[]): SchemaObject[] {
+  const nodes = new Set(schemas.map((schema) => reader.read(schema)))
+  // The loop also visits the parts that it adds to the set.
+  for (const { groups } of nodes)
+    for (const group of groups) for (const { schema } of group) nodes.add(reader.read(schema))
+  return [...new Set([...nodes].flatMap(({ parts }) => parts))]
+}
+
+/** The schemas of each alternative of a value, with those that hold in all of them. */
+export function formsOf(reader: SchemaReader, schema: Json): readonly (readonly SchemaObject[])[] {
+  const forms: (readonly SchemaObject[])[] = []
+  const start = reader.read(schema)
+  const seen = new Set([start])
+  const pending: { readonly node: SchemaNode; readonly above: readonly SchemaObject[] }[] = [
+    { node: start, above: [] },
+  ]
+  for (const { node, above } of pending) {
+    const parts = [...above, ...node.parts]
+    const alternatives = node.groups.flat()
+    if (alternatives.length === 0) forms.push(parts)
+    for (const alternative of alternatives) {
+      const next = reader.read(alternative.schema)
+      if (seen.has(next)) continue
+      seen.add(next)
+      pending.push({ node: next, above: parts })
+    }
+  }
+  return forms
+}
+
+export function propertiesOf(parts: readonly SchemaObject[]): Map<string, Json[]> {
+  const properties = new Map<string, Json[]>()
+  for (const part of parts) {
+    for (const [name, property] of namedSchemas(part.properties))
+      properties.set(name, [...(properties.get(name) ?? []), property])
+  }
+  return properties
 }
 
 /** Its keywords are merged when they are first read: schemas may contradict each other. */

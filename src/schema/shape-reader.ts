@@ -18,8 +18,7 @@ import {
   typesOf,
 } from './json-schema.js'
 import { type Alternative, constrains, SchemaContradiction, type SchemaNode, SchemaReader } from './reader.js'
-import { anything, type Member, type Shape, type ShapeOption, type TextFormat } from './shape.js'
-import { isInt64 } from './twins.js'
+import { anything, isInt64, type Member, type Shape, type ShapeOption, type TextFormat } from './shape.js'
 
 /** How shapes are read. */
 export interface ShapeOptions {

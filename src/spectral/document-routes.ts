@@ -1,6 +1,12 @@
-import { pointerToken } from '../json/json-pointer.js'
-import { decodedPart, valueAt } from '../schema/document.js'
-import { isPlainObject, type Json, mapSchema, type SchemaStore } from '../schema/json-schema.js'
+import { pointerToken } from '../json/json-text.js'
+import {
+  decodedPart,
+  isPlainObject,
+  type Json,
+  mapSchema,
+  type SchemaStore,
+  valueAt,
+} from '../schema/json-schema.js'
 
 export interface DocumentRoute {
   readonly method: string

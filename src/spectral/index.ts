@@ -1,5 +1,5 @@
 import type { ConventionsOptions } from '../preset.js'
-import { pageOf } from '../report/advice.js'
+import { pageOf } from '../report/format-report.js'
 import { type DocumentFinding, documentLinter } from './document-findings.js'
 
 /** A rule of a ruleset of Spectral. */

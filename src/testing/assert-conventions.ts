@@ -12,7 +12,7 @@ import {
   option,
   resolveOptions,
 } from '../options.js'
-import { hiddenReason, matchesUrl, type RouteException, routeException } from '../report/exceptions.js'
+import { hiddenReason, matchesUrl, type RouteException, routeException } from '../report/modes.js'
 import { conventionsReport } from '../report/report.js'
 import { type ProbedApp, sender } from './probe/client.js'
 import { type AppPath, appPaths, type ParameterValue, pathFiller } from './probe/paths.js'

@@ -60,3 +60,9 @@ export function restyledKey(name: string, style: KeyStyle): string | null {
 function capitalized(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1)
 }
+
+export function memberName(path: string, style: KeyStyle): string {
+  const literals = path.split('/').filter((segment) => segment !== '' && !segment.includes(':'))
+  const name = (literals.at(-1) ?? 'items').replaceAll('-', '_')
+  return restyledKey(name, style) ?? name
+}

@@ -1,10 +1,11 @@
 /** What this package relies on although Fastify does not promise it, on both ends of the supported range. */
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
-import newest, { type FastifyBaseLogger, type FastifyReply } from 'fastify'
+import newest, { type FastifyReply } from 'fastify'
 import oldest from 'fastify-oldest'
 import t from 'tap'
 import * as contexts from '../../src/convention/contexts.js'
+import { routesOf } from '../../src/convention/declared-routes.js'
 import * as internals from '../../src/convention/internals.js'
 
 // The types of the two are not the same to TypeScript.
@@ -37,19 +38,6 @@ for (const [release, Fastify] of Object.entries(releases)) {
       internals.setReplaceableErrorHandler(again, answer('ours'))
       again.get('/', async () => Promise.reject(new Error('broken')))
       t.equal((await again.inject('/')).body, 'ours')
-    })
-
-    t.test('the logger of an app without one', async (t) => {
-      t.equal(internals.isNullLogger(Fastify().log), true)
-      const loggerInstance = keepsItself()
-      for (const logger of [{ level: 'info' }, { level: 'silent' }]) {
-        t.equal(internals.isNullLogger(Fastify({ logger }).log), false, logger.level)
-      }
-      t.equal(
-        internals.isNullLogger(Fastify({ loggerInstance }).log),
-        false,
-        'one of the app that is its own child',
-      )
     })
 
     t.test('body parsers', async (t) => {
@@ -91,26 +79,26 @@ for (const [release, Fastify] of Object.entries(releases)) {
 
     t.test('formatters and serializers of the app', async (t) => {
       const app = Fastify()
-      t.equal(internals.hasReplySerializer(app), false)
-      t.equal(internals.hasSerializerCompiler(app), false)
-      t.equal(internals.hasValidatorCompiler(app), false)
+      t.equal(internals.ownCompilers(app).replySerializer, false)
+      t.equal(internals.ownCompilers(app).serializer, false)
+      t.equal(internals.ownCompilers(app).validator, false)
       t.strictSame(internals.serverSettings(Fastify()), { trustProxy: false, hasServerFactory: false })
       const serverFactory = (handler: RequestListener) => createServer(handler)
       const proxied = Fastify({ trustProxy: '127.0.0.1', serverFactory })
       t.strictSame(internals.serverSettings(proxied), { trustProxy: '127.0.0.1', hasServerFactory: true })
       await app.register(async (child) => {
         child.setReplySerializer(() => '')
-        t.equal(internals.hasReplySerializer(child), true)
+        t.equal(internals.ownCompilers(child).replySerializer, true)
       })
       await app.register(async (child) => {
         child.setSerializerCompiler(() => () => '')
-        t.equal(internals.hasSerializerCompiler(child), true)
+        t.equal(internals.ownCompilers(child).serializer, true)
         child.setValidatorCompiler(() => () => true)
-        t.equal(internals.hasValidatorCompiler(child), true)
+        t.equal(internals.ownCompilers(child).validator, true)
       })
-      t.equal(internals.hasReplySerializer(app), false)
+      t.equal(internals.ownCompilers(app).replySerializer, false)
       t.equal(
-        internals.hasSerializerCompiler(app),
+        internals.ownCompilers(app).serializer,
         false,
         'those of a context below are not those of the app',
       )
@@ -159,10 +147,9 @@ for (const [release, Fastify] of Object.entries(releases)) {
 
     t.test('routes that Fastify adds, and whether an app has any', async (t) => {
       const app = Fastify()
-      const isHeadSibling = contexts.headSiblings(app)
       const seen: [string, boolean][] = []
       app.addHook('onRoute', (route) => {
-        seen.push([`${[route.method].flat()} ${route.path}`, isHeadSibling(route)])
+        seen.push([`${[route.method].flat()} ${route.path}`, !('methods' in routesOf(app).of(route))])
       })
       const nothing = async (): Promise<object> => ({})
       app.get('/v1/users/:id', nothing)
@@ -209,11 +196,4 @@ interface Package {
 
 function packageOf(path: string): Package {
   return JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as Package
-}
-
-/** A logger whose children are itself. */
-function keepsItself(): FastifyBaseLogger {
-  const methods = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-  const logger = Object.fromEntries(methods.map((method) => [method, () => void method]))
-  return Object.assign(logger, { level: 'info', child: () => logger }) as unknown as FastifyBaseLogger
 }

@@ -1,7 +1,7 @@
 /** `Cache-Control` of a response (RFC 9111 §5.2.2): who may store it. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isForSharedCaches, withPrivate } from '../../src/http/cache-control.js'
+import { isForSharedCaches, withPrivate } from '../../src/http/header-fields.js'
 import { superlinearSeeds } from '../support/growth.js'
 
 t.test('public and s-maxage let shared caches store a response (RFC 9111 §5.2.2.9, §5.2.2.10)', async (t) => {

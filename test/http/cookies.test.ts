@@ -1,7 +1,7 @@
 /** Cookies as they are sent: RFC 6265. */
 import fc from 'fast-check'
 import t from 'tap'
-import { cookieValues, readSetCookie } from '../../src/http/cookies.js'
+import { cookieValues, readSetCookie } from '../../src/http/header-fields.js'
 
 t.test('the values of a cookie, in order, without the empty ones', (t) => {
   const rows: readonly (readonly [header: string, values: readonly string[]])[] = [

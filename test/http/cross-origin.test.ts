@@ -1,7 +1,7 @@
 /** Where a request is from, as browsers tell: Fetch Metadata, Fetch ("`Origin` header"), RFC 6454. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isCrossOrigin } from '../../src/http/web-origin.js'
+import { isCrossOrigin } from '../../src/http/url.js'
 
 type Fields = Readonly<Record<string, string | readonly string[]>>
 type Cases = readonly (readonly [about: string, fields: Fields, isElsewhere: boolean])[]

@@ -1,7 +1,7 @@
 /** RFC 3339 §5.6 (grammar) and §5.7 (restrictions). */
 import fc from 'fast-check'
 import t from 'tap'
-import { timeOf, utcDateTime } from '../../src/http/date-time.js'
+import { timeOf, utcDateTime } from '../../src/http/dates.js'
 
 t.test('date-times of RFC 3339, as the same instant in UTC', async (t) => {
   const rows: readonly (readonly [text: string, utc: string])[] = [

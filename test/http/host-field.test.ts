@@ -1,6 +1,6 @@
 /** RFC 9112 §3.2, RFC 3986 §3.2.2: what a Host field may be. */
 import t from 'tap'
-import { isHostValue } from '../../src/http/host-field.js'
+import { isHostValue } from '../../src/http/header-fields.js'
 import { superlinearSeeds } from '../support/growth.js'
 
 t.test('a valid Host is a name or an address, with or without a port', async (t) => {

@@ -1,7 +1,7 @@
 /** RFC 9110 §5.6.7: HTTP dates, read in three formats and written in one. */
 import fc from 'fast-check'
 import t from 'tap'
-import { formatHttpDate, parseHttpDate } from '../../src/http/http-date.js'
+import { formatHttpDate, parseHttpDate } from '../../src/http/dates.js'
 
 const anyUnit = fc.nat(0xffff).map((unit) => String.fromCharCode(unit))
 const now = Date.parse('2026-11-20T12:00:00Z')

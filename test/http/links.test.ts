@@ -1,7 +1,7 @@
 /** RFC 8288 §3: the Link header, and links to the same resource with other parameters. */
 import fc from 'fast-check'
 import t from 'tap'
-import { addLinks, formatLinks, hrefWith, type Link, serviceLinks } from '../../src/http/links.js'
+import { addLinks, formatLinks, hrefWith, type Link, serviceLinks } from '../../src/http/header-fields.js'
 
 t.test('links as a header value (RFC 8288 §3)', async (t) => {
   t.equal(

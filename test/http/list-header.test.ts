@@ -1,6 +1,6 @@
 /** RFC 9110 §5.6.1 (lists), §5.6.4 (quoted strings), §5.6.6 (parameters). */
 import t from 'tap'
-import { directiveName, listMembers, memberParts } from '../../src/http/list-header.js'
+import { directiveName, listMembers, memberParts } from '../../src/http/header-fields.js'
 import { superlinearSeeds } from '../support/growth.js'
 
 t.test('a list is split at commas, but not in quoted strings', async (t) => {

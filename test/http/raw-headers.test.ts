@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isRepeated, valueIndex } from '../../src/http/raw-headers.js'
+import { isRepeated, valueIndex } from '../../src/http/header-fields.js'
 
 t.test('Host lines are counted in any case', async (t) => {
   t.notOk(isRepeated(['Host', 'a', 'Ghost', 'b', 'host-x', 'c', 'x', 'host'], 'host'))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { pathOf, queryOf } from '../../src/http/request-target.js'
+import { pathOf, queryOf } from '../../src/http/url.js'
 
 const target = fc
   .string({ unit: fc.constantFrom(...'aZ09/%5Ae.~-_ \\"?#é𐀀;='), maxLength: 24 })

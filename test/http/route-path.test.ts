@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import t from 'tap'
-import { type PathSegment, routePath, segmentParts } from '../../src/http/route-path.js'
+import { type PathSegment, routePath, segmentParts } from '../../src/http/url.js'
 
 type Kind = PathSegment['kind']
 

@@ -1,8 +1,7 @@
 /** RFC 9110 §12.5.5: `Vary`, merged from several writers. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isFieldName } from '../../src/http/field-name.js'
-import { mergeVary, varyMerger } from '../../src/http/vary.js'
+import { isFieldName, mergeVary, varyMerger } from '../../src/http/header-fields.js'
 
 t.test(
   'RFC 9110 §12.5.5: names are merged without case and repeats, the first spelling and order kept',

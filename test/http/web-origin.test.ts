@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isWebOrigin } from '../../src/http/web-origin.js'
+import { isWebOrigin } from '../../src/http/url.js'
 
 t.test('an origin has a scheme, a host and a port, as browsers write them, and nothing else', async (t) => {
   const origins = [

@@ -1,7 +1,7 @@
 /** "Projection reads own properties only", also where no schema describes a value. */
 import t from 'tap'
 import { fieldsOf, ownFields } from '../../src/json/selection.js'
-import { numberName } from '../../src/schema/twins.js'
+import { numberName } from '../../src/schema/shape.js'
 
 const big = 9_007_199_254_740_993n
 const only = (...paths: string[]) => ({ only: fieldsOf(paths), without: null })

@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { exactJson } from '../../src/json/exact-json.js'
-import { parseCharacters, parseExact, quoteLongNumbers } from '../../src/json/parse-exact.js'
+import { exactJson, parseCharacters, parseExact, quoteLongNumbers } from '../../src/json/exact-json.js'
 import { jsonText } from '../schema/json-texts.js'
 
 t.test('long integers become BigInts, all other values are those of JSON.parse', async (t) => {

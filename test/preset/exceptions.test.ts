@@ -100,7 +100,7 @@ t.test('an exception that matches no route is a finding', async (t) => {
 
 t.test('invalid exceptions', async (t) => {
   for (const [exceptions, message] of [
-    [[{ url: '/x' }], /conventions\.exceptions\[0\]: expected an object with url and reason/],
+    [[{ url: '/x' }], /conventions\.exceptions\[0\]\.reason: expected a non-empty string/],
     [[{ url: 'x', reason }], /conventions\.exceptions\[0\]\.url: expected a path such as/],
     [[{ url: '/x', reason, except: ['paths'] }], /exceptions\[0\]\.except\[0\]: expected one of 'problems'/],
     [

@@ -1,8 +1,13 @@
 /** RFC 9457 §3.1 (members of a problem document), §3.2 (extensions). */
 import fc from 'fast-check'
 import t from 'tap'
-import { problemDocument, problemMediaType, serverFaultDetail } from '../../src/problem/problem-document.js'
-import { ProblemError, problemTypes } from '../../src/problem/problem-error.js'
+import {
+  ProblemError,
+  problemDocument,
+  problemMediaType,
+  problemTypes,
+  serverFaultDetail,
+} from '../../src/problem/problem-error.js'
 import { defaultStyle } from '../../src/problem/send-problem.js'
 
 const { typeBase: defaultTypeBase } = defaultStyle

@@ -6,7 +6,8 @@ import { bootErrors } from '../../src/boot-errors.js'
 import { statusTitle } from '../../src/http/status.js'
 import { pathBreaches } from '../../src/plugins/path-guard/path-rules.js'
 import { isProblemError, ProblemError, problemTypes } from '../../src/problem/problem-error.js'
-import { type Finding, findingsTable } from '../../src/report/findings.js'
+import type { Finding } from '../../src/report/findings.js'
+import { findingsTable } from '../../src/report/format-report.js'
 
 type BootCode = keyof typeof bootErrors
 

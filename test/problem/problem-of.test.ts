@@ -3,8 +3,12 @@
 import fc from 'fast-check'
 import { errorCodes } from 'fastify'
 import t from 'tap'
-import { problemDocument, serverFaultDetail } from '../../src/problem/problem-document.js'
-import { ProblemError, problemTypes } from '../../src/problem/problem-error.js'
+import {
+  ProblemError,
+  problemDocument,
+  problemTypes,
+  serverFaultDetail,
+} from '../../src/problem/problem-error.js'
 import { problemOf, problemOfBody, segmentTooLong } from '../../src/problem/problem-of.js'
 
 type ErrorCode = keyof typeof errorCodes

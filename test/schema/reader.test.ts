@@ -7,8 +7,7 @@ import {
   maxSchemaDepth,
   type SchemaObject,
 } from '../../src/schema/json-schema.js'
-import { formsOf, partsOf, typesOfParts } from '../../src/schema/parts.js'
-import { SchemaReader } from '../../src/schema/reader.js'
+import { formsOf, partsOf, SchemaReader } from '../../src/schema/reader.js'
 
 const city = { type: 'string' }
 const address = { $id: '#address', type: 'object', properties: { city } }
@@ -124,7 +123,10 @@ t.test('schemas that contradict each other can be read one by one, but not merge
   const schema = { allOf: [{ type: 'string' }, { type: 'object' }] }
   const reader = new SchemaReader()
   t.throws(() => reader.read(schema).keywords, TypeError)
-  t.strictSame([...typesOfParts(partsOf(reader, [schema]))], ['string', 'object'])
+  t.strictSame(
+    partsOf(reader, [schema]).flatMap(({ type }) => type ?? []),
+    ['string', 'object'],
+  )
 })
 
 t.test('with onUnresolved, unresolved references are reported and do not throw', async (t) => {

@@ -1,8 +1,8 @@
 /** Which shapes have a twin, and what it is. */
 import t from 'tap'
 import type { Json } from '../../src/schema/json-schema.js'
+import { containsInt64, isTwinned, mayBeInteger, twinName, twinWriter } from '../../src/schema/shape.js'
 import { shapeOf } from '../../src/schema/shape-reader.js'
-import { containsInt64, isTwinned, mayBeInteger, twinName, twinWriter } from '../../src/schema/twins.js'
 import { compileSerializer } from './compiled.js'
 
 const id = { type: 'integer', format: 'int64' }

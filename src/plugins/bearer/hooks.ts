@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
-import { isRepeated } from '../../http/raw-headers.js'
+import { isRepeated } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { IssuerUnavailable, type TokenCache, TokenRefused, type VerifiedToken } from './tokens.js'
 

@@ -94,7 +94,7 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       if (!app.hasRequestDecorator('caller'))
         offerNames(app, { plugin: 'bearer', mode, owner: 'request', members: { caller: { value: null } } })
       knownSubject.set(app, knownSubjectOf(tokens))
-    } else logOf(app)?.warn('bearer: in report mode no request is refused, and request.caller is not set')
+    } else logOf(app).warn('bearer: in report mode no request is refused, and request.caller is not set')
 
     app.addHook('onRoute', function documentRouteWithoutToken(route) {
       if (isEnforced && route.config?.bearer === false)

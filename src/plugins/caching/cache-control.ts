@@ -1,4 +1,4 @@
-import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
+import { formatHttpDate, parseHttpDate } from '../../http/dates.js'
 import {
   type Check,
   checksOf,

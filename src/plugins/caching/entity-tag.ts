@@ -1,6 +1,6 @@
 import crypto from 'node:crypto'
-import { type Format, tagOfFormat } from '../../convention/formats.js'
-import { directiveName, firstMembers, memberParts } from '../../http/list-header.js'
+import { type Format, tagOfFormat } from '../../convention/selection.js'
+import { directiveName, firstMembers, memberParts } from '../../http/header-fields.js'
 
 // RFC 9110 §8.8.3: etagc = %x21 / %x23-7E / obs-text. Node.js gives each byte of obs-text as one character.
 const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'

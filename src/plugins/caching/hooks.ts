@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { tagInFormat } from '../../convention/formats.js'
+import { tagInFormat } from '../../convention/selection.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, PayloadStep, RequestStep, Steps } from '../../convention/steps.js'
 import { isPromise } from '../../maybe-async.js'

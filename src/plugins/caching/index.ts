@@ -3,7 +3,7 @@ import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { needFields } from '../../convention/selection.js'
-import { foreignReasonOf } from '../../report/exceptions.js'
+import { foreignReasonOf } from '../../report/modes.js'
 import { expectedVersion, stepsOf } from './hooks.js'
 import { describeCaching } from './openapi.js'
 import {
@@ -86,7 +86,7 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     return offerNames(app, { ...offered, owner: 'request', members: { expectedVersion: { get: versionOf } } })
   },
   route(context) {
-    const { name, methods, route, isHeadSibling, isConfigured, options, state: needVersion } = context
+    const { name, methods, route, isConfigured, options, state: needVersion } = context
     // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
     if (route === null) {
       return {
@@ -102,13 +102,13 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     if (options.mode === 'off') return undefined
     const plan = planOf({ ...context, route })
     const { reads, isReport, validators, lastModified } = plan
-    if (validators !== undefined && !isHeadSibling && !methods.every(isRead)) {
+    if (validators !== undefined && !methods.every(isRead)) {
       needVersion(name, 'expectedVersion')
     }
     if (reads && lastModified !== false && !isReport) needFields(route, () => [lastModified], true)
     return {
       ...stepsOf(plan),
-      describe: isReport || isHeadSibling ? undefined : describeCaching(methods, plan),
+      describe: isReport ? undefined : describeCaching(methods, plan),
     }
   },
 })

@@ -1,4 +1,4 @@
-import { timeOf } from '../../http/date-time.js'
+import { timeOf } from '../../http/dates.js'
 
 /** Maximum number of items of a list that are read. */
 const maxItems = 1_000

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { AnyFunction, AnyRequest } from '../../convention/any-request.js'
-import { fieldName } from '../../http/field-name.js'
+import { fieldName } from '../../http/header-fields.js'
 import {
   type Check,
   flag,

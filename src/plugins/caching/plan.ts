@@ -1,10 +1,9 @@
 import type { AnyRequest } from '../../convention/any-request.js'
 import { callerFields } from '../../convention/caller.js'
-import { keyStyleOf } from '../../convention/context.js'
+import { keyStyleOf } from '../../convention/contexts.js'
 import type { RouteContext } from '../../convention/convention.js'
 import { hiddenFieldsOf } from '../../convention/selection.js'
-import { withPrivate } from '../../http/cache-control.js'
-import { varyMerger } from '../../http/vary.js'
+import { varyMerger, withPrivate } from '../../http/header-fields.js'
 import { invalid, type OptionsOf, type ResolvedOptions } from '../../options.js'
 import { cacheControl, expiresOf } from './cache-control.js'
 import {
@@ -22,7 +21,6 @@ export interface CachingPlan {
   readonly isReport: boolean
   /** Whether the route has a method that reads. */
   readonly reads: boolean
-  readonly isHeadSibling: boolean
   /** `Cache-Control` of responses to requests without and with credentials; `null` for none. */
   readonly cacheControl: string | null
   readonly privateCacheControl: string | null
@@ -56,7 +54,7 @@ type Context = RouteContext<
 
 /** Returns the plan of a route, and adds its findings. @throws FST_CONV_OPTION_INVALID */
 export function planOf(context: Context): CachingPlan {
-  const { app, name, methods, route, options, modeOf, isHeadSibling } = context
+  const { app, name, methods, route, options, modeOf } = context
   const { validators, expires, vary = [] } = options
   const isReport = options.mode === 'report'
   const isPreconditionRequired = options.preconditions === 'required'
@@ -74,7 +72,6 @@ export function planOf(context: Context): CachingPlan {
   const plan: CachingPlan = {
     isReport,
     reads,
-    isHeadSibling,
     cacheControl: written || null,
     privateCacheControl: written === '' ? null : withPrivate(written),
     isConfidential,

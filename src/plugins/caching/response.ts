@@ -1,9 +1,9 @@
 import { discard, headerOf, isBytes, isResponse } from '../../convention/reply.js'
 import { replySlot } from '../../convention/slots.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
-import { withPrivate } from '../../http/cache-control.js'
+import { formatHttpDate, parseHttpDate } from '../../http/dates.js'
 import { contentFields } from '../../http/error-headers.js'
-import { formatHttpDate, parseHttpDate } from '../../http/http-date.js'
+import { withPrivate } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { byteTag, codedTag } from './entity-tag.js'
 import type { CachingPlan } from './plan.js'
@@ -128,7 +128,7 @@ function finishRead(
         reply.code(304)
       },
       // The hook of Fastify on the HEAD route that it adds to a GET route fails without a payload.
-      payload: plan.isHeadSibling ? '' : null,
+      payload: request.method === 'HEAD' ? '' : null,
     }
   }
   if (verdict === 'precondition-failed') {

@@ -1,5 +1,5 @@
-import { fieldName } from '../../http/field-name.js'
-import { webOrigin } from '../../http/web-origin.js'
+import { fieldName } from '../../http/header-fields.js'
+import { webOrigin } from '../../http/url.js'
 import { type Check, flag, invalid, listOf, type OptionsOf, option, optional } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
 import { allowedBy, type CorsPolicy, exposedHeaders, type IsAllowed } from './cors-headers.js'

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OwnParameters } from '../../convention/own-parameters.js'
 import {
   discard,
   hasSerializerOfItsOwn,
@@ -8,16 +7,30 @@ import {
   isWrittenByUs,
   withHeaders,
 } from '../../convention/reply.js'
+import type { OwnParameters } from '../../convention/route-schemas.js'
 import { type RequestSelection, selectionOf, selections } from '../../convention/selection.js'
 import type { RouteSerialization } from '../../convention/serialization.js'
 import type { Effect, Steps } from '../../convention/steps.js'
-import { privateOnly } from '../../http/cache-control.js'
+import { privateOnly } from '../../http/header-fields.js'
+import { joinPath, splitPath } from '../../json/selection.js'
+import { invalid } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { type FieldsRouteOptions, type IsHidden, narrowsUnasked } from './options.js'
-import { type RouteFacts, type SelectionReader, selectionReader } from './selection.js'
+import { canonicalPath, fieldNames, isField } from '../../schema/field-names.js'
+import {
+  type FieldsRouteOptions,
+  fieldBounds,
+  type IsHidden,
+  itemOf,
+  narrowsUnasked,
+  openItem,
+  type RouteFacts,
+  refuseNames,
+  SelectionReader,
+} from './selection.js'
 
 const none: ReadonlySet<string> = new Set()
 const everything: readonly string[] = ['*']
+const fieldsExpected = 'fields of the response schema'
 const successes = Array.from({ length: 100 }, (_, index) => 200 + index)
 
 /** The fields of one route's answers: decides what each request gets. */
@@ -43,14 +56,27 @@ export class RouteFields {
     if (this.#isPrepared) return
     this.#isPrepared = true
     this.#serialization.prepare()
+    const { label, reads, lists } = this.#facts
+    const { default: defaults = null } = this.#options
     // A read is about its 200; a write may answer its fields with any status of success.
-    const answers = this.#serialization.shapesOf(this.#facts.reads ? [200] : successes)
-    const found = selectionReader(this.#facts, this.#options, answers)
-    if (found === null) return
-    this.#hidden = this.#hidden.map(([path, hides]) => [found.hidden.get(path) ?? path, hides])
+    const all = this.#serialization.shapesOf(reads ? [200] : successes).map((top) => itemOf(top, lists))
+    const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
+    const item = items[0] ?? openItem(all, this.#facts)
+    if (item === undefined) {
+      refuseNames(label, this.#options, 'none, for no response schema of success names the fields')
+      return
+    }
+    this.#reader = new SelectionReader(item.shape, item.within, fieldBounds, defaults)
+    const [unknown] = this.#reader.unknown(defaults ?? [])
+    if (unknown !== undefined) invalid(`${label}.default`, fieldsExpected, unknown)
+    this.#hidden = this.#hidden.map(([path, hides]) => {
+      const names = splitPath(path)
+      const holder = items.find(({ shape }) => isField(shape, names))
+      if (holder === undefined) return invalid(`${label}.hidden`, fieldsExpected, path)
+      return [joinPath(canonicalPath(holder.shape, names)), hides]
+    })
     const isSame = this.#hidden.every(([, hides]) => hides === true)
     this.#hiddenFromAll = isSame ? new Set(this.#hidden.map(([path]) => path)) : null
-    this.#reader = found.reader
   }
 
   /** What a request selects; `null` for all. */

@@ -1,4 +1,5 @@
 import { BoundedCache } from '../../bounded-cache.js'
+import type { AnyRequest } from '../../convention/any-request.js'
 import { RequestSelection } from '../../convention/selection.js'
 import {
   type FieldBounds,
@@ -9,19 +10,12 @@ import {
   readFields,
   splitPath,
 } from '../../json/selection.js'
-import { invalid } from '../../options.js'
-import {
-  canonicalPath,
-  fieldNames,
-  isField,
-  isList,
-  namesBelow,
-  shapeWithin,
-} from '../../schema/field-names.js'
+import { invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
+import { canonicalPath, isField, isList, namesBelow, shapeWithin } from '../../schema/field-names.js'
 import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
 import { joinWords, wordsOf } from '../../words/key-names.js'
-import type { FieldsRouteOptions } from './options.js'
 
 /** A selection that is refused: why, and for which names. */
 export interface RefusedSelection {
@@ -151,34 +145,9 @@ export function listNames(path: string, declared: string | null): readonly strin
 }
 
 /** An item that fields are selected from, and the members that lead to it. */
-interface Item {
+export interface Item {
   readonly shape: Shape
   readonly within: readonly string[]
-}
-
-export function selectionReader(
-  route: RouteFacts,
-  options: FieldsRouteOptions,
-  answers: readonly Shape[],
-): { readonly reader: SelectionReader; readonly hidden: ReadonlyMap<string, string> } | null {
-  const { default: defaults = null } = options
-  const all = answers.map((top) => itemOf(top, route.lists))
-  const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
-  const item = items[0] ?? openItem(all, route)
-  if (item === undefined) {
-    refuseNames(route.label, options)
-    return null
-  }
-  const reader = new SelectionReader(item.shape, item.within, fieldBounds, defaults)
-  const [unknown] = reader.unknown(defaults ?? [])
-  if (unknown !== undefined) invalid(`${route.label}.default`, 'fields of the response schema', unknown)
-  const hidden = Object.keys(options.hidden ?? {}).map((path): [string, string] => {
-    const names = splitPath(path)
-    const holder = items.find(({ shape }) => isField(shape, names))
-    if (holder === undefined) return invalid(`${route.label}.hidden`, 'fields of the response schema', path)
-    return [path, joinPath(canonicalPath(holder.shape, names))]
-  })
-  return { reader, hidden: new Map(hidden) }
 }
 
 export function itemOf(top: Shape, lists: readonly string[]): Item {
@@ -188,16 +157,73 @@ export function itemOf(top: Shape, lists: readonly string[]): Item {
 }
 
 /** The item of a list whose schema does not name its fields. */
-function openItem(items: readonly Item[], { isList: isDeclaredList, lists }: RouteFacts): Item | undefined {
+export function openItem(
+  items: readonly Item[],
+  { isList: isDeclaredList, lists }: RouteFacts,
+): Item | undefined {
   if (!isDeclaredList) return undefined
   if (items.length === 0) return { shape: anything, within: lists.slice(0, 1) }
   return items.find(({ shape }) => isField(shape, ['any name']))
 }
 
-// `hidden` and `default` need a response schema that names the fields.
-function refuseNames(label: string, { hidden = {}, default: defaults }: FieldsRouteOptions): void {
-  const expected = 'none, for no response schema of success names the fields'
-  const [path] = Object.keys(hidden)
-  if (path !== undefined) invalid(`${label}.hidden`, expected, path)
-  if (defaults !== undefined) invalid(`${label}.default`, expected, defaults)
+/** Refuses options of a route that nothing can be selected from. */
+export function refuseNames(label: string, options: FieldsRouteOptions, expected: string): void {
+  for (const name of ['hidden', 'default'] as const) {
+    if (options[name] !== undefined) invalid(`${label}.${name}`, expected, options[name])
+  }
+}
+
+/** Whether a field is hidden from a request. */
+export type IsHidden = AnyRequest<[], boolean>
+
+export const fieldsOptions = {
+  /**
+   * `enforce` projects. `report` changes nothing and counts the requests that ask for it and the answers that the default
+   * set or a hidden field would narrow. `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+}
+
+export const fieldsRouteOptions = {
+  /**
+   * As the option of the plugin, for this route.
+   * @default the option of the plugin
+   */
+  mode: routeModeOption,
+  /**
+   * Dot paths of the fields in the response if the request names no fields.
+   * @default all fields
+   */
+  default: optional(listOf(text())),
+  /**
+   * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
+   * handler runs). A request from which a field is hidden gets the error for an unknown field. An answer that cannot be narrowed (a string, a stream, a
+   * status without a schema) is a 500 where a field is hidden. With a predicate, no shared cache may store a response. Not
+   * for secrets: errors are never projected.
+   * @default none
+   */
+  hidden: optional<Readonly<Record<string, true | IsHidden>>>(checkHidden),
+}
+
+/** Options of {@link fields}. */
+export interface FieldsOptions extends OptionsOf<typeof fieldsOptions> {}
+
+/** What a route sets under `config.fields`; `false` leaves the parameter alone. */
+export interface FieldsRouteOptions extends OptionsOf<typeof fieldsRouteOptions> {}
+
+/** Whether requests without the parameter get less than all. */
+export function narrowsUnasked(options: FieldsRouteOptions): boolean {
+  return options.default !== undefined || options.hidden !== undefined
+}
+
+function checkHidden(label: string, received: unknown): Readonly<Record<string, true | IsHidden>> {
+  if (typeof received !== 'object' || received === null || Array.isArray(received)) {
+    return invalid(label, 'an object of true or predicates, by dot path', received)
+  }
+  for (const [path, hides] of Object.entries(received)) {
+    if (hides !== true && typeof hides !== 'function')
+      invalid(`${label}['${path}']`, 'true or a predicate', hides)
+  }
+  return Object.freeze({ ...received })
 }

@@ -1,9 +1,9 @@
-import { parseCharacters } from '../../json/parse-exact.js'
+import { parseCharacters } from '../../json/exact-json.js'
 import { joinPath } from '../../json/selection.js'
 import { isObject } from '../../options.js'
 import { isList } from '../../schema/field-names.js'
 import type { ObjectShape, Shape } from '../../schema/shape.js'
-import { isTwinned, twinName } from '../../schema/twins.js'
+import { isTwinned, twinName } from '../../schema/shape.js'
 
 /** A column of CSV. */
 export interface Column {

@@ -1,16 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ChosenFormat, chosenFormat, type Format, tagInFormat } from '../../convention/formats.js'
 import { hasContent, headerOf, isBytes } from '../../convention/reply.js'
-import { selectionOf } from '../../convention/selection.js'
+import {
+  type ChosenFormat,
+  chosenFormat,
+  type Format,
+  selectionOf,
+  tagInFormat,
+} from '../../convention/selection.js'
 import { writesTwins } from '../../convention/serialization.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
-import { mediaTypeOf } from '../../http/media-types.js'
-import { varyMerger } from '../../http/vary.js'
+import { varyMerger } from '../../http/header-fields.js'
+import { mediaTypeOf, namesType, preferredType } from '../../http/media-types.js'
 import { isObject } from '../../options.js'
-import { notAcceptable, type ProblemError } from '../../problem/problem-error.js'
+import { notAcceptable } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
-import { type Choice, formatByAccept, formatByName, mediaTypesOf } from './negotiation.js'
-import type { FormatWriter } from './writers.js'
+import { type FormatWriter, mediaTypesOf } from './writers.js'
 
 /** What the steps of a route need. */
 export interface RouteFormats {
@@ -24,14 +28,24 @@ const addAccept = varyMerger(['accept'])
 
 /** Chooses the format, and removes the parameter before the query is validated. */
 export function chooseFormat(
-  formats: RouteFormats,
+  { produces, parameter }: RouteFormats,
   removeParameter: ((request: FastifyRequest) => void) | null = null,
 ): RequestStep {
+  const types = [json, ...produces.map((format) => mediaTypesOf[format][0])]
   return function choose(request) {
-    const choice = choiceOf(request, formats)
+    const { query } = request
+    const named = isObject(query) && Object.hasOwn(query, parameter) ? query[parameter] : undefined
+    const choice =
+      named === undefined ? formatByAccept(produces, request.headers.accept) : formatByName(produces, named)
     if (choice === null) {
-      const given = `none of ${mediaTypes(formats).join(', ')}`
-      return { rule: 'not-acceptable', given, refusal: notInFormats(request, formats) }
+      const shown =
+        typeof named === 'string' ? `${parameter}=${clip(named, maxShown)}` : `a repeated ${parameter}`
+      const reason = named === undefined ? '' : `${shown} is none of ${['json', ...produces].join(', ')}. `
+      return {
+        rule: 'not-acceptable',
+        given: `none of ${types.join(', ')}`,
+        refusal: notAcceptable(types, reason),
+      }
     }
     removeParameter?.(request)
     if (choice === 'json') return undefined
@@ -64,30 +78,6 @@ export function writeFormat(formats: RouteFormats): PayloadStep {
   }
 }
 
-function choiceOf(request: FastifyRequest, { produces, parameter }: RouteFormats): Choice {
-  const named = parameterOf(request, parameter)
-  return named === undefined
-    ? formatByAccept(produces, request.headers.accept)
-    : formatByName(produces, named)
-}
-
-function parameterOf({ query }: FastifyRequest, parameter: string): unknown {
-  return isObject(query) && Object.hasOwn(query, parameter) ? query[parameter] : undefined
-}
-
-function notInFormats(request: FastifyRequest, formats: RouteFormats): ProblemError {
-  const { produces, parameter } = formats
-  const named = parameterOf(request, parameter)
-  const given =
-    typeof named === 'string' ? `${parameter}=${clip(named, maxShown)}` : `a repeated ${parameter}`
-  const names = ['json', ...produces].join(', ')
-  return notAcceptable(mediaTypes(formats), named === undefined ? '' : `${given} is none of ${names}. `)
-}
-
-function mediaTypes({ produces }: RouteFormats): string[] {
-  return ['application/json', ...produces.map((format) => mediaTypesOf[format][0])]
-}
-
 function contentIn(
   { format, mediaType }: ChosenFormat,
   request: FastifyRequest,
@@ -96,21 +86,18 @@ function contentIn(
   formats: RouteFormats,
 ): { readonly text: string; readonly headers: Readonly<Record<string, string>> } | null {
   if (!isBytes(payload) || payload.length === 0 || !isPlainJson(reply)) return null
-  const { write, contentType, disposition } = formats.writerOf(format)
+  const { write, parameters, disposition } = formats.writerOf(format)
   const json = typeof payload === 'string' ? payload : Buffer.from(payload).toString()
-  const text = write(json, { selection: selectionOf(request) ?? null, hasTwins: writesTwins(request) })
+  const text = write(json, selectionOf(request) ?? null, writesTwins(request))
   if (text === null) return null
-  const headers = { 'content-type': contentType(mediaType) }
+  const headers = { 'content-type': `${mediaType}; ${parameters}` }
   const isNamed = disposition === null || reply.hasHeader('content-disposition')
   return { text, headers: isNamed ? headers : { ...headers, 'content-disposition': disposition } }
 }
 
 // Other JSON types have a meaning of their own, such as that of a problem document.
 function isPlainJson(reply: FastifyReply): boolean {
-  return (
-    mediaTypeOf(headerOf(reply, 'content-type')) === 'application/json' &&
-    !reply.hasHeader('content-encoding')
-  )
+  return mediaTypeOf(headerOf(reply, 'content-type')) === json && !reply.hasHeader('content-encoding')
 }
 
 function completeTag(request: FastifyRequest, reply: FastifyReply): Readonly<Record<string, string>> {
@@ -129,3 +116,25 @@ function typeNameOf(reply: FastifyReply, payload: unknown): string {
 }
 
 const maxShown = 100
+
+/** The format that a request gets: one of those besides JSON, `'json'`, or `null` if it accepts none. */
+export type Choice = ChosenFormat | 'json' | null
+
+const json = 'application/json'
+
+export function formatByName(formats: readonly Format[], value: unknown): Choice {
+  const format = formats.find((one) => one === value)
+  if (format !== undefined) return { format, mediaType: mediaTypesOf[format][0] }
+  return value === 'json' ? 'json' : null
+}
+
+/** Returns the format that `Accept` prefers (RFC 9110 §12.5.1); of equals JSON, then the order of the route. */
+export function formatByAccept(formats: readonly Format[], accept: string | undefined): Choice {
+  if (accept === undefined || accept === '*/*' || accept === json) return 'json'
+  const chosen = formats.flatMap((format) => mediaTypesOf[format].map((mediaType) => ({ format, mediaType })))
+  const type = preferredType(accept, [json, ...chosen.map(({ mediaType }) => mediaType)])
+  if (type === null) return null
+  // The header of a page in a browser prefers XML to JSON only because XHTML is XML.
+  const isPage = namesType(accept, 'text/html') && preferredType(accept, [json]) !== null
+  return isPage ? 'json' : (chosen.find(({ mediaType }) => mediaType === type) ?? 'json')
+}

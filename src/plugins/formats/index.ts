@@ -1,27 +1,31 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
-import { keyStyleOf } from '../../convention/context.js'
+import { keyStyleOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
-import { chosenFormat, negotiates } from '../../convention/formats.js'
-import { declaresParameter, ownParameters } from '../../convention/own-parameters.js'
-import { jsonSchemasOf } from '../../convention/route-schemas.js'
+import { declaresParameter, jsonSchemasOf, ownParameters } from '../../convention/route-schemas.js'
+import { chosenFormat, type Format, negotiates, otherFormats } from '../../convention/selection.js'
 import { RouteSerialization } from '../../convention/serialization.js'
-import { isObject } from '../../options.js'
+import {
+  type Check,
+  invalid,
+  isObject,
+  listOf,
+  type OptionsOf,
+  oneOf,
+  option,
+  optional,
+  text,
+} from '../../options.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 import { isSchemaObject, type SchemaStore } from '../../schema/json-schema.js'
-import { memberName } from '../../schema/member-name.js'
 import { SchemaReader } from '../../schema/reader.js'
 import { bodyFor, queryOf, responseBodies } from '../../schema/responses.js'
+import { memberName } from '../../words/key-names.js'
 import { chooseFormat, type RouteFormats, writeFormat } from './hooks.js'
-import { describeChoice, documentFormats } from './openapi.js'
 import {
-  type Format,
-  type FormatsOptions,
-  type FormatsRouteOptions,
-  formatsOptions,
-  formatsRouteOptions,
-} from './options.js'
-import {
+  describeChoice,
+  documentFormats,
   type Libraries,
   loadLibraries,
   type ResponseFacts,
@@ -29,7 +33,52 @@ import {
   responseWriters,
 } from './writers.js'
 
-export type { Format, FormatsOptions, FormatsRouteOptions } from './options.js'
+export type { Format } from '../../convention/selection.js'
+
+const produces: Check<readonly Format[]> = (label, received) => {
+  const formats = listOf(oneOf(...otherFormats))(label, received)
+  return new Set(formats).size === formats.length ? formats : invalid(label, 'each format once', received)
+}
+
+const formatsOptions = {
+  /**
+   * `enforce` serves the formats. `report` changes nothing and counts the requests that would get another format, or a
+   * 406. `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * Name of the query parameter that selects the format; it has precedence over `Accept`.
+   * @default 'format'
+   */
+  parameter: option(text('a name such as format', /^[A-Za-z][\w.-]*$/), 'format'),
+  /**
+   * Texts in CSV that a spreadsheet would take for a formula, because they begin with `=`, `+`, `-`, `@`, a tab or a line
+   * break, and are not numbers: `escape` puts an apostrophe before them (OWASP, "CSV Injection"), `keep` leaves them. Use
+   * `keep` only if no spreadsheet opens the files: with `escape`, a program that reads a file has to remove the apostrophe.
+   * @default 'escape'
+   */
+  formulas: option(oneOf('escape', 'keep'), 'escape'),
+}
+
+const formatsRouteOptions = {
+  /**
+   * See {@link FormatsOptions.mode}.
+   * @default that of the plugin
+   */
+  mode: routeModeOption,
+  /**
+   * Formats of the responses besides JSON, in the order of preference where `Accept` has none. `csv` is for lists.
+   * @default []
+   */
+  produces: optional(produces),
+}
+
+/** Options of {@link formats}. */
+export interface FormatsOptions extends OptionsOf<typeof formatsOptions> {}
+
+/** Options of a route, under `config.formats`; an array is short for `{ produces: [...] }`. */
+export interface FormatsRouteOptions extends OptionsOf<typeof formatsRouteOptions> {}
 
 declare module 'fastify' {
   interface FastifyContextConfig {

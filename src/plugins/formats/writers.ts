@@ -1,27 +1,27 @@
-import type { Format } from '../../convention/formats.js'
-import type { FieldSelection } from '../../convention/selection.js'
+import type { FieldSelection, Format } from '../../convention/selection.js'
 import { loadPeer } from '../../load-peer.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { isList, shapeWithin } from '../../schema/field-names.js'
+import { type Content, type DocumentOperation, withParameters } from '../../schema/openapi.js'
+import { isObjectSchema } from '../../schema/responses.js'
 import type { Shape } from '../../schema/shape.js'
 import { csvListOf, csvOf, type Formulas, type NoColumns, type StringifyCsv } from './csv.js'
 import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml.js'
 
-/** What a request gets of the data. */
-interface RequestView {
-  /** The selected fields; `null` for all. */
-  readonly selection: Pick<FieldSelection, 'has'> | null
-  /** Whether 64-bit integers have twins. */
-  readonly hasTwins: boolean
+/** `text/xml` is an alias (RFC 7303 §9.2). */
+export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]]>> = {
+  xml: ['application/xml', 'text/xml'],
+  csv: ['text/csv'],
 }
 
 /** How a route writes a format. */
 export interface FormatWriter {
-  /** Value of `Content-Type`. */
-  contentType(mediaType: string): string
+  /** Parameters of the media type. */
+  readonly parameters: string
   /** Value of `Content-Disposition`; `null` for none. */
   readonly disposition: string | null
   /** Returns the content; `null` if the JSON cannot be written in this format. */
-  write(json: string, view: RequestView): string | null
+  write(json: string, selection: Pick<FieldSelection, 'has'> | null, hasTwins: boolean): string | null
 }
 
 /** The packages of the formats; loaded when the app gets ready. */
@@ -58,7 +58,7 @@ export interface ResponseFacts {
 export interface ResponseWriters extends Readonly<Record<Format, FormatWriter>> {
   /** The name of the root element. */
   readonly root: string
-  /** Why the route has no CSV, though it declares it; `null` if it has. */
+  /** Why the route has no CSV, though it declares it. */
   readonly fault: NoColumns | null
 }
 
@@ -75,15 +75,15 @@ export function responseWriters(
     root,
     fault,
     xml: {
-      contentType: (mediaType) => `${mediaType}; charset=utf-8`,
+      parameters: 'charset=utf-8',
       disposition: null,
       write: (json) => (libraries.xml === null ? null : xmlOf(json, root, libraries.xml)),
     },
     csv: {
       // RFC 4180 §3.
-      contentType: (mediaType) => `${mediaType}; charset=utf-8; header=present`,
+      parameters: 'charset=utf-8; header=present',
       disposition: `attachment; filename="${facts.collection}.csv"`,
-      write(json, { selection, hasTwins }) {
+      write(json, selection, hasTwins) {
         if (readable === null || libraries.csv === null) return null
         const columns = readable.columns.filter(
           ({ isTwin, header }) => (hasTwins || !isTwin) && (selection === null || selection.has(header)),
@@ -100,4 +100,51 @@ function rootName({ title, answer, collection, members }: ResponseFacts): string
   if (answer !== undefined && members.some((name) => isList(shapeWithin(answer, [name])))) return 'response'
   const one = itemName(collection)
   return xmlName(one === 'item' ? collection : one)
+}
+
+/** Adds the parameter that selects the format, and the media types of responses. */
+export function documentFormats(
+  parameter: string,
+  formats: readonly Format[],
+  rootOf: () => string,
+): DocumentOperation {
+  const description = 'Format of the response; has precedence over Accept'
+  const described = { [parameter]: { type: 'string', enum: ['json', ...formats], description } }
+  return (operation) => {
+    const root = rootOf()
+    const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
+      const { content } = response
+      const isSuccess = /^2(?:\d\d|XX)$/.test(status) && content !== undefined
+      return [status, isSuccess ? { ...response, content: withFormats(content, formats, root) } : response]
+    })
+    return {
+      ...withParameters(operation, 'query', described),
+      responses: Object.fromEntries(responses),
+    }
+  }
+}
+
+export function describeChoice(formats: readonly Format[]): RouteDescription {
+  return {
+    headers: formats.includes('csv')
+      ? { 'Content-Disposition': { type: 'string', description: 'The name of the file, of CSV (RFC 6266)' } }
+      : {},
+    problems: problemsOf({ 'not-acceptable': 'The route has none of the accepted media types' }),
+  }
+}
+
+const json = 'application/json'
+
+/** JSON and XML have the same schema, with the root element as the name of XML; CSV is a text. */
+function withFormats(content: Content, formats: readonly Format[], root: string): Content {
+  const schema = content[json]?.schema
+  if (schema === undefined) return content
+  const named = isObjectSchema(schema) ? { ...schema, xml: { name: root } } : schema
+  const added = formats.flatMap((format) =>
+    mediaTypesOf[format].map((mediaType) => [
+      mediaType,
+      { schema: format === 'csv' ? { type: 'string' } : named },
+    ]),
+  )
+  return { ...content, ...Object.fromEntries(added), ...content }
 }

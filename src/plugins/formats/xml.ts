@@ -1,5 +1,5 @@
 import { BoundedCache } from '../../bounded-cache.js'
-import { parseCharacters } from '../../json/parse-exact.js'
+import { parseCharacters } from '../../json/exact-json.js'
 import { isCountedPlural, singular } from '../../words/plurals.js'
 
 /** Writes a tree as XML: `XMLBuilder` of fast-xml-parser, with builderOptions. */

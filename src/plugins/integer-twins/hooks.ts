@@ -1,13 +1,14 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
+import { listenAlong } from '../../convention/raw-request.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, Steps } from '../../convention/steps.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
+import { quoteLongNumbers } from '../../json/exact-json.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import { textOfIssues } from '../../problem/issues.js'
-import { longestDetail } from '../../problem/problem-document.js'
-import { ProblemError } from '../../problem/problem-error.js'
-import { compileConditions } from '../../schema/ajv.js'
+import { longestDetail, ProblemError } from '../../problem/problem-error.js'
+import { compileConditions } from '../../schema/alternatives.js'
 import {
   isPlainObject,
   type Json,
@@ -16,11 +17,9 @@ import {
   type SchemaStore,
 } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
-import { type Shape, someShape } from '../../schema/shape.js'
+import { containsInt64, mentionsInt64, type Shape, someShape } from '../../schema/shape.js'
 import { shapeOf } from '../../schema/shape-reader.js'
-import { containsInt64, mentionsInt64 } from '../../schema/twins.js'
 import { clip } from '../../text.js'
-import { collectText, copyOf, withLongNumbers } from './body-text.js'
 import { type Input, type InputResult, putIntegers, takeTwins } from './input.js'
 
 const parts = [
@@ -184,3 +183,41 @@ function effectOf(results: readonly InputResult[]): Effect | undefined {
   }
   return { rule: 'input', given: '64-bit integers would be BigInts', change }
 }
+
+/** Collects the text of a body, of which a parser keeps rounded Numbers. */
+export function collectText(payload: Readable, limit: number, keep: (text: string) => void): void {
+  const chunks: Buffer[] = []
+  let length = 0
+  listenAlong(payload, {
+    part(chunk) {
+      length += chunk.length
+      // The parser refuses what is over its limit: no need to keep it.
+      if (length <= limit) chunks.push(Buffer.from(chunk as Uint8Array))
+    },
+    end() {
+      const text = Buffer.concat(chunks).toString()
+      if (length <= limit) keep(text.startsWith('\ufeff') ? text.slice(1) : text)
+    },
+  })
+}
+
+/** A body with the text of its long numbers; nothing where only the parser of the app takes it for JSON. */
+export function withLongNumbers(text: string): unknown {
+  try {
+    return JSON.parse(quoteLongNumbers(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** A copy of what a validator may convert in place. */
+export function copyOf(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > maxDepth) return value
+  if (Array.isArray(value)) return value.map((item) => copyOf(item, depth + 1))
+  // Instances of classes may be streams.
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one, depth + 1)]))
+}
+
+const maxDepth = 500

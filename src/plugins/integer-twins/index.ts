@@ -7,10 +7,12 @@ import type { PayloadStep } from '../../convention/steps.js'
 import { LostDigitsError } from '../../json/int64.js'
 import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
-import { loadAjv } from '../../schema/ajv.js'
+import { loadAjv } from '../../schema/alternatives.js'
+import { mentionsInt64 } from '../../schema/shape.js'
 import { inputSteps, requestInputs } from './hooks.js'
-import { describeIntegers, documentTwins } from './openapi.js'
+import { documentTwins } from './openapi.js'
 
 const integerTwinsOptions = {
   /**
@@ -86,11 +88,15 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
     return {
       ...steps,
       serialization: serialization.serialize,
-      describe: describeIntegers(schemas.body),
+      describe: mentionsInt64(schemas.body) ? describeMismatch : undefined,
       document: (operation, openapi) => documentTwins(operation, openapi, serialization.isReadable),
     }
   },
 })
+
+const describeMismatch: RouteDescription = {
+  problems: problemsOf({ 'integer-twin-mismatch': 'An integer and its twin in the body differ' }),
+}
 
 /** Counts the answers that would get twins. */
 function countTwins(serialization: RouteSerialization): PayloadStep {

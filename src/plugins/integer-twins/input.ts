@@ -1,11 +1,18 @@
 import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
-import { pointerToken } from '../../json/json-pointer.js'
-import { longRun } from '../../json/json-text.js'
+import { longRun, pointerToken } from '../../json/json-text.js'
 import { IssueList } from '../../problem/issues.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 import type { Match } from '../../schema/alternatives.js'
-import { anything, leavesOf, type ObjectShape, type Shape } from '../../schema/shape.js'
-import { containsInt64, isInt64, isTwinned, numberName } from '../../schema/twins.js'
+import {
+  anything,
+  containsInt64,
+  isInt64,
+  isTwinned,
+  leavesOf,
+  numberName,
+  type ObjectShape,
+  type Shape,
+} from '../../schema/shape.js'
 import { looksLikeTwin, type TwinFault, takeTwin } from './twin-value.js'
 
 /** One part of a request while it is read. */
@@ -115,7 +122,7 @@ class InputReader {
   }
 
   #step(shapes: Shapes, holder: Container, key: Key, written: unknown): void {
-    if (!shapes.some(mayContainInt64)) return
+    if (!shapes.some(containsInt64)) return
     this.#path.push(key)
     this.#visit(shapes, { holder, key, written: writtenAt(written, key) })
     this.#path.pop()
@@ -179,7 +186,7 @@ class InputReader {
     const shape = membersAt(objects, name).find(isTwinned)
     const isNamed = objects.some((one) => memberOf(one, name) !== undefined)
     const given = Object.hasOwn(object, name) ? object[name] : undefined
-    if (shape === undefined || objects.some((one) => isOwnInteger(memberOf(one, twin)))) return
+    if (shape === undefined || objects.some((one) => isTwinned(memberOf(one, twin) ?? anything))) return
     if (!isNamed && (objects.some((one) => memberOf(one, twin)) || !looksLikeTwin(object[twin], given)))
       return
     const result = takeTwin(given, object[twin], writtenAt(written, name), rangeIn(shape))
@@ -263,26 +270,11 @@ function mayMatch(matches: Match, value: unknown): boolean {
   }
 }
 
-const known = new WeakMap<Shape, boolean>()
-
-function mayContainInt64(shape: Shape): boolean {
-  const before = known.get(shape)
-  if (before !== undefined) return before
-  const contains = containsInt64(shape)
-  known.set(shape, contains)
-  return contains
-}
-
 function isOtherNumber(shape: Shape): boolean {
-  const { kind } = shape
-  return (
-    kind === 'number' || kind === 'anything' || kind === 'constant' || (kind === 'integer' && !isInt64(shape))
-  )
+  return shape.kind === 'integer' ? shape.int64 === null : otherNumbers.has(shape.kind)
 }
 
-function isOwnInteger(shape: Shape | undefined): boolean {
-  return shape !== undefined && isTwinned(shape)
-}
+const otherNumbers: ReadonlySet<string> = new Set(['number', 'anything', 'constant'])
 
 function rangeIn(shape: Shape): Int64Range {
   const integer = leavesOf([shape]).find(isInt64) as Extract<Shape, { kind: 'integer' }>
@@ -311,16 +303,16 @@ function namesIn(objects: readonly ObjectShape[], value: Container): readonly st
   const isOpen = objects.some(({ rest, patterns }) => rest !== null || patterns.length > 0)
   if (isOpen) return Object.keys(value)
   const members = objects.flatMap((object) => object.members)
-  const names = members.flatMap(({ name, shape }) => (mayContainInt64(shape) ? name : []))
+  const names = members.flatMap(({ name, shape }) => (containsInt64(shape) ? name : []))
   return [...new Set(names)].filter((name) => Object.hasOwn(value, name))
 }
 
 const membersOf = new WeakMap<ObjectShape, readonly (readonly [name: string, shapes: Shapes])[]>()
 
 function int64Members(object: ObjectShape): readonly (readonly [name: string, shapes: Shapes])[] {
-  const before = membersOf.get(object)
-  if (before !== undefined) return before
-  const members = object.members.filter(({ shape }) => mayContainInt64(shape))
+  const known = membersOf.get(object)
+  if (known !== undefined) return known
+  const members = object.members.filter(({ shape }) => containsInt64(shape))
   const named = members.map(({ name, shape }) => [name, [shape]] as const)
   membersOf.set(object, named)
   return named

@@ -1,4 +1,5 @@
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import type { Int64Range } from '../../json/int64.js'
+import { each } from '../../options.js'
 import {
   int64RangeOf,
   isSchemaObject,
@@ -8,6 +9,7 @@ import {
   namedSchemas,
   type SchemaObject,
   schemaList,
+  writtenOut,
 } from '../../schema/json-schema.js'
 import {
   in30,
@@ -18,26 +20,23 @@ import {
   type Operation,
   type Parameter,
 } from '../../schema/openapi.js'
-import { partsOf } from '../../schema/parts.js'
-import type { SchemaReader } from '../../schema/reader.js'
+import { partsOf, type SchemaReader } from '../../schema/reader.js'
 import { isObjectSchema } from '../../schema/responses.js'
-import { anything, type Shape } from '../../schema/shape.js'
+import {
+  anything,
+  isAlwaysTwinned,
+  isInt64,
+  isTwinned,
+  mentionsInt64,
+  type Shape,
+  twinName,
+} from '../../schema/shape.js'
 import { ShapeReader } from '../../schema/shape-reader.js'
-import { isAlwaysTwinned, isInt64, isTwinned, mentionsInt64, twinName } from '../../schema/twins.js'
-import { digitBounds, withDigits } from './digits-schema.js'
 
 /** What a completed schema is for: a component is for requests and responses. */
 export type TwinPurpose = 'component' | 'input' | 'output'
 
-export function describeIntegers(body: unknown): RouteDescription {
-  return {
-    problems: problemsOf({
-      ...(mentionsInt64(body)
-        ? { 'integer-twin-mismatch': 'An integer and its twin in the body differ' }
-        : {}),
-    }),
-  }
-}
+type Context = Pick<OpenApi, 'reader' | 'is30'>
 
 /** Adds twins to an operation, and to the components that it may refer to. A response that only Fastify can write has none. */
 export function documentTwins(operation: Operation, openapi: OpenApi, isReadable: boolean): Operation {
@@ -45,7 +44,7 @@ export function documentTwins(operation: Operation, openapi: OpenApi, isReadable
   const { parameters, requestBody } = operation
   const described = {
     ...operation,
-    ...(parameters && { parameters: parameters.map((one) => withDigitsOf(one, openapi)) }),
+    ...(parameters && { parameters: parameters.map((one) => withDigitsOf(one, openapi.reader)) }),
     ...(requestBody?.content && {
       requestBody: {
         ...requestBody,
@@ -71,170 +70,134 @@ function completeComponents(openapi: OpenApi): void {
     schemas[name] = withTwins(schema, openapi, 'component')
 }
 
-/** A 64-bit integer of a path or a query is a text of digits. */
-function withDigitsOf(parameter: Parameter, { reader }: OpenApi): Parameter {
-  const { description, schema } = parameter
-  const isInUrl = parameter.in === 'path' || parameter.in === 'query'
-  if (!isInUrl || !isSchemaObject(schema) || !mentionsInt64(schema)) return parameter
-  const one = description === undefined ? schema : { ...schema, description }
-  const { description: completed, ...digits } = withDigits(one, reader) as SchemaObject
-  return { ...parameter, ...(typeof completed === 'string' && { description: completed }), schema: digits }
-}
-
-type Context = Pick<OpenApi, 'reader' | 'is30'>
-
+/** Adds the twins that a schema does not declare itself. */
 export function withTwins(schema: Json, context: Context, purpose: TwinPurpose): Json {
-  return new TwinCompleter(context, purpose).complete(schema)
-}
+  const { shapeOf, twinOf } = twinReader(context, purpose)
 
-export function withTwinsInResponse(schema: Json, context: Context): Json {
-  const completer = new TwinCompleter(context, 'output')
-  return completer.demandingTwins(isObjectSchema(schema) ? completer.complete(schema) : schema)
-}
-
-class TwinCompleter {
-  readonly #reader: SchemaReader
-  readonly #shapes: ShapeReader
-  readonly #is30: boolean
-  readonly #purpose: TwinPurpose
-
-  constructor({ reader, is30 }: Context, purpose: TwinPurpose) {
-    this.#reader = reader
-    this.#shapes = new ShapeReader(reader)
-    this.#is30 = is30
-    this.#purpose = purpose
-  }
-
-  complete(schema: Json): Json {
-    if (!isSchemaObject(schema) || !mentionsInt64(schema)) return schema
-    const within = mapSubschemas(schema, (part, keyword) => (keyword === 'not' ? part : this.complete(part)))
-    const completed = this.#withMemberTwins(within, schema)
-    return this.#withMapTwins(
-      this.#purpose === 'component' ? completed : this.#withRequired(completed, schema),
+  function complete(part: Json): Json {
+    if (!isSchemaObject(part) || !mentionsInt64(part)) return part
+    const within = mapSubschemas(part, (one, keyword) => (keyword === 'not' ? one : complete(one)))
+    const { properties } = part
+    const twinned = new Map(
+      namedSchemas(properties).filter(
+        ([name, one]) => !has(properties, twinName(name)) && isTwinned(shapeOf(one)),
+      ),
     )
+    const members = namedSchemas(within.properties).flatMap(([name, one]): [string, Json][] => {
+      const given = twinned.get(name)
+      return given === undefined
+        ? [[name, one]]
+        : [
+            [name, one],
+            [twinName(name), twinOf(name, given)],
+          ]
+    })
+    const rest = within.additionalProperties ?? false
+    const isMap = isTwinned(shapeOf(rest))
+    if (twinned.size === 0 && !isMap) return within
+    return {
+      ...withRequired(within, twinned),
+      ...(twinned.size > 0 && { properties: Object.fromEntries(members) }),
+      ...(isMap && { additionalProperties: { anyOf: [rest, twinOf('another member', rest)] } }),
+    }
   }
 
-  demandingTwins(schema: Json): Json {
-    return mapSchema(schema, (part) => {
-      const { $ref, ...siblings } = part
-      const demand = typeof $ref === 'string' ? this.#demandOf({ $ref }, 0) : null
-      return demand === null ? part : { ...siblings, allOf: [{ $ref: $ref as string }, demand] }
-    })
+  function withRequired(within: SchemaObject, twinned: ReadonlyMap<string, Json>): SchemaObject {
+    const { required, ...optional } = within
+    const isAlways = (name: string): boolean =>
+      twinned.has(name) && isAlwaysTwinned(shapeOf(twinned.get(name) ?? {}))
+    const names: readonly string[] = Array.isArray(required) ? required : []
+    const always = names.filter(isAlways)
+    if (purpose === 'component' || always.length === 0) return within
+    if (purpose === 'output')
+      return {
+        ...within,
+        required: names.flatMap((name) => (isAlways(name) ? [name, twinName(name)] : name)),
+      }
+    const others = names.filter((name) => !isAlways(name))
+    const either = always.map((name) => ({ anyOf: [{ required: [name] }, { required: [twinName(name)] }] }))
+    return {
+      ...optional,
+      ...(others.length > 0 && { required: others }),
+      allOf: [...schemaList(within.allOf), ...either],
+    }
   }
+
+  return complete(schema)
+}
+
+// Deeper, the twins of what is referred to are optional in the document.
+const maxDemandDepth = 5
+
+/** Requires also the twins of the components that a response refers to, which are for requests, too. */
+export function withTwinsInResponse(schema: Json, context: Context): Json {
+  const { shapeOf, twinOf } = twinReader(context, 'output')
 
   /** What is demanded of a value besides its schema; `null` for nothing. */
-  #demandOf(schema: Json, depth: number): SchemaObject | null {
-    if (depth > maxDemandDepth || !mentionsInt64(schema)) return null
-    const { parts } = this.#reader.read(schema)
+  function demandOf(part: Json, depth: number): SchemaObject | null {
+    if (depth > maxDemandDepth || !mentionsInt64(part)) return null
     const required: string[] = []
     const properties: Record<string, Json> = {}
     let items: SchemaObject | null = null
-    for (const part of parts) {
-      const names: readonly Json[] = Array.isArray(part.required) ? part.required : []
-      for (const [name, property] of namedSchemas(part.properties)) {
+    for (const one of context.reader.read(part).parts) {
+      const names: readonly Json[] = Array.isArray(one.required) ? one.required : []
+      for (const [name, property] of namedSchemas(one.properties)) {
         const twin = twinName(name)
         const isDemanded = names.includes(name) && !names.includes(twin) && !required.includes(twin)
-        if (isDemanded && isAlwaysTwinned(this.#shapeOf(property))) {
+        if (isDemanded && isAlwaysTwinned(shapeOf(property))) {
           required.push(twin)
           // A generated client has a type for a required member only if the member is described beside it.
-          properties[twin] = this.#twinOf(name, property)
+          properties[twin] = twinOf(name, property)
         }
-        const demand = this.#demandOf(property, depth + 1)
+        const demand = demandOf(property, depth + 1)
         if (demand !== null) properties[name] = demand
       }
-      if (isSchemaObject(part.items)) items ??= this.#demandOf(part.items, depth + 1)
+      if (isSchemaObject(one.items)) items ??= demandOf(one.items, depth + 1)
     }
     if (items !== null) return { items }
     if (Object.keys(properties).length === 0) return null
-    return { ...(required.length === 0 ? {} : { required }), properties }
+    return { ...(required.length > 0 && { required }), properties }
   }
 
-  #withMemberTwins(completed: SchemaObject, { properties }: SchemaObject): SchemaObject {
-    const isTwinAdded = (name: string, property: Json) =>
-      isTwinned(this.#shapeOf(property)) && !has(properties, twinName(name))
-    const declared = isSchemaObject(properties) ? properties : {}
-    const entries = namedSchemas(completed.properties).flatMap(([name, property]): [string, Json][] => {
-      const before = declared[name] as Json
-      if (!isTwinAdded(name, before)) return [[name, property]]
-      return [
-        [name, property],
-        [twinName(name), this.#twinOf(name, before)],
-      ]
-    })
-    return entries.length === Object.keys(declared).length
-      ? completed
-      : { ...completed, properties: Object.fromEntries(entries) }
-  }
+  return mapSchema(isObjectSchema(schema) ? withTwins(schema, context, 'output') : schema, (part) => {
+    const { $ref, ...siblings } = part
+    const demand = typeof $ref === 'string' ? demandOf({ $ref }, 0) : null
+    return demand === null ? part : { ...siblings, allOf: [{ $ref: $ref as string }, demand] }
+  })
+}
 
-  #withRequired(completed: SchemaObject, { properties, required }: SchemaObject): SchemaObject {
-    if (!isSchemaObject(properties) || !Array.isArray(required)) return completed
-    const isTwinAdded = (name: string): boolean =>
-      has(properties, name) &&
-      !has(properties, twinName(name)) &&
-      isAlwaysTwinned(this.#shapeOf(properties[name] as Json))
-    const twinned = required.filter(isTwinAdded)
-    if (twinned.length === 0) return completed
-    if (this.#purpose === 'output') {
-      const names = required.flatMap((name: string) => (isTwinAdded(name) ? [name, twinName(name)] : name))
-      return { ...completed, required: names }
-    }
-    const either = twinned.map((name) => ({
-      anyOf: [{ required: [name] }, { required: [twinName(name)] }],
-    }))
-    const { required: _, ...optional } = completed
-    const others = required.filter((name) => !twinned.includes(name))
-    return {
-      ...optional,
-      ...(others.length === 0 ? {} : { required: others }),
-      allOf: [...schemaList(completed.allOf), ...either],
-    }
-  }
-
-  #withMapTwins(schema: SchemaObject): SchemaObject {
-    const { additionalProperties: rest } = schema
-    if (rest === undefined || !isTwinned(this.#shapeOf(rest))) return schema
-    return { ...schema, additionalProperties: { anyOf: [rest, this.#twinOf('another member', rest)] } }
-  }
+function twinReader({ reader, is30 }: Context, purpose: TwinPurpose) {
+  const shapes = new ShapeReader(reader)
 
   /** The shape of a part of the schema; that of anything where it cannot be read. */
-  #shapeOf(schema: Json): Shape {
+  function shapeOf(schema: Json): Shape {
     if (!mentionsInt64(schema)) return anything
     try {
-      return this.#shapes.read(schema)
+      return shapes.read(schema)
     } catch {
       return anything
     }
   }
 
-  #twinOf(name: string, schema: Json): Json {
-    const twin = this.#twinOf31(name, schema)
-    return this.#is30 ? in30(twin) : twin
-  }
-
-  #twinOf31(name: string, schema: Json): SchemaObject {
-    const parts = partsOf(this.#reader, [schema])
-    const shape = this.#shapeOf(schema)
-    const description = `The digits of ${name}, exact in any client`
-    const form = { ...twinForm([shape]), ...annotationsOf(parts) }
-    if (!alternativesOf([shape]).some(isInt64)) return { ...form, description }
+  function twinOf(name: string, schema: Json): Json {
+    const parts = partsOf(reader, [schema])
+    const shape = shapeOf(schema)
     const [declared, ...others] = parts
     const range = declared === undefined || others.length > 0 ? null : int64RangeOf(declared)
-    if (this.#purpose !== 'input' || declared === undefined || range === null)
-      return { ...form, pattern: '^-?[0-9]+$', description }
-    const { description: bounds, ...digits } = digitBounds(declared, range)
-    return { ...form, ...digits, description: `${description}; ${bounds}` }
+    const annotations = ['readOnly', 'writeOnly', 'deprecated'].filter((one) =>
+      parts.some((part) => part[one] === true),
+    )
+    const twin: Record<string, Json> = { ...twinForm([shape]), ...each(annotations, true) }
+    twin.description = `The digits of ${name}, exact in any client`
+    if (purpose === 'input' && declared !== undefined && range !== null) {
+      const { description, ...digits } = digitBounds(declared, range)
+      Object.assign(twin, digits, { description: `${twin.description}; ${description}` })
+    } else if (alternativesOf([shape]).some(isInt64)) twin.pattern = '^-?[0-9]+$'
+    return is30 ? in30(twin) : twin
   }
-}
 
-function annotationsOf(parts: readonly SchemaObject[]): SchemaObject {
-  const names = ['readOnly', 'writeOnly', 'deprecated'].filter((name) =>
-    parts.some((part) => part[name] === true),
-  )
-  return Object.fromEntries(names.map((name) => [name, true]))
+  return { shapeOf, twinOf }
 }
-
-// Deeper, the twins of what is referred to are optional in the document.
-const maxDemandDepth = 5
 
 function twinForm(shapes: readonly Shape[], orNull = false): SchemaObject {
   const alternatives = alternativesOf(shapes)
@@ -245,25 +208,79 @@ function twinForm(shapes: readonly Shape[], orNull = false): SchemaObject {
     ...(items.length > 0 ? ['array'] : []),
     ...(isNull ? ['null'] : []),
   ]
+  // In an array, null stands for a value that is not an integer.
+  const hasOthers = alternativesOf(items).some((shape) => shape.kind !== 'null' && !isTwinned(shape))
   return {
     type: types.length === 1 ? (types[0] as string) : types,
-    // In an array, null stands for a value that is not an integer.
-    ...(items.length > 0 ? { items: twinForm(items, !alternativesOf(items).every(hasTwin)) } : {}),
+    ...(items.length > 0 && { items: twinForm(items, hasOthers) }),
   }
-}
-
-function hasTwin(shape: Shape): boolean {
-  return shape.kind === 'null' || isTwinned(shape)
 }
 
 function alternativesOf(shapes: readonly Shape[]): readonly Shape[] {
   return shapes.flatMap((shape) =>
-    shape.kind === 'choice'
-      ? [shape, ...alternativesOf(shape.options.map((option) => option.shape))]
-      : [shape],
+    shape.kind === 'choice' ? [shape, ...alternativesOf(shape.options.map((one) => one.shape))] : [shape],
   )
 }
 
 function has(schemas: Json | undefined, name: string): boolean {
   return isSchemaObject(schemas) && Object.hasOwn(schemas, name)
+}
+
+/** A 64-bit integer of a path or a query is a text of digits. */
+function withDigitsOf(parameter: Parameter, reader: SchemaReader): Parameter {
+  const { description, schema } = parameter
+  const isInUrl = parameter.in === 'path' || parameter.in === 'query'
+  if (!isInUrl || !isSchemaObject(schema) || !mentionsInt64(schema)) return parameter
+  const one = description === undefined ? schema : { ...schema, description }
+  const { description: completed, ...digits } = withDigits(one, reader) as SchemaObject
+  return { ...parameter, ...(typeof completed === 'string' && { description: completed }), schema: digits }
+}
+
+export function withDigits(schema: Json, reader: SchemaReader): Json {
+  return mapSchema(mentionsInt64(schema) ? writtenOut(schema, reader) : schema, (part) => {
+    const range = int64RangeOf(part)
+    return range === null ? part : digitsOf(part, range)
+  })
+}
+
+function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
+  const { format: _, minimum: _a, maximum: _b, exclusiveMinimum: _c, exclusiveMaximum: _d, ...rest } = part
+  const { multipleOf: _e, type, description, ...others } = rest
+  const types = [type].flat().map((one) => (one === 'integer' ? 'string' : one)) as string[]
+  const { description: bounds, ...form } = digitBounds(part, range)
+  return {
+    ...others,
+    type: types.length === 1 ? (types[0] as string) : types,
+    ...form,
+    description: typeof description === 'string' ? `${description}; ${bounds}` : bounds,
+    ...(part.default !== undefined && { default: asText(part.default) }),
+    ...(Array.isArray(part.enum) && { enum: part.enum.map(asText) }),
+  }
+}
+
+/** The form of the digits of an integer; `description` has those bounds that a pattern cannot express. */
+function digitBounds(schema: SchemaObject, range: Int64Range) {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
+  const least = [minimum, numberAfter(exclusiveMinimum, Math.floor, 1)].filter(isNumber).map(Math.ceil)
+  const most = [maximum, numberAfter(exclusiveMaximum, Math.ceil, -1)].filter(isNumber).map(Math.floor)
+  const min = least.map(BigInt).reduce((one, other) => (one > other ? one : other), range.min)
+  const max = most.map(BigInt).reduce((one, other) => (one < other ? one : other), range.max)
+  const sign = min < 0n ? '-' : ''
+  return {
+    pattern: `^${sign === '' ? '' : '-?'}[0-9]+$`,
+    maxLength: `${sign}${range.max}`.length,
+    description: `an integer from ${min} to ${max}${isNumber(multipleOf) ? `, a multiple of ${multipleOf}` : ''}`,
+  }
+}
+
+function numberAfter(bound: Json | undefined, round: (value: number) => number, step: number): number | null {
+  return isNumber(bound) ? round(bound) + step : null
+}
+
+function isNumber(value: Json | null | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function asText(value: Json): Json {
+  return typeof value === 'number' ? String(value) : value
 }

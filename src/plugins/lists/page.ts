@@ -1,4 +1,4 @@
-import { utcDateTime } from '../../http/date-time.js'
+import { utcDateTime } from '../../http/dates.js'
 import { parseInt64 } from '../../json/int64.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 
@@ -63,17 +63,14 @@ export function readPage(
   rules: PageRules,
 ): Page<bigint | string> | ProblemIssue[] {
   const issues: ProblemIssue[] = []
-  const read = <Value>(
-    name: string,
-    expected: string,
-    parse: (text: string) => Value | null,
-  ): Value | undefined => {
+  const refuse = (name: string, message: string): void => {
+    issues.push({ in: 'query', name, message })
+  }
+  const read = <Value>(name: string, expected: string, parse: (text: string) => Value | null) => {
     const received = query[name]
-    if (received === undefined) return undefined
     const value = typeof received === 'string' ? parse(received) : null
-    if (value !== null) return value
-    issues.push({ in: 'query', name, message: `must be ${expected}, once` })
-    return undefined
+    if (value === null && received !== undefined) refuse(name, `must be ${expected}, once`)
+    return value ?? undefined
   }
 
   const id = idReaders[rules.idFormat]
@@ -82,19 +79,12 @@ export function readPage(
   const beforeTime = read('before_time', 'an RFC 3339 date-time', (text) => utcDateTime(withPlus(text)))
   const afterId = read('after_id', 'an id', id)
   const includeTotal = read('include_total', 'true or false', readFlag)
-  if (query.after_id !== undefined && (query.before_id !== undefined || query.before_time !== undefined)) {
-    issues.push({
-      in: 'query',
-      name: 'after_id',
-      message: 'must not be given together with before_id or before_time',
-    })
-  }
-  for (const name of unservedParameters(query, rules)) {
-    issues.push({ in: 'query', name, message: 'is not served by this list' })
-  }
-  if (beforeId !== undefined && beforeTime === undefined && !rules.by.includes('id')) {
-    issues.push({ in: 'query', name: 'before_id', message: 'must be given together with before_time' })
-  }
+  if (query.after_id !== undefined && (query.before_id !== undefined || query.before_time !== undefined))
+    refuse('after_id', 'must not be given together with before_id or before_time')
+  for (const [name, isServed] of Object.entries(servedParameters(rules)))
+    if (!isServed && query[name] !== undefined) refuse(name, 'is not served by this list')
+  if (beforeId !== undefined && beforeTime === undefined && !rules.by.includes('id'))
+    refuse('before_id', 'must be given together with before_time')
   if (issues.length > 0) return issues
 
   const hasId = beforeId !== undefined || afterId !== undefined
@@ -110,20 +100,14 @@ export function readPage(
   }
 }
 
-export function servedParameters({
-  by,
-  total,
-}: Pick<PageRules, 'by' | 'total'>): Record<PageParameter, boolean> {
+type Served = Pick<PageRules, 'by' | 'total'>
+
+export function servedParameters({ by, total }: Served): Record<PageParameter, boolean> {
   const [id, time] = [by.includes('id'), by.includes('time')]
   return { limit: true, before_id: id || time, before_time: time, after_id: id, include_total: total }
 }
 
 export type PageParameter = 'limit' | 'before_id' | 'before_time' | 'after_id' | 'include_total'
-
-function unservedParameters(query: Readonly<Record<string, unknown>>, rules: PageRules): string[] {
-  const served = Object.entries(servedParameters(rules))
-  return served.filter(([name, isServed]) => !isServed && query[name] !== undefined).map(([name]) => name)
-}
 
 export function nextCursor(
   page: Page<bigint | string>,
@@ -152,20 +136,14 @@ function readCount(text: string): number | null {
   return /^0*[1-9]\d*$/.test(text) ? Number(text) : null
 }
 
-function readId(text: string): bigint | null {
-  const id = parseInt64(text)
-  return id === null || id < 0n ? null : id
-}
-
 const longestId = 200
 
-function readText(text: string): string | null {
-  return text === '' || text.length > longestId || hasControl(text) ? null : text
-}
-
 const idReaders: Readonly<Record<PageRules['idFormat'], (text: string) => bigint | string | null>> = {
-  int64: readId,
-  text: readText,
+  int64(text) {
+    const id = parseInt64(text)
+    return id === null || id < 0n ? null : id
+  },
+  text: (text) => (text === '' || text.length > longestId || hasControl(text) ? null : text),
 }
 
 // A database may refuse control characters, and ids do not have them.
@@ -182,45 +160,39 @@ interface RowFields extends Pick<PageRules, 'idFormat'> {
   readonly time: string
 }
 
+/** What the rows of a page are sorted by: `id` alone, or `time`, in a form that sorts as text, and then `id`. */
+interface Key {
+  readonly id: bigint | number | string | null
+  readonly time: string
+  /** Whether the time may have lost digits: a `Date` ends at milliseconds. */
+  readonly isDate: boolean
+}
+
 // The store decides the order of text ids, so for these only repetitions are found.
 export function orderFault(
   page: Page<bigint | string>,
   rows: readonly object[],
   fields: RowFields,
 ): string | null {
-  const cursor = cursorKey(page)
+  const { afterId, beforeId = null, beforeTime } = page
+  const id = afterId ?? beforeId
+  const time = beforeTime === undefined ? '' : (sortable(beforeTime) ?? '')
+  const cursor = id === null && beforeTime === undefined ? null : { id, time, isDate: false }
   const seen = new Set<string>()
-  let before = cursor
+  let before: Key | null = cursor
   for (const [index, row] of rows.entries()) {
+    const place = `row ${index + 1}`
     const key = keyOf(row as Readonly<Record<string, unknown>>, page, fields)
-    if (typeof key === 'string') return `row ${index + 1} has no valid ${key}`
-    if (before !== null && !isBeyond(before, key, page, fields))
-      return `row ${index + 1} does not lie beyond ${before.isCursor ? 'the cursor' : 'the row before it'}`
-    if (fields.idFormat === 'text') {
-      const id = String(key.id)
-      if (id === cursor?.id) return `row ${index + 1} does not lie beyond the cursor`
-      if (seen.has(id)) return `row ${index + 1} has the id of a row before it`
-      seen.add(id)
-    }
+    if (typeof key === 'string') return `${place} has no valid ${key}`
+    const isText = fields.idFormat === 'text'
+    const isCursor = isText && id !== null && String(key.id) === String(id)
+    if (isCursor || (before !== null && !isBeyond(before, key, page, isText)))
+      return `${place} does not lie beyond ${isCursor || before === cursor ? 'the cursor' : 'the row before it'}`
+    if (isText && seen.has(`${key.id}`)) return `${place} has the id of a row before it`
+    seen.add(`${key.id}`)
     before = key
   }
   return null
-}
-
-interface Key {
-  readonly id: bigint | number | string | null
-  /** In a form that sorts as text. */
-  readonly time: string
-  /** Whether the time may have lost digits: a `Date` ends at milliseconds. */
-  readonly isDate: boolean
-  readonly isCursor: boolean
-}
-
-function cursorKey({ afterId, beforeId, beforeTime }: Page<bigint | string>): Key | null {
-  const id = afterId ?? beforeId ?? null
-  if (id === null && beforeTime === undefined) return null
-  const time = beforeTime === undefined ? '' : (sortable(beforeTime) ?? '')
-  return { id, time, isDate: false, isCursor: true }
 }
 
 /** Returns the name of the field if it is missing. */
@@ -231,31 +203,28 @@ function keyOf(
 ): Key | string {
   const id = idOf(row[fields.id], fields.idFormat)
   if (id === null) return fields.id
-  const value = by === 'time' ? row[fields.time] : ''
+  if (by === 'id') return { id, time: '', isDate: false }
+  const value = row[fields.time]
   const isDate = value instanceof Date
-  const time = by === 'id' ? '' : timeOf(value)
-  return time === null ? fields.time : { id, time, isDate, isCursor: false }
+  const text = isDate && !Number.isNaN(value.getTime()) ? value.toISOString() : value
+  const time = typeof text === 'string' ? sortable(text) : null
+  return time === null ? fields.time : { id, time, isDate }
 }
 
-function isBeyond(before: Key, key: Key, { by, afterId }: Page<bigint | string>, fields: RowFields): boolean {
+function isBeyond(before: Key, key: Key, { by, afterId }: Page<bigint | string>, isText: boolean): boolean {
   if (by === 'time' && key.time !== before.time) return key.time < before.time
   // A cursor without an id is a time that the rows lie before.
   if (before.id === null || key.id === null) return false
   if (before.isDate && key.isDate) return true
-  if (fields.idFormat === 'text') return String(key.id) !== String(before.id)
+  if (isText) return String(key.id) !== String(before.id)
   return afterId === undefined ? key.id < before.id : key.id > before.id
 }
 
-function idOf(value: unknown, format: RowFields['idFormat']): bigint | number | string | null {
+function idOf(value: unknown, format: RowFields['idFormat']): Key['id'] {
   if (typeof value === 'bigint' || typeof value === 'number') return value
   if (typeof value !== 'string') return null
   if (format === 'text') return value
   return /^-?\d{1,20}$/.test(value) ? BigInt(value) : null
-}
-
-function timeOf(value: unknown): string | null {
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : sortable(value.toISOString())
-  return typeof value === 'string' ? sortable(value) : null
 }
 
 const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/

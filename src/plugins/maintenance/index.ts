@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { declareMaintenance } from '../../convention/context.js'
+import { declareMaintenance } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { refuseWithoutHooks } from '../../convention/early-answers.js'

@@ -1,4 +1,4 @@
-import { timeOf } from '../../http/date-time.js'
+import { timeOf } from '../../http/dates.js'
 import { isObject } from '../../options.js'
 import { clip } from '../../text.js'
 

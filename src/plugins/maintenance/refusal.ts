@@ -1,4 +1,4 @@
-import { formatHttpDate, maxHttpTime } from '../../http/http-date.js'
+import { formatHttpDate, maxHttpTime } from '../../http/dates.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { ResolvedMaintenance, RetryAfterFormat } from './options.js'

@@ -1,5 +1,5 @@
-import type { MaintenanceSignal } from '../../convention/context.js'
-import { timeOf } from '../../http/date-time.js'
+import type { MaintenanceSignal } from '../../convention/contexts.js'
+import { timeOf } from '../../http/dates.js'
 import type { MaintenanceNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'
 

@@ -1,5 +1,5 @@
-import type { RequestFields } from '../../http/field-name.js'
-import { isCrossOrigin } from '../../http/web-origin.js'
+import type { RequestFields } from '../../http/header-fields.js'
+import { isCrossOrigin } from '../../http/url.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 

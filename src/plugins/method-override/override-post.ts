@@ -1,6 +1,6 @@
 import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../convention/raw-request.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { pathOf } from '../../http/request-target.js'
+import { pathOf } from '../../http/url.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { Mode } from '../../report/modes.js'
 import {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { bootErrors } from '../../boot-errors.js'
-import { exactJson } from '../../json/exact-json.js'
-import { parseExact } from '../../json/parse-exact.js'
+import { exactJson, parseExact } from '../../json/exact-json.js'
 import {
   type Check,
   type Checks,

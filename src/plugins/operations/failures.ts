@@ -1,6 +1,12 @@
 import { exactJson } from '../../json/exact-json.js'
-import { longestDetail, problemDocument, serverFaultDetail } from '../../problem/problem-document.js'
-import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
+import {
+  longestDetail,
+  type ProblemCode,
+  ProblemError,
+  type ProblemIssue,
+  problemDocument,
+  serverFaultDetail,
+} from '../../problem/problem-error.js'
 import { problemOf } from '../../problem/problem-of.js'
 import { clip } from '../../text.js'
 import type { Log } from './options.js'

@@ -6,9 +6,11 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify'
 import { hasCallers } from '../../convention/caller.js'
-import { keyStyleOf, maintenanceOf } from '../../convention/context.js'
+
+import { keyStyleOf, maintenanceOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
+
 import { documentRoute } from '../../convention/document.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
@@ -16,8 +18,8 @@ import { passString } from '../../convention/reply.js'
 import { jsonSchemaIn, useOwnCompilers } from '../../convention/route-schemas.js'
 import { integer, optional, text } from '../../options.js'
 import type { Json, SchemaStore } from '../../schema/json-schema.js'
+import { writtenOut } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
-import { writtenOut } from '../../schema/written-out.js'
 import type { KeyStyle } from '../../words/key-names.js'
 import type {
   InternalStartOptions,

@@ -1,4 +1,4 @@
-import { timeOf } from '../../http/date-time.js'
+import { timeOf } from '../../http/dates.js'
 import { ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import { isOperationId, type OperationRecord, type OperationStatus } from './record.js'
 import type { OperationQuery } from './stores/store.js'

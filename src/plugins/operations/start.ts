@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerIdText, subjectOf } from '../../convention/caller.js'
 import { requestSlot } from '../../convention/slots.js'
-import { listMembers, memberParts } from '../../http/list-header.js'
+import { listMembers, memberParts } from '../../http/header-fields.js'
 import { type Checks, integer, resolveOptions } from '../../options.js'
 import { duration } from '../../time/time-window.js'
 import type { RunOptions } from './api.js'

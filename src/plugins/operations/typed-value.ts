@@ -1,11 +1,11 @@
+import { parseExact } from '../../json/exact-json.js'
 import { type Int64Range, isDecimal, isWithin } from '../../json/int64.js'
 import { hasLongDigits } from '../../json/json-text.js'
-import { parseExact } from '../../json/parse-exact.js'
 import { problemOf } from '../../problem/problem-of.js'
 import type { Json, SchemaStore } from '../../schema/json-schema.js'
 import type { Shape } from '../../schema/shape.js'
+import { containsInt64, isTwinned, twinName } from '../../schema/shape.js'
 import { shapeOf } from '../../schema/shape-reader.js'
-import { containsInt64, isTwinned, twinName } from '../../schema/twins.js'
 
 /** A validator of Fastify's `validatorCompiler`. */
 export type Validate = (value: unknown) => unknown

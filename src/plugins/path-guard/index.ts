@@ -1,11 +1,10 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { basePathOf } from '../../convention/context.js'
+import { basePathOf } from '../../convention/contexts.js'
 import { convention, type RouteContext } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { routeSlot } from '../../convention/slots.js'
 import type { Effect } from '../../convention/steps.js'
-import { pathOf } from '../../http/request-target.js'
-import { hasParameter, routePath } from '../../http/route-path.js'
+import { hasParameter, pathOf, routePath } from '../../http/url.js'
 import { problemsOf } from '../../problem/route-description.js'
 import { type Mode, modesOf } from '../../report/modes.js'
 import {

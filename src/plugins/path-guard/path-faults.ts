@@ -1,5 +1,5 @@
-import { pathOf } from '../../http/request-target.js'
-import type { PathSegment } from '../../http/route-path.js'
+import type { PathSegment } from '../../http/url.js'
+import { pathOf } from '../../http/url.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { clip } from '../../text.js'
 

@@ -1,4 +1,4 @@
-import type { SegmentPart } from '../../http/route-path.js'
+import type { SegmentPart } from '../../http/url.js'
 import { isPlural } from '../../words/plurals.js'
 import { type TextRule, textRules } from './path-text.js'
 import { fileFormats, lastWord, type PathVocabulary } from './path-words.js'

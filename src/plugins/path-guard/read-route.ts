@@ -1,4 +1,4 @@
-import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../../http/route-path.js'
+import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../../http/url.js'
 import { kebab } from './path-text.js'
 import {
   applyToCollection,

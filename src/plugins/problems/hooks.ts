@@ -5,13 +5,27 @@ import {
   setReplaceableErrorHandler,
 } from '../../convention/internals.js'
 import { answerUnserved } from '../../convention/not-found-handler.js'
+import { headerOf, isResponse } from '../../convention/reply.js'
 import { replySlot, routeSlot } from '../../convention/slots.js'
+import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { unsupportedMediaType } from '../../convention/unsupported-media-type.js'
-import { isProblemError, type ProblemError } from '../../problem/problem-error.js'
-import { logProblem } from '../../problem/problem-log.js'
-import { isJsonSyntaxError, problemOf } from '../../problem/problem-of.js'
-import { refuseThrown, sending, sendProblem } from '../../problem/send-problem.js'
+import { isProblemField } from '../../http/error-headers.js'
+import { isJson, mediaTypeOf } from '../../http/media-types.js'
+import { parseExact } from '../../json/exact-json.js'
+import { isObject } from '../../options.js'
+import { isProblemError, longestDetail, ProblemError, problemMediaType } from '../../problem/problem-error.js'
+import { isJsonSyntaxError, problemOf, problemOfBody } from '../../problem/problem-of.js'
+import {
+  jsonOfProblem,
+  logProblem,
+  refuseThrown,
+  retryAfter,
+  sending,
+  sendProblem,
+  setHead,
+} from '../../problem/send-problem.js'
 import type { Mode } from '../../report/modes.js'
+import { isHealthPath } from '../../words/health-path.js'
 import type { ResolvedProblems } from './options.js'
 
 type RouteErrorHandler = NonNullable<RouteOptions['errorHandler']>
@@ -31,11 +45,8 @@ interface PassedOn {
   readonly isKept: boolean
 }
 
-/** Who answers the errors of a context, and of those below it. */
-export type ErrorHandlers = ReturnType<typeof errorHandlers>
-
-/** Sets the error handler of a context, unless the app has one there. */
-export function errorHandlers(
+/** Sets the error handler of a context, unless the app has one there. Returns who answers the errors there and below. */
+export function errorAnswers(
   app: FastifyInstance,
   options: ResolvedProblems,
   contexts: ReadonlySet<FastifyInstance>,
@@ -45,6 +56,7 @@ export function errorHandlers(
   if (options.mode === 'enforce' && !isSetBefore) setReplaceableErrorHandler(app, handleError)
   const { errorHandler: current } = app
   const answersRefusals = options.refusals === 'answer'
+  const wraps = options.errorHandler === 'wrap'
   passedOn.declare(app)
 
   function answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -79,7 +91,7 @@ export function errorHandlers(
       }
       const problem = problemOf(thrown)
       // A handler of the app may not know how to answer the input.
-      const isFault = options.errorHandler === 'wrap' && problem.code === 'validation'
+      const isFault = wraps && problem.code === 'validation'
       passedOn.set(reply, { problem, isKept: answersRefusals && (isProblemError(thrown) || isFault) })
       if (own === undefined) return Promise.reject(thrown)
       return own.call(request.server, thrown as FastifyError, request, reply)
@@ -89,25 +101,61 @@ export function errorHandlers(
   const isNotFoundOfApp =
     options.mode === 'enforce' ? answerUnserved(app, ofRoute(undefined), contexts) : hasNotFoundHandler
 
-  return {
-    isOfApp,
-    enforces,
-    /** Whether a handler of the app has answered a request. */
-    hasAnswered: (request: FastifyRequest): boolean =>
-      request.is404
-        ? isNotFoundOfApp(request.server) || isOfApp(request.server, false)
-        : isOfApp(request.server, hasOwnHandler.of(request) === true),
-    passedOn: (reply: FastifyReply) => passedOn.get(reply),
-    /** Notes the mode of a route. Returns whether it has an error handler of the app. */
-    note(route: RouteOptions, mode: Mode): boolean {
-      const hasOwn = route.errorHandler !== undefined && route.errorHandler !== refuseThrown
-      modeOfRoute.set(route, mode)
-      hasOwnHandler.set(route, hasOwn)
-      return hasOwn
-    },
-    ofRoute,
-    isNotFoundOfApp,
+  /** Whether a handler of the app has answered a request. */
+  const hasAnswered = (request: FastifyRequest): boolean =>
+    request.is404
+      ? isNotFoundOfApp(request.server) || isOfApp(request.server, false)
+      : isOfApp(request.server, hasOwnHandler.of(request) === true)
+
+  /** The step that rewrites error bodies which are not problem documents. */
+  const rewrite: PayloadStep = function rewriteErrorBody(request, reply, payload) {
+    const isAgain = sending.get(reply) === true
+    sending.set(reply, true)
+    // A hook has failed on an error, and would fail again: then Fastify would send the cause. Nothing is left to be done.
+    if (isAgain && enforces(request) && isErrorOfFramework(payload, 500)) {
+      sendProblem(reply, new ProblemError('internal-server-error'))
+      return new Promise(() => {})
+    }
+    const status = isResponse(payload) ? payload.status : reply.statusCode
+    return status < 400 ? undefined : effectOf(request, reply, payload, status)
   }
+
+  function effectOf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    status: number,
+  ): Effect | undefined {
+    const passed = passedOn.get(reply)
+    if (passed?.isKept === true && !isAnswered(passed.problem, status, payload)) {
+      logProblem(reply, passed.problem)
+      return written(reply, passed.problem, payload)
+    }
+    const contentType = isResponse(payload)
+      ? payload.headers.get('content-type')
+      : headerOf(reply, 'content-type')
+    const type = mediaTypeOf(contentType ?? undefined)
+    // Other types, such as HTML, are what the app has chosen.
+    const isWrapped = wraps && (type === '' || type === 'text/plain' || isJson(type))
+    if (hasAnswered(request) && !isWrapped) return undefined
+    const ofHealth = isHealthPath(request.routeOptions.url ?? '') && !isErrorOfFramework(payload, status)
+    const isKept = type === problemMediaType || (ofHealth && passed === undefined)
+    if (isKept || !isRewritable(reply, payload)) return keptBody(reply, status)
+    const cause = wraps && passed?.problem.statusCode === status ? passed.problem : undefined
+    const body = type === 'text/plain' ? messageOf(payload) : parsed(payload)
+    const problem = problemOfBody(status, body, cause, options.keepMembers)
+    return written(reply, unsupportedMediaType(problem, request), payload)
+  }
+
+  /** Notes the mode of a route. Returns whether it has an error handler of the app. */
+  function note(route: RouteOptions, mode: Mode): boolean {
+    const hasOwn = route.errorHandler !== undefined && route.errorHandler !== refuseThrown
+    modeOfRoute.set(route, mode)
+    hasOwnHandler.set(route, hasOwn)
+    return hasOwn
+  }
+
+  return { isOfApp, isNotFoundOfApp, note, ofRoute, rewrite }
 }
 
 // What Fastify refuses before a handler runs, or in its place.
@@ -127,4 +175,76 @@ function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean
   if (refusalsOfFramework.has(code) || isJsonSyntaxError(thrown)) return true
   // Fastify parses text/plain, so the validator refuses a text where the schema wants an object.
   return validation !== undefined && unsupportedMediaType(problemOf(thrown), request).statusCode === 415
+}
+
+/** Puts a problem in the place of a payload. */
+function written(reply: FastifyReply, problem: ProblemError, payload: unknown): Effect {
+  return {
+    rule: 'body',
+    given: `${problem.statusCode} without a problem document`,
+    payload: jsonOfProblem(reply, problem),
+    change() {
+      if (isResponse(payload)) {
+        for (const [name, value] of payload.headers) if (isKeptField(name, value)) reply.header(name, value)
+        payload.body?.cancel().catch(() => {})
+      }
+      setHead(reply, problem)
+    },
+  }
+}
+
+function isKeptField(name: string, value: string): boolean {
+  return !name.startsWith('content-') && name !== 'connection' && isProblemField(name, value)
+}
+
+function keptBody(reply: FastifyReply, status: number): Effect | undefined {
+  const headers = {
+    ...(status === 503 && !reply.hasHeader('retry-after') && { 'retry-after': retryAfter }),
+    // Fastify prefers the header fields of a Response.
+    ...(!reply.hasHeader('cache-control') && { 'cache-control': 'no-store' }),
+  }
+  const given = `${status} without ${Object.keys(headers).join(', ')}`
+  return Object.keys(headers).length === 0 ? undefined : { rule: 'body', given, headers }
+}
+
+/** Whether an error body can be read: a stream may be a file, and encoded bytes are not text. */
+function isRewritable(reply: FastifyReply, payload: unknown): boolean {
+  return isResponse(payload) || (isTextOrEmpty(payload) && !reply.hasHeader('content-encoding'))
+}
+
+/** Whether an error handler of the app has answered a problem: not with a 500 for another status, nor by passing it on. */
+function isAnswered({ statusCode, message }: ProblemError, status: number, payload: unknown): boolean {
+  if (!isTextOrEmpty(payload)) return true
+  if (status === 500 && statusCode !== 500) return false
+  return !isErrorOfFramework(payload, statusCode, message)
+}
+
+/** Whether a payload is an error in Fastify's own form (`statusCode`, `error`, `message`) with a status, and a message. */
+function isErrorOfFramework(payload: unknown, status: number, message?: string): boolean {
+  if (typeof payload !== 'string' || payload.length > maxFrameworkError) return false
+  const body = parsed(payload)
+  if (!isObject(body)) return false
+  const { statusCode, message: text, error, code: _, ...others } = body
+  const hasForm = typeof error === 'string' && Object.keys(others).length === 0
+  return hasForm && statusCode === status && text === (message ?? text)
+}
+
+const maxFrameworkError = 65_536
+
+function isTextOrEmpty(payload: unknown): boolean {
+  return payload === undefined || payload === null || typeof payload === 'string' || Buffer.isBuffer(payload)
+}
+
+function messageOf(payload: unknown): unknown {
+  const message = payload === null || payload === undefined ? '' : String(payload)
+  return message.length > longestDetail ? undefined : { message }
+}
+
+// The body of a Response is not read.
+function parsed(payload: unknown): unknown {
+  try {
+    return isTextOrEmpty(payload) ? parseExact(String(payload)) : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,15 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { type ConventionRegistration, convention } from '../../convention/convention.js'
+import { type ConventionRegistration, convention, type RouteContext } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { isFramingFaulty } from '../../convention/early-answers.js'
 import { checkJsonBodies } from '../../convention/json-bodies.js'
-import { declareStyle, sending } from '../../problem/send-problem.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
+import { negotiates } from '../../convention/selection.js'
+import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
+import { isCoded } from '../../convention/unsupported-media-type.js'
+import { isHostValue, isRepeated } from '../../http/header-fields.js'
+import { acceptsAny } from '../../http/media-types.js'
+import { notAcceptable, ProblemError } from '../../problem/problem-error.js'
+import { declareStyle, retryAfter, sending } from '../../problem/send-problem.js'
 import { reporterOf } from '../../report/report.js'
 import { producedTypes } from '../../schema/responses.js'
-import { errorBodies } from './error-bodies.js'
-import { addFindings, type HandledRoute } from './findings.js'
-import { errorHandlers, modeOfRoute } from './hooks.js'
-import { describeErrors } from './openapi.js'
+import { clip } from '../../text.js'
+import { errorAnswers, modeOfRoute } from './hooks.js'
+import { describeErrors, documentedErrors } from './openapi.js'
 import {
   type ProblemsOptions,
   type ProblemsRouteOptions,
@@ -17,7 +24,6 @@ import {
   problemsRouteOptions,
   type ResolvedProblems,
 } from './options.js'
-import { admission, negotiation } from './requests.js'
 
 export { isProblemError, ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
 export type { ProblemsOptions, ProblemsRouteOptions } from './options.js'
@@ -52,7 +58,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     const { app, options, atReady } = registration
     const routes: HandledRoute[] = []
     const contexts = new Set<FastifyInstance>()
-    const handlers = errorHandlers(app, options, contexts)
+    const answers = errorAnswers(app, options, contexts)
     declareStyle(app, options)
     sending.declare(app)
     if (options.mode === 'enforce') {
@@ -62,33 +68,26 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
       })
     }
     atReady(function checkApp() {
-      addFindings(registration, routes, handlers)
+      addFindings(registration, routes, answers)
       for (const context of contexts) {
         checkJsonBodies(context, (request) => modeOfRoute.of(request) ?? 'off', reporterOf(app))
       }
     })
-    return {
-      handlers,
-      routes,
-      contexts,
-      codes: options.codes,
-      admit: admission(closingOf(registration)),
-      rewrite: errorBodies(handlers, options),
-    }
+    return { answers, routes, contexts, codes: options.codes, admit: admission(closingOf(registration)) }
   },
   route({ app, name, route, methods, options, isHeadSibling, exclusionReason, state }) {
-    const { handlers, routes, contexts, admit, rewrite } = state
-    const steps = { onRequest: admit, onSend: rewrite }
+    const { answers, routes, contexts, admit } = state
+    const steps = { onRequest: admit, onSend: answers.rewrite }
     const { mode } = options
     if (route === null) return mode === 'off' ? undefined : steps
-    const hasHandler = handlers.note(route, mode)
+    const hasHandler = answers.note(route, mode)
     if (mode === 'off') return undefined
     contexts.add(app)
     if (!isHeadSibling && exclusionReason === null) routes.push({ name, app, route, hasHandler })
     const produced = producedTypes(route.schema?.response)
     const plan = { ...steps, preParsing: negotiation(produced) }
     if (mode === 'report') return plan
-    route.errorHandler = handlers.ofRoute(route.errorHandler)
+    route.errorHandler = answers.ofRoute(route.errorHandler)
     const codes = (options.codes ?? state.codes) === undefined ? null : { ...state.codes, ...options.codes }
     // Not in the type.
     const { handlerTimeout: ofServer = 0 } = app.initialConfig as { readonly handlerTimeout?: number }
@@ -115,4 +114,114 @@ function passOnAll({ server, initialConfig }: FastifyInstance): void {
   }
   // HTTP/2 has its own limit.
   if (initialConfig.http2 !== true) server.maxHeadersCount ??= 0
+}
+
+/** A route whose errors this plugin answers, unless a handler of the app does. */
+interface HandledRoute extends Pick<RouteContext<unknown, string, unknown>, 'name' | 'app' | 'route'> {
+  /** Whether the route itself has an error handler of the app. */
+  readonly hasHandler: boolean
+}
+
+/** Adds what leaves errors in another format, known when the app gets ready. None of it stops the boot. */
+function addFindings(
+  { app, options, addFinding }: ConventionRegistration<ResolvedProblems>,
+  routes: readonly HandledRoute[],
+  answers: ReturnType<typeof errorAnswers>,
+): void {
+  const add = (route: string, rule: string, problem: string, instead: string) =>
+    addFinding({ route, mode: 'report', rule, problem, instead }, 'none')
+  for (const { name, app: context, route, hasHandler } of routes) {
+    if (options.errorHandler === 'leave' && answers.isOfApp(context, hasHandler)) {
+      const problem = 'an error handler of the app answers its errors'
+      add(name, 'error-handler', problem, "problems: { errorHandler: 'wrap' }, or remove the handler")
+      continue
+    }
+    for (const { rule, problem, instead } of documentedErrors(route && jsonSchemasOf(route)?.response))
+      add(name, rule, problem, instead)
+  }
+  if (options.mode === 'enforce' && answers.isNotFoundOfApp(app)) {
+    const problem =
+      'a not-found handler of the app answers paths without a route, and other methods on known paths'
+    add('*', 'not-found-handler', problem, 'remove the handler')
+  }
+}
+
+/** Returns the step that refuses requests wherever they go to: without a valid `Host`, or while the server closes. */
+function admission(isClosing: () => boolean): RequestStep {
+  return function admit(request) {
+    const { raw } = request
+    const fault = hostFault(raw)
+    const refused =
+      fault !== null
+        ? effect('header-fields', new ProblemError('request-malformed', { detail: fault }))
+        : isClosing()
+          ? effect('server', closing())
+          : undefined
+    if (!isFramingFaulty(request)) return refused
+    const closed = {
+      rule: 'header-fields',
+      given: 'Transfer-Encoding in HTTP/1.0',
+      headers: { connection: 'close' },
+    }
+    return refused === undefined ? closed : [closed, refused]
+  }
+}
+
+function closing(): ProblemError {
+  const detail = 'The server is closing; try again'
+  return new ProblemError('server-closing', { detail, headers: { 'retry-after': retryAfter } })
+}
+
+/** Returns what is wrong with the `Host` of a request (RFC 9112 §3.2); `null` if nothing is. */
+function hostFault({
+  headers,
+  rawHeaders,
+  httpVersionMajor,
+  httpVersionMinor,
+}: IncomingMessage): string | null {
+  const host = headers.host ?? headers[':authority']
+  if (host === undefined) {
+    return httpVersionMajor === 1 && httpVersionMinor === 1
+      ? 'An HTTP/1.1 request must have a Host header'
+      : null
+  }
+  if (isRepeated(rawHeaders, 'host')) return 'A request must have exactly one Host header'
+  return isHostValue(String(host)) ? null : 'The Host header must be a host, with or without a port'
+}
+
+/** Returns the step that refuses requests which the route cannot answer, or whose body it cannot read. */
+function negotiation(produced: readonly string[] | null): PayloadStep {
+  return function negotiate(request, _reply, payload) {
+    const { expect, accept } = request.raw.headers
+    // Node.js handles 100-continue (RFC 9110 §10.1.1).
+    if (expect !== undefined && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect)) {
+      const detail = 'The only supported expectation is 100-continue'
+      return effect('header-fields', new ProblemError('expectation-failed', { detail }))
+    }
+    if (produced !== null && accept !== undefined && accept !== '*/*' && !produced.includes(accept)) {
+      if (negotiates.of(request) !== true && !acceptsAny(accept, produced)) {
+        return {
+          ...effect('accept', notAcceptable(produced)),
+          given: `Accept takes none of ${produced.join(', ')}`,
+        }
+      }
+    }
+    // A hook of the app that decodes passes on another stream, or removes the header.
+    return payload === request.raw && isCoded(request)
+      ? effect('content', codedProblem(request.raw.headers['content-encoding']))
+      : undefined
+  }
+}
+
+function codedProblem(codings = ''): ProblemError {
+  const coding = clip(codings, 100)
+  // RFC 9110 §15.5.16: a 415 for a coding names the supported ones.
+  return new ProblemError('unsupported-media-type', {
+    detail: `Content-Encoding ${coding} is not supported here`,
+    headers: { 'accept-encoding': 'identity' },
+  })
+}
+
+function effect(rule: string, refusal: ProblemError): Effect {
+  return { rule, given: refusal.message, refusal }
 }

@@ -1,6 +1,10 @@
 import type { RouteOptions } from 'fastify'
-import { hasParameter } from '../../http/route-path.js'
+import { isJson } from '../../http/media-types.js'
+import { hasParameter } from '../../http/url.js'
+import { problemMediaType } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { isPlainObject } from '../../schema/json-schema.js'
+import { responseBodies } from '../../schema/responses.js'
 import { wordsOf } from '../../words/key-names.js'
 
 /** Returns the problems of Fastify and of the app on a route, for the OpenAPI document. */
@@ -65,4 +69,35 @@ const acceptPatch = {
 
 const accept = {
   Accept: { type: 'string', description: 'The media types that are supported (RFC 9110 §15.5.16)' },
+}
+
+/** An error that a route documents in another format than that of its problems. */
+interface DocumentedError {
+  readonly rule: 'documented'
+  readonly problem: string
+  readonly instead: string
+}
+
+/** Returns the errors that a route documents as other JSON, although problem documents are sent. */
+export function documentedErrors(response: unknown): readonly DocumentedError[] {
+  const bodies = responseBodies(response)
+  const hasSuccess = bodies.some(({ status }) => /^[123]/.test(status))
+  const found = new Map<string, string[]>()
+  for (const { status, mediaType, schema } of bodies) {
+    // Beside a success, `default` is the schema of errors.
+    const isError = /^[45]/.test(status) || (status === 'default' && hasSuccess)
+    const type = mediaType ?? 'application/json'
+    const isOther = type !== problemMediaType && isJson(type) && describesContent(schema)
+    if (isError && isOther) found.set(type, [...(found.get(type) ?? []), status])
+  }
+  return [...found].map(([type, statuses]) => ({
+    rule: 'documented',
+    problem: `${statuses.join(', ')}: documented as ${type}, and sent as ${problemMediaType}`,
+    instead: 'no schema for it: the document gets the problems by itself',
+  }))
+}
+
+function describesContent(schema: unknown): boolean {
+  if (!isPlainObject(schema)) return schema !== undefined
+  return schema.type !== 'null' && Object.keys(schema).some((keyword) => keyword !== 'description')
 }

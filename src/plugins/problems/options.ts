@@ -1,13 +1,14 @@
-import type { OptionsOf, ResolvedOptions } from '../../options.js'
 import {
   type Check,
   integer,
   invalid,
   isObject,
   listOf,
+  type OptionsOf,
   oneOf,
   option,
   optional,
+  type ResolvedOptions,
   text,
 } from '../../options.js'
 import { kebabCode } from '../../problem/problem-error.js'
@@ -52,7 +53,7 @@ export const problemsOptions = {
   refusals: option(oneOf('answer', 'errorHandler'), defaultStyle.refusals),
   /**
    * What becomes of the errors of the app where it has an error handler or a not-found handler of its own. `leave`: what the
-   * handler sends is sent unchanged; a finding names the routes, and does not stop the boot. `wrap`: the handler runs, and
+   * handler sends is sent unchanged; the routes are findings, which do not stop the boot. `wrap`: the handler runs, and
    * the status that it sends becomes a problem, with the text of its `detail`, `message` or `error`; so does what a handler
    * of these routes sends without an error, such as `reply.code(409).send({ message })`. Bodies of other types than JSON
    * and `text/plain` are sent unchanged.

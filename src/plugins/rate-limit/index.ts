@@ -1,6 +1,6 @@
 import type { RateLimitOptions as FastifyRateLimitOptions } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { keyStyleOf } from '../../convention/context.js'
+import { keyStyleOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { serverSettings } from '../../convention/internals.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
-import { declareKeyStyle } from '../../convention/context.js'
+import { declareKeyStyle } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
@@ -7,17 +7,17 @@ import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { type Json, schemaText } from '../../schema/json-schema.js'
 import { clip, counted } from '../../text.js'
+import { routeBreaches, type SchemaVerdict, schemaBreaches, successSchemas } from './breaches.js'
 import {
   type ResponseRulesOptions,
   type ResponseRulesRouteOptions,
+  type ResponseVocabulary,
+  responseRuleNames,
   responseRulesOptions,
   responseRulesRouteOptions,
   vocabularyOf,
 } from './options.js'
-import { type PayloadBreach, payloadBreaches } from './payload-breaches.js'
-import { type ResponseVocabulary, responseRuleNames } from './response-rules.js'
-import { routeBreaches, type SuccessSchemas, successSchemas } from './route-breaches.js'
-import { type SchemaVerdict, schemaBreaches } from './schema-breaches.js'
+import { payloadBreaches } from './payload.js'
 
 export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
 
@@ -67,15 +67,15 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       return undefined
     }
     const schemas = () => successSchemas(jsonSchemasOf(route)?.response)
-    const verdictOf = (schema: Json): SchemaVerdict => state.verdictOf(app, schema)
-    const isWatched = isWithout(schemas()) && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
+    const hasSchema = ({ judged, excluded } = schemas()): boolean => judged.length + excluded.length > 0
+    const isWatched = !hasSchema() && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
     const watch = isWatched ? payloadWatch(state.vocabulary) : null
 
     // Shared schemas, and changes by other plugins, are complete when the app gets ready.
     atReady(function checkSchemas() {
       const { judged, excluded } = schemas()
-      if (judged.length + excluded.length > 0) watch?.stop()
-      const { breaches, unresolved } = routeBreaches(judged, verdictOf)
+      if (hasSchema()) watch?.stop()
+      const { breaches, unresolved } = routeBreaches(judged, (schema) => state.verdictOf(app, schema))
       for (const reason of [...excluded, ...unresolved]) exclude(reason)
       for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
       // The breaches of payloads are not known at boot.
@@ -111,24 +111,19 @@ function payloadWatch(vocabulary: ResponseVocabulary): { readonly step: PayloadS
         return undefined
       }
       left[index] = remaining - 1
-      return payloadBreaches(payload, vocabulary).map(noticeOf)
+      return payloadBreaches(payload, vocabulary).map(({ rule, problem, instead }): Effect => {
+        const given = clip(`${rule}: ${problem}; write ${instead}`, maxShown)
+        return { rule, given, notice: 'each route' }
+      })
     },
     stop: () => void left.fill(0),
   }
 }
 
-function noticeOf({ rule, problem, instead }: PayloadBreach): Effect {
-  const given = clip(`${rule}: ${problem}; write ${instead}`, maxShown)
-  // A local offset is valid RFC 3339: it is noted, and breaks no rule.
-  return { rule: rule === 'utc' ? 'dates' : rule, given, notice: 'each route' }
-}
-
-type VerdictOf = (app: FastifyInstance, schema: Json) => SchemaVerdict
-
 /** Judges schemas when the app gets ready: in one context, equal schemas mean the same. */
-function verdictsOf(vocabulary: ResponseVocabulary): VerdictOf {
+function verdictsOf(vocabulary: ResponseVocabulary) {
   const verdicts = new WeakMap<FastifyInstance, Map<string, SchemaVerdict>>()
-  return function verdictOf(app, schema) {
+  return function verdictOf(app: FastifyInstance, schema: Json): SchemaVerdict {
     const ofApp = verdicts.get(app) ?? new Map<string, SchemaVerdict>()
     verdicts.set(app, ofApp)
     const text = schemaText(schema)
@@ -138,11 +133,6 @@ function verdictsOf(vocabulary: ResponseVocabulary): VerdictOf {
     if (text !== null) ofApp.set(text, verdict)
     return verdict
   }
-}
-
-/** Whether a route has no response schema of success, so that only its payloads can be checked. */
-function isWithout({ judged, excluded }: SuccessSchemas): boolean {
-  return judged.length === 0 && excluded.length === 0
 }
 
 /** Whether a route says something of its answers of success: a body, or a status without one. */

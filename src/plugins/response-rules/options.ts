@@ -1,7 +1,19 @@
 import { listOf, type OptionsOf, oneOf, option, type ResolvedOptions, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
-import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './response-rules.js'
-import { defaultUnixTimes } from './times.js'
+import type { KeyStyle } from '../../words/key-names.js'
+import { defaultUnixTimes, type TimeVocabulary } from './words.js'
+
+export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
+
+/** Name of a response rule. */
+export type ResponseRule = (typeof responseRuleNames)[number]
+
+/** The words of the API and its domain that the rules use. */
+export interface ResponseVocabulary extends TimeVocabulary {
+  readonly keyStyle: KeyStyle
+  /** Names that `plural` and `dates` accept as they are. */
+  readonly words: ReadonlySet<string>
+}
 
 const timeName = text(
   "a name such as 'date', or an ending such as '_at'",

@@ -5,7 +5,7 @@ import { addFrameworkErrorHeaders, declareRawFields } from '../../convention/ear
 import { isResponse } from '../../convention/reply.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { foreignReasonOf, isHidden } from '../../report/exceptions.js'
+import { foreignReasonOf, isHidden } from '../../report/modes.js'
 import {
   type Fields,
   type Profile,

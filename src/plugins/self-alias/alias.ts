@@ -1,7 +1,6 @@
-import { privateOnly } from '../../http/cache-control.js'
 import { isField } from '../../http/error-headers.js'
-import { pathOf, queryOf } from '../../http/request-target.js'
-import { type PathSegment, routePath } from '../../http/route-path.js'
+import { privateOnly } from '../../http/header-fields.js'
+import { type PathSegment, pathOf, queryOf, routePath } from '../../http/url.js'
 
 export interface AliasPlace {
   readonly parameter: string

@@ -5,10 +5,10 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { hasContent, headerOf, isResponse, withHeaders } from '../../convention/reply.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, StepResult } from '../../convention/steps.js'
-import { varyMerger } from '../../http/vary.js'
+import { varyMerger } from '../../http/header-fields.js'
 import { invalid, isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { nonJsonReasonOf } from '../../report/exceptions.js'
+import { nonJsonReasonOf } from '../../report/modes.js'
 import { logOf } from '../../report/report.js'
 import {
   type AliasPlace,
@@ -70,7 +70,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     resolvedAlias.declare(app)
     // Only then all plugins that may set the caller are registered.
     atReady(function findUnknownCallers() {
-      if (!state.hasRoute) logOf(app)?.warn(`selfAlias: no route is in ${collections.join(', ')}`)
+      if (!state.hasRoute) logOf(app).warn(`selfAlias: no route is in ${collections.join(', ')}`)
       if (identify !== subjectOf) return
       for (const { context, route } of withAlias) {
         if (hasCallers(context)) continue

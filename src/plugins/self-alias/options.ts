@@ -1,7 +1,7 @@
 import type { AnyRequest } from '../../convention/any-request.js'
 import { subjectOf } from '../../convention/caller.js'
 import { isField } from '../../http/error-headers.js'
-import { fieldName } from '../../http/field-name.js'
+import { fieldName } from '../../http/header-fields.js'
 import {
   type Check,
   functionOf,

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { basePathOf } from '../../convention/context.js'
+import { basePathOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { isResponse, withHeaders } from '../../convention/reply.js'
 import type { Effect } from '../../convention/steps.js'
-import { addLinks } from '../../http/links.js'
+import { addLinks } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { modesOf } from '../../report/modes.js'
 import {

@@ -1,7 +1,7 @@
 import { headerOf, type ReplyHeaders } from '../../convention/reply.js'
-import { formatHttpDate } from '../../http/http-date.js'
-import { addLinks, formatLinks } from '../../http/links.js'
-import { pathOf } from '../../http/request-target.js'
+import { formatHttpDate } from '../../http/dates.js'
+import { addLinks, formatLinks } from '../../http/header-fields.js'
+import { pathOf } from '../../http/url.js'
 import { invalid } from '../../options.js'
 import type { Mode } from '../../report/modes.js'
 import {

@@ -1,4 +1,4 @@
-import { timeOf } from '../../http/date-time.js'
+import { timeOf } from '../../http/dates.js'
 import {
   basePath,
   type Check,

@@ -3,11 +3,14 @@ import { subjectOf } from '../../convention/caller.js'
 import { headerOf, isResponse, withHeaders } from '../../convention/reply.js'
 import { replySlot, requestSlot } from '../../convention/slots.js'
 import type { Effect } from '../../convention/steps.js'
-import { isForSharedCaches, withPrivate } from '../../http/cache-control.js'
-import { cookieValues } from '../../http/cookies.js'
+import {
+  cookieValues,
+  isForSharedCaches,
+  valueIndex,
+  varyMerger,
+  withPrivate,
+} from '../../http/header-fields.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { valueIndex } from '../../http/raw-headers.js'
-import { varyMerger } from '../../http/vary.js'
 import { isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { decideXsrf, isRead, type XsrfRule } from './decision.js'

@@ -4,7 +4,7 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { loadPeer } from '../../load-peer.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { nonJsonReasonOf } from '../../report/exceptions.js'
+import { nonJsonReasonOf } from '../../report/modes.js'
 import { isRead } from './decision.js'
 import { checkedOf, isIssued, tokenHeader, xsrfSteps } from './hooks.js'
 import {

@@ -1,4 +1,4 @@
-import { webOrigin } from '../../http/web-origin.js'
+import { webOrigin } from '../../http/url.js'
 import {
   type Check,
   flag,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type csrf from '@fastify/csrf'
-import { cookieValues, readSetCookie } from '../../http/cookies.js'
+import { cookieValues, readSetCookie } from '../../http/header-fields.js'
 
 /**
  * Returns what identifies a session: the values of its cookies, in the order of the names.

@@ -1,5 +1,5 @@
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
-import { parseExact } from '../../json/parse-exact.js'
+import { parseExact } from '../../json/exact-json.js'
 
 /** The part of a Fastify app that probes need. */
 export interface ProbedApp {

@@ -1,4 +1,4 @@
-import { type PathSegment, routePath } from '../../http/route-path.js'
+import { type PathSegment, routePath } from '../../http/url.js'
 import { isObject } from '../../options.js'
 import type { Send } from './client.js'
 

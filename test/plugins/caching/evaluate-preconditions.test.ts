@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { RequestFields } from '../../../src/http/field-name.js'
+import type { RequestFields } from '../../../src/http/header-fields.js'
 import {
   evaluatePreconditions,
   type PreconditionVerdict,

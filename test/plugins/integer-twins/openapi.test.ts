@@ -2,9 +2,9 @@
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
-import { withDigits } from '../../../src/plugins/integer-twins/digits-schema.js'
 import {
   type TwinPurpose,
+  withDigits,
   withTwins as withTwinsIn,
   withTwinsInResponse,
 } from '../../../src/plugins/integer-twins/openapi.js'

@@ -1,7 +1,7 @@
 /** `Retry-After` (RFC 9110 §10.2.3): never zero, never negative, never before the end. */
 import fc from 'fast-check'
 import t from 'tap'
-import { parseHttpDate } from '../../../src/http/http-date.js'
+import { parseHttpDate } from '../../../src/http/dates.js'
 import { retryAfterField } from '../../../src/plugins/maintenance/refusal.js'
 
 type RetryAfterParts = Parameters<typeof retryAfterField>[0]

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { maintenanceOf } from '../../../src/convention/context.js'
+import { maintenanceOf } from '../../../src/convention/contexts.js'
 import {
   type MaintenanceNotice,
   type MaintenanceOptions,

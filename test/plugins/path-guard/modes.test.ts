@@ -199,7 +199,7 @@ t.test('an invalid option is named, with what was expected and received', async 
     ],
     [
       { exceptions: [{ url: '/x', except: ['plural'] }] },
-      'pathGuard.exceptions[0]: expected an object with url, except and reason, received {"url":"/x","except":["plural"]}',
+      'pathGuard.exceptions[0].reason: expected a non-empty string, received undefined',
     ],
     [
       { exceptions: [{ url: 'x', except: ['plural'], reason: 'r' }] },

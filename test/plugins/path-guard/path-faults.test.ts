@@ -1,8 +1,7 @@
 /** The faults of the raw path of a request: RFC 3986 §3.3 (path), RFC 9112 §3.2 (request target). */
 import fc from 'fast-check'
 import t from 'tap'
-import { pathOf } from '../../../src/http/request-target.js'
-import { routePath } from '../../../src/http/route-path.js'
+import { pathOf, routePath } from '../../../src/http/url.js'
 import { type PathFault, pathFault, segmentFaults } from '../../../src/plugins/path-guard/path-faults.js'
 
 const user = routePath('/v1/users/:id')

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import conventions from '../../../src/index.js'
-import { documentedErrors } from '../../../src/plugins/problems/documented-errors.js'
+import { documentedErrors } from '../../../src/plugins/problems/openapi.js'
 
 const message = { type: 'object', properties: { message: { type: 'string' } } }
 const json = { content: { 'application/json': { schema: message } } }

@@ -229,7 +229,7 @@ t.test('a local offset is only counted, in enforce mode too', async (t) => {
   const app = await appWith({}, { payload })
   t.equal((await app.inject('/v1/things')).body, JSON.stringify(payload))
   t.match(app.conventions.report().observations, [
-    { rule: 'dates', example: 'utc: /created_at has a local offset; write UTC: Z' },
+    { rule: 'dates', example: 'dates: /created_at has a local offset; write UTC: Z' },
   ])
   const off = await appWith({ rules: { dates: 'off' } }, { payload })
   await off.inject('/v1/things')

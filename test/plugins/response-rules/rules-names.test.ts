@@ -1,20 +1,18 @@
 import t from 'tap'
 import {
-  type EnvelopePart,
-  isTwin,
-  nounOf,
-  pluralName,
-  wrappingMember,
-} from '../../../src/plugins/response-rules/response-rules.js'
-import {
   defaultUnixTimes,
+  type EnvelopePart,
   hasLocalOffset,
   isClockOrDuration,
   isDateTime,
   isDay,
+  isTwin,
   type NamedTime,
   namedTime,
-} from '../../../src/plugins/response-rules/times.js'
+  nounOf,
+  pluralName,
+  wrappingMember,
+} from '../../../src/plugins/response-rules/words.js'
 import { type KeyStyle, restyledKey, wordsOf } from '../../../src/words/key-names.js'
 import { isPlural } from '../../../src/words/plurals.js'
 

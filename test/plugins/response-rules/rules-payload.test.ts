@@ -1,6 +1,6 @@
 import t from 'tap'
-import { payloadBounds, payloadBreaches } from '../../../src/plugins/response-rules/payload-breaches.js'
-import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
+import type { ResponseVocabulary } from '../../../src/plugins/response-rules/options.js'
+import { payloadBounds, payloadBreaches } from '../../../src/plugins/response-rules/payload.js'
 import { vocabulary } from './rules-vocabulary.js'
 
 const problemsOf = (payload: unknown, others: Partial<ResponseVocabulary> = {}): string[] =>
@@ -71,7 +71,11 @@ t.test('payloads that break a rule', async (t) => {
     ['a Unix time for a time of day', { start_time: 1e9 }, ['dates: /start_time is a time as a number']],
     ['a BigInt for a time of day', { start_time: 10n ** 9n }, ['dates: /start_time is a time as a number']],
     ['a small number for an instant', { created_at: 5 }, ['dates: /created_at is a time as a number']],
-    ['a local offset', { created_at: '2026-01-31T12:00:00+02:00' }, ['utc: /created_at has a local offset']],
+    [
+      'a local offset',
+      { created_at: '2026-01-31T12:00:00+02:00' },
+      ['dates: /created_at has a local offset'],
+    ],
   ]
   for (const [about, payload, problems] of cases) t.same(problemsOf(payload), problems, about)
 })

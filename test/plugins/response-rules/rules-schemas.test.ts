@@ -1,6 +1,5 @@
 import t from 'tap'
-import { successSchemas } from '../../../src/plugins/response-rules/route-breaches.js'
-import { schemaBreaches } from '../../../src/plugins/response-rules/schema-breaches.js'
+import { schemaBreaches, successSchemas } from '../../../src/plugins/response-rules/breaches.js'
 import type { Json } from '../../../src/schema/json-schema.js'
 import { condition, vocabulary } from './rules-vocabulary.js'
 

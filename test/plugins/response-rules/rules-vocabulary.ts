@@ -1,5 +1,5 @@
-import type { ResponseVocabulary } from '../../../src/plugins/response-rules/response-rules.js'
-import { defaultUnixTimes } from '../../../src/plugins/response-rules/times.js'
+import type { ResponseVocabulary } from '../../../src/plugins/response-rules/options.js'
+import { defaultUnixTimes } from '../../../src/plugins/response-rules/words.js'
 import type { Json } from '../../../src/schema/json-schema.js'
 
 /** The default vocabulary of the rules. */

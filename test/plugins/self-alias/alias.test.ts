@@ -1,7 +1,7 @@
 /** Which parameter may be an alias, and what becomes of the path and of the response. */
 import fc from 'fast-check'
 import t from 'tap'
-import { privateOnly } from '../../../src/http/cache-control.js'
+import { privateOnly } from '../../../src/http/header-fields.js'
 import {
   lastCollection,
   ownTarget,

@@ -1,9 +1,9 @@
 /** A small request does not stop the server: what reads client text takes time in proportion to it. */
 import t from 'tap'
+import { quoteLongNumbers } from '../../../../src/json/exact-json.js'
 import { hasLongDigits } from '../../../../src/json/json-text.js'
-import { quoteLongNumbers } from '../../../../src/json/parse-exact.js'
 import { putIntegers, takeTwins } from '../../../../src/plugins/integer-twins/input.js'
-import { compileConditions, loadAjv } from '../../../../src/schema/ajv.js'
+import { compileConditions, loadAjv } from '../../../../src/schema/alternatives.js'
 import { shapeOf } from '../../../../src/schema/shape-reader.js'
 import { superlinearSeeds } from '../../../support/growth.js'
 

@@ -1,3 +1,6 @@
+import { type Check, invalid } from '../options.js'
+import type { RequestFields } from './header-fields.js'
+
 export interface PathSegment {
   /** `mixed` has a parameter and literal text, such as `:id.json`; a wildcard may follow text: `files-*`. */
   readonly kind: 'literal' | 'parameter' | 'mixed' | 'wildcard'
@@ -100,4 +103,66 @@ function closingParenthesis(text: string, open: number): number {
 // After a parameter, the router reads a star as text.
 function isWildcard(text: string, at: number, before: readonly SegmentPart[]): boolean {
   return text[at] === '*' && at === text.length - 1 && before.length === 0
+}
+
+// The scheme and the authority, up to the path, the query or the fragment (RFC 3986 §3.2).
+const absoluteStart = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
+const slash = 47
+
+/** Returns the raw path of a request target, without query and authority (absolute form, RFC 9112 §3.2.2). */
+export function pathOf(target: string): string {
+  const start = pathStart(target)
+  const stop = target.slice(start).search(/[?#]/)
+  return stop === -1 ? target.slice(start) : target.slice(start, start + stop)
+}
+
+/** Returns the raw query of a request target, without its question mark; `''` if it has none. */
+export function queryOf(target: string): string {
+  const hash = target.indexOf('#')
+  const mark = target.indexOf('?')
+  if (mark === -1 || (hash !== -1 && hash < mark)) return ''
+  return hash === -1 ? target.slice(mark + 1) : target.slice(mark + 1, hash)
+}
+
+function pathStart(target: string): number {
+  if (target.charCodeAt(0) === slash) return 0
+  return absoluteStart.exec(target)?.[0].length ?? 0
+}
+
+/** Whether a text is an origin as browsers send it (RFC 6454 §6.2). `null` is not one: all pages in sandboxes have it. */
+export function isWebOrigin(text: string): boolean {
+  if (!originShape.test(text)) return false
+  // A URL parser returns an origin for the schemes of the web only; other schemes are checked by the shape.
+  return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
+}
+
+export const webOrigin: Check<string> = (label, received) =>
+  typeof received === 'string' && isWebOrigin(received)
+    ? received
+    : invalid(label, "an origin such as 'https://app.example', without a path", received)
+
+const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*A-Z]+$/
+
+/** Whether a request is from a page of another origin, by what the browser sends. */
+export function isCrossOrigin(fields: RequestFields, allowed: readonly string[]): boolean {
+  const { origin, 'sec-fetch-site': site } = fields
+  if (typeof origin === 'string' && allowed.includes(origin)) return false
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
+  return origin !== undefined && !hasAuthority(String(origin), authorityOf(fields))
+}
+
+function hasAuthority(origin: string, authority: string): boolean {
+  // URL gives other schemes the origin `null`, which a sandboxed page has too.
+  const scheme = /^https?:\/\//.exec(origin)?.[0]
+  const address = `${scheme}${authority}`
+  return scheme !== undefined && URL.canParse(address) && new URL(address).origin === origin
+}
+
+/** Returns the authority that the client sent the request to; of several proxies the nearest, as `request.host` does. */
+function authorityOf(fields: RequestFields): string {
+  const forwarded = String(fields['x-forwarded-host'] ?? '')
+    .split(',')
+    .at(-1)
+    ?.trim()
+  return forwarded || String(fields.host ?? fields[':authority'] ?? '')
 }

@@ -1,0 +1,292 @@
+import { isJson } from '../../http/media-types.js'
+import { pointerToken } from '../../json/json-text.js'
+import { problemMediaType } from '../../problem/problem-error.js'
+import {
+  isPlainObject,
+  isSchemaObject,
+  type Json,
+  namedSchemas,
+  type SchemaObject,
+  type SchemaStore,
+  schemaList,
+  typesOf,
+} from '../../schema/json-schema.js'
+import { constrains, formsOf, partsOf, propertiesOf, SchemaReader } from '../../schema/reader.js'
+import { successBodies } from '../../schema/responses.js'
+import { restyledKey } from '../../words/key-names.js'
+import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './options.js'
+import {
+  formatsOf,
+  isOutcome,
+  isTwin,
+  mayWrap,
+  namedTime,
+  nounOf,
+  pluralName,
+  type TimeVocabulary,
+  wrappingMember,
+} from './words.js'
+
+/** How a response breaks a rule, and what to write instead. */
+export interface ResponseBreach {
+  readonly rule: ResponseRule
+  readonly problem: string
+  readonly instead: string
+}
+
+/** What there is to say of a response schema. */
+export interface SchemaVerdict {
+  readonly breaches: readonly ResponseBreach[]
+  /** References that cannot be resolved: the schemas behind them were not checked. */
+  readonly unresolved: readonly string[]
+}
+
+type Parts = readonly SchemaObject[]
+type Fault = readonly [problem: string, instead: string]
+
+/** Returns how a member that is a time breaks the rule; `null` if it keeps it. */
+export type TimeFault = (
+  parts: Parts,
+  types: ReadonlySet<string>,
+  formats: readonly [string, ...string[]],
+) => Fault | null
+
+/** A subschema that is used twice is reported once, at its shortest place. Never throws, whatever the schema is. */
+export function schemaBreaches(
+  schema: Json,
+  shared: SchemaStore,
+  vocabulary: ResponseVocabulary,
+  timeFault: TimeFault = formatFault(vocabulary),
+): SchemaVerdict {
+  const unresolved = new Set<string>()
+  const reader = new SchemaReader(shared, { onUnresolved: (reference) => unresolved.add(reference) })
+  const start = reader.absolute(schema, schema)
+  const breaches = formsOf(reader, start).flatMap((form) => topLevelBreaches(form, reader))
+  const seen = new Set<SchemaObject>()
+  const pending = [{ parts: partsOf(reader, [start]), pointer: '' }]
+  for (const { parts, pointer } of pending) {
+    const fresh = parts.filter((part) => !seen.has(part))
+    for (const part of fresh) seen.add(part)
+    const members = propertiesOf(parts)
+    // Members of schemas that were all seen before have been judged.
+    const unjudged = fresh.length === parts.length ? members : propertiesOf(fresh)
+    for (const name of unjudged.keys()) {
+      const member = partsOf(reader, members.get(name) ?? [])
+      const place = `${pointer}/${pointerToken(name)}`
+      for (const { rule, fault } of memberFaults(name, member, members, vocabulary, timeFault))
+        breaches.push({ rule, problem: `${place} ${fault[0]}`, instead: fault[1] })
+      if (!member.every(isScalar)) pending.push({ parts: member, pointer: place })
+    }
+    for (const nameless of namelessOf(fresh))
+      pending.push({ parts: partsOf(reader, [nameless]), pointer: `${pointer}/*` })
+  }
+  const unique = new Map(breaches.map((breach) => [`${breach.rule} ${breach.problem}`, breach]))
+  return { breaches: [...unique.values()], unresolved: [...unresolved] }
+}
+
+function topLevelBreaches(form: Parts, reader: SchemaReader): ResponseBreach[] {
+  const types = typesOfParts(form)
+  const [bare] = [...types].filter((type) => type !== 'null')
+  if (bare !== undefined && !types.has('object')) {
+    const instead = bare === 'array' ? '{ "<collection>": [...] }' : '{ "<name>": … }'
+    const article = /^[aeiou]/.test(bare) ? 'an' : 'a'
+    return [{ rule: 'object', problem: `the body is ${article} ${bare}, not an object`, instead }]
+  }
+  const declared = propertiesOf(form)
+  if (![...declared.keys()].some(mayWrap)) return []
+  const members = [...declared].map(([name, schemas]) => {
+    const member = partsOf(reader, schemas)
+    const memberTypes = typesOfParts(member)
+    const isList = memberTypes.has('array')
+    const values = valuesOf(member)
+    const isState = values.length > 0 && !values.every(isOutcome)
+    return { name, isList, isState, canWrap: memberTypes.size === 0 || isList || memberTypes.has('object') }
+  })
+  const name = wrappingMember(members)
+  if (name === null) return []
+  const isList = members.some((member) => member.name === name && member.isList)
+  return [
+    {
+      rule: 'envelope',
+      problem: `/${pointerToken(name)} wraps the ${isList ? 'list' : 'resource'}`,
+      instead: isList
+        ? '{ "<collection>": [...] }, the rest in status and headers'
+        : `the members of ${name} at the top level, the rest in status and headers`,
+    },
+  ]
+}
+
+function memberFaults(
+  name: string,
+  parts: Parts,
+  siblings: { has(name: string): boolean },
+  vocabulary: ResponseVocabulary,
+  timeFault: TimeFault,
+): readonly { readonly rule: ResponseRule; readonly fault: Fault }[] {
+  const { keyStyle, words } = vocabulary
+  const types = typesOfParts(parts)
+  const isJudged = !isTwin(name, siblings)
+  const restyled = isJudged ? restyledKey(name, keyStyle) : null
+  const isList = types.has('array') && [...types].every((type) => type === 'array' || type === 'null')
+  const plural = isJudged && isList && !isTuple(parts) ? pluralName(name, words) : null
+  const time = words.has(name) ? null : namedTime(name, vocabulary)
+  // Listed values are words, whatever the name: `best_time: "morning"`.
+  const isTime = time !== null && time !== 'unix' && valuesOf(parts).every((value) => value === null)
+  const faults: Readonly<Partial<Record<ResponseRule, Fault | null>>> = {
+    keys: restyled === null ? null : [`is not in ${keyStyle}`, restyled],
+    plural: plural === null ? null : ['is a list under a singular name', plural],
+    sex: sexFault(nounOf(name), parts, types),
+    dates: isTime ? timeFault(parts, types, formatsOf[time]) : null,
+  }
+  return responseRuleNames.flatMap((rule) => {
+    const fault = faults[rule] ?? null
+    return fault === null ? [] : [{ rule, fault }]
+  })
+}
+
+const maxShown = 5
+const sexes = ['male', 'female', 'intersex', 'unknown']
+const biologicalEnum = `"enum": ${JSON.stringify(sexes)}`
+
+function sexFault(noun: string, parts: Parts, types: ReadonlySet<string>): Fault | null {
+  // A boolean such as `same_sex` and an object are not checked.
+  const mayBeWord = types.size === 0 || ['string', 'integer', 'number'].some((type) => types.has(type))
+  if ((noun !== 'sex' && noun !== 'gender') || !mayBeWord) return null
+  const values = [...new Set(valuesOf(parts).filter((value) => value !== null))].map(String)
+  const others = values.filter((value) => !sexes.includes(value.toLowerCase()))
+  if (noun === 'gender') {
+    const isSex = values.length > 1 && others.length === 0
+    return isSex ? ['has the biological sexes as its values', 'sex'] : null
+  }
+  if (values.length === 0) return ['has no enum of the biological sexes', biologicalEnum]
+  if (others.length === 0) return null
+  const shown = others.slice(0, maxShown).join(', ')
+  return [`has values that are not a biological sex: ${shown}`, `gender, or ${biologicalEnum}`]
+}
+
+function formatFault({ unixTimes }: TimeVocabulary): TimeFault {
+  const suffix = unixTimes.find((pattern) => pattern.startsWith('_'))
+  const unix = suffix === undefined ? 'the name in unixTimes' : `a name in ${suffix}, if it is Unix time`
+  return (parts, types, formats) => {
+    const format = `"format": "${formats[0]}"`
+    if (types.has('string') && !hasFormat(parts, formats)) {
+      const expected = formats.map((one) => `"${one}"`).join(' or ')
+      return [`is a time without "format": ${expected}`, format]
+    }
+    if (!types.has('integer') && !types.has('number')) return null
+    return ['is a time as a number', `"type": "string", ${format}; or ${unix}`]
+  }
+}
+
+export function hasFormat(parts: Parts, formats: readonly string[]): boolean {
+  return parts.some(({ format }) => formats.includes(format as string))
+}
+
+const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
+
+// Of most members: there is nothing in them.
+function isScalar(part: SchemaObject): boolean {
+  return scalarTypes.has(part.type)
+}
+
+const namelessKeywords = ['items', 'prefixItems', 'additionalItems', 'additionalProperties'] as const
+
+function namelessOf(parts: Parts): Json[] {
+  return parts.flatMap((part) => [
+    ...[...namelessKeywords, 'unevaluatedProperties']
+      .flatMap((keyword) => part[keyword] ?? [])
+      .filter(isSchemaObject),
+    ...namedSchemas(part.patternProperties).map(([, schema]) => schema),
+  ])
+}
+
+/** The JSON types that a value may have; none where the schemas do not say. */
+function typesOfParts(parts: Parts): ReadonlySet<string> {
+  return new Set(
+    parts.flatMap((part) => {
+      const values = part.type === undefined ? valuesOf([part]) : []
+      return values.length > 0 ? values.map(typeOfValue) : typesOf(part)
+    }),
+  )
+}
+
+function typeOfValue(value: Json): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+}
+
+function valuesOf(parts: Parts): Json[] {
+  return parts.flatMap((part) => [
+    ...schemaList(part.enum),
+    ...(part.const === undefined ? [] : [part.const]),
+  ])
+}
+
+function isTuple(parts: Parts): boolean {
+  return parts.some(({ items, prefixItems, minItems, maxItems }) => {
+    const hasFixedLength = typeof minItems === 'number' && minItems > 1 && minItems === maxItems
+    return Array.isArray(items) || Array.isArray(prefixItems) || hasFixedLength
+  })
+}
+
+/** What a route declares of its answers of success. */
+export interface SuccessSchemas {
+  /** Schemas of JSON bodies. */
+  readonly judged: readonly SuccessSchema[]
+  /** The other schemas: why each is not judged. */
+  readonly excluded: readonly string[]
+}
+
+/** The schema of a JSON body, and the status that it counts for: `200`, `2xx`, `default`. */
+export interface SuccessSchema {
+  readonly status: string
+  readonly schema: Json
+}
+
+export function successSchemas(response: unknown): SuccessSchemas {
+  const judged: SuccessSchema[] = []
+  const excluded: string[] = []
+  for (const { status, schema, mediaType } of successBodies(response)) {
+    const reason = exclusionReason(schema, mediaType)
+    if (reason !== null) excluded.push(`${status}: ${reason}`)
+    else if (describesBody(schema)) judged.push({ status, schema: schema as Json })
+  }
+  return { judged, excluded }
+}
+
+function exclusionReason(schema: unknown, mediaType: string | null): string | null {
+  if (mediaType === problemMediaType) return `${mediaType} has a format of its own`
+  // To Fastify, `*/*` is every other media type, JSON first.
+  if (mediaType !== null && mediaType !== '*/*' && !isJson(mediaType)) return `${mediaType} is not JSON`
+  if (typeof schema === 'boolean' || schema === undefined || schema === null) return null
+  // Standard Schema is what plain objects of other validators have in common.
+  if (!isPlainObject(schema) || '~standard' in schema) return 'the schema is not a JSON Schema'
+  if (mediaType === null && schema.type === 'string') return 'a string, which is sent as text'
+  return null
+}
+
+function describesBody(schema: unknown): boolean {
+  return isPlainObject(schema) && schema.type !== 'null' && constrains(schema as SchemaObject)
+}
+
+/** The breaches of all schemas of a route, each with the statuses that it concerns, and why schemas were not checked. */
+export function routeBreaches(
+  judged: readonly SuccessSchema[],
+  verdictOf: (schema: Json) => SchemaVerdict,
+): SchemaVerdict {
+  const found = new Map<string, { readonly breach: ResponseBreach; readonly statuses: Set<string> }>()
+  const unresolved: string[] = []
+  for (const { status, schema } of judged) {
+    const verdict = verdictOf(schema)
+    for (const ref of verdict.unresolved) unresolved.push(`${status}: $ref ${ref} cannot be resolved`)
+    for (const breach of verdict.breaches) {
+      const key = `${breach.rule} ${breach.problem}`
+      const statuses = found.get(key)?.statuses ?? new Set()
+      found.set(key, { breach, statuses: statuses.add(status) })
+    }
+  }
+  const breaches = [...found.values()].map(({ breach, statuses }) => ({
+    ...breach,
+    problem: `${[...statuses].join(', ')}: ${breach.problem}`,
+  }))
+  return { breaches, unresolved }
+}

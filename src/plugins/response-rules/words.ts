@@ -1,0 +1,153 @@
+import { utcDateTime } from '../../http/dates.js'
+import { numberName } from '../../schema/shape.js'
+import { joinWords, wordsOf } from '../../words/key-names.js'
+import { isPlural, plural } from '../../words/plurals.js'
+
+/** A top-level member that may be part of an envelope. */
+export interface EnvelopePart {
+  readonly name: string
+  /** Whether its value may be a representation: an object or an array. */
+  readonly canWrap: boolean
+  /** Whether its value is a state of the resource, such as `paid`, rather than an outcome of the request. */
+  readonly isState: boolean
+}
+
+const contents: ReadonlySet<string> = new Set(['data', 'payload', 'response', 'result'])
+
+// These belong into the status, the header fields and the links of the response.
+const metadata: ReadonlySet<string> = new Set(
+  (
+    'api_version code count cursor error errors has_more has_next headers http_status included is_error is_success ' +
+    'jsonapi limit link links message messages meta metadata msg next next_cursor next_page offset ok page page_count ' +
+    'page_info page_size paging pagination per_page prev previous request_id response_code status status_code ' +
+    'success successful timestamp total total_count total_pages trace_id warnings'
+  ).split(' '),
+)
+
+// The states of JSend and similar ones, which repeat the status of the response.
+const outcomes: ReadonlySet<string> = new Set(['error', 'fail', 'failure', 'ok', 'success'])
+
+/** Returns the member that wraps the representation; `null` if the object is not an envelope. */
+export function wrappingMember(parts: readonly EnvelopePart[]): string | null {
+  const wrapped = parts.filter((part) => mayWrap(part.name) && part.canWrap)
+  const [first] = wrapped
+  if (first === undefined) return null
+  const others = parts.filter((part) => !wrapped.includes(part))
+  return others.every((part) => isMetadata(part)) ? first.name : null
+}
+
+export function mayWrap(name: string): boolean {
+  return contents.has(name.toLowerCase())
+}
+
+export function isOutcome(value: unknown): boolean {
+  return typeof value !== 'string' || outcomes.has(value.toLowerCase())
+}
+
+function isMetadata({ name, isState }: EnvelopePart): boolean {
+  const key = wordsOf(name).join('_')
+  return /^[_$]/.test(name) || (metadata.has(key) && !(key === 'status' && isState))
+}
+
+const prepositions: ReadonlySet<string> = new Set(
+  'at by for from in of on per since to with without'.split(' '),
+)
+
+/** Returns the plural name of a list; `null` if its name is plural. */
+export function pluralName(name: string, words: ReadonlySet<string>): string | null {
+  const base = numberName(name) ?? name
+  const parts = wordsOf(base)
+  const at = nounIndex(parts)
+  const noun = parts[at]?.replace(/\p{N}+$/u, '') ?? ''
+  if (noun === '' || words.has(name) || words.has(base) || words.has(noun) || isPlural(noun)) return null
+  const inPlural = parts.map((part, index) => (index === at ? plural(noun) : part))
+  return joinWords(inPlural, base.includes('_') || parts.length === 1 ? 'snake_case' : 'camelCase')
+}
+
+export function nounOf(name: string): string {
+  const parts = wordsOf(name)
+  return parts[nounIndex(parts)] ?? ''
+}
+
+function nounIndex(parts: readonly string[]): number {
+  const preposition = parts.findIndex((part, index) => index > 0 && prepositions.has(part))
+  const last = (preposition === -1 ? parts.length : preposition) - 1
+  return last > 0 && /[^e]ed$/.test(parts[last] ?? '') ? last - 1 : last
+}
+
+export function isTwin(name: string, siblings: { has(name: string): boolean }): boolean {
+  const number = numberName(name)
+  return number !== null && siblings.has(number)
+}
+
+/** The names of members that are times. */
+export interface TimeVocabulary {
+  /** Names of integers that are Unix times; one that begins with `_` matches all names with that ending. */
+  readonly unixTimes: readonly string[]
+}
+
+/** The kind of time that a name means: a point in time, a day, a time of day, or Unix time. */
+export type NamedTime = 'instant' | 'day' | 'clock' | 'unix'
+
+const timeName = /(?:.(?:_at|_time)|(?:^|._)(?:date|datetime|timestamp))$/
+
+export const defaultUnixTimes: readonly string[] = ['_unix', '_ts']
+
+export const formatsOf: Readonly<Record<Exclude<NamedTime, 'unix'>, readonly [string, ...string[]]>> = {
+  instant: ['date-time'],
+  day: ['date', 'date-time'],
+  clock: ['date-time', 'time', 'duration'],
+}
+
+// These are durations, such as `response_time`.
+const durationName = new RegExp(
+  '(^|_)(access|boot|build|cook|cooking|cpu|cycle|delay|down|elapsed|execution|flight|idle|latency|lead|load|play|' +
+    'prep|preparation|processing|read|reading|recovery|response|retention|run|running|screen|service|setup|startup|' +
+    'total|transit|travel|trip|turnaround|up|wait|waiting|walking|watch|working)_time$',
+)
+
+/** Returns the kind of time that a name means; `null` if it means none. */
+export function namedTime(name: string, { unixTimes }: TimeVocabulary): NamedTime | null {
+  const words = wordsOf(name)
+  const key = words.join('_')
+  if (unixTimes.some((pattern) => matchesName(pattern, key))) return 'unix'
+  if (!timeName.test(key) || durationName.test(key)) return null
+  switch (words.at(-1)) {
+    case 'at':
+    case 'datetime':
+    case 'timestamp':
+      return 'instant'
+    case 'date':
+      return 'day'
+    default:
+      return 'clock'
+  }
+}
+
+function matchesName(pattern: string, key: string): boolean {
+  if (pattern.startsWith('_')) return key.length > pattern.length && key.endsWith(pattern)
+  return key === wordsOf(pattern).join('_')
+}
+
+/** Whether a text is an RFC 3339 `date-time`, with a leap second (§5.7) and any number of fraction digits allowed. */
+export function isDateTime(text: string): boolean {
+  const plain = text.replace(/:60(?=[.Zz+-])/, ':59').replace(/(\.\d{9})\d+/, '$1')
+  return utcDateTime(plain) !== null
+}
+
+/** Whether a text is an RFC 3339 `full-date`. */
+export function isDay(text: string): boolean {
+  return text.length === 10 && utcDateTime(`${text}T12:00:00Z`) !== null
+}
+
+export function isClockOrDuration(text: string): boolean {
+  return (
+    /^([01]\d|2[0-3]):[0-5]\d(:[0-6]\d(\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?$/.test(text) || duration.test(text)
+  )
+}
+
+const duration = /^P(?!$)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)$/
+
+export function hasLocalOffset(dateTime: string): boolean {
+  return !/(?:[Zz]|[+-]00:00)$/.test(dateTime)
+}
