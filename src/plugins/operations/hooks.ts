@@ -41,7 +41,7 @@ export function mountOperationRoutes(
   const { now } = service.clock
   // The URL of an operation is also needed outside of requests.
   if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
-  const limit = polls === false ? null : new PollLimit(polls)
+  const limit = polls === false ? () => null : pollLimit(polls)
   const member = memberName(path, keyStyle)
   const schemas = operationSchemas(keyStyle, member)
   const shared = sharedOptions(keyStyle)
@@ -139,7 +139,7 @@ export function mountOperationRoutes(
 
   async function polled(request: FastifyRequest): Promise<OperationRecord> {
     const record = await visible(request)
-    const tooEarly = limit?.count(record.id, now()) ?? null
+    const tooEarly = limit(record.id, now())
     if (tooEarly !== null) throw tooManyPolls(tooEarly)
     return record
   }
@@ -246,32 +246,22 @@ function streamLimit(max: number): (share: string | null) => (() => void) | null
   }
 }
 
-interface Window {
-  readonly endsAt: number
-  polls: number
-}
-
 /** Maximum number of operations whose polls are counted; beyond it, the oldest count is dropped. */
 const counted = 10_000
 
-/** Counts the polls of each operation. */
-export class PollLimit {
-  readonly #max: number
-  readonly #windows = new BoundedCache<string, Window>(counted)
-
-  /** @param max maximum number of polls of one operation in a minute */
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  /** Counts a poll. Returns the milliseconds until the next allowed one if this one exceeds the limit, or else `null`. */
-  count(id: string, now: number): number | null {
-    const known = this.#windows.get(id)
+/**
+ * Returns a function that counts a poll of an operation, and returns the milliseconds until the next allowed one if this one
+ * exceeds the maximum in a minute.
+ */
+export function pollLimit(max: number): (id: string, now: number) => number | null {
+  const windows = new BoundedCache<string, { readonly endsAt: number; polls: number }>(counted)
+  return (id, now) => {
+    const known = windows.get(id)
     if (known === undefined || known.endsAt <= now) {
-      this.#windows.set(id, { endsAt: now + 60_000, polls: 1 })
+      windows.set(id, { endsAt: now + 60_000, polls: 1 })
       return null
     }
     known.polls += 1
-    return known.polls > this.#max ? known.endsAt - now : null
+    return known.polls > max ? known.endsAt - now : null
   }
 }
