@@ -9,10 +9,9 @@ import { passString } from '../../convention/reply.js'
 import { jsonSchemaIn, useOwnCompilers } from '../../convention/route-schemas.js'
 import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
 import { reporterOf } from '../../report/report.js'
-import type { Json, SchemaStore } from '../../schema/json-schema.js'
-import { writtenOut } from '../../schema/json-schema.js'
+import { type Json, type SchemaStore, writtenOut } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
-import type { KeyStyle } from '../../words/key-names.js'
+import type { KeyStyle } from '../../words/words.js'
 import type {
   InternalStartOptions,
   OperationDefinition,
