@@ -1,4 +1,3 @@
-import { dataOfEvents } from './events.js'
 import {
   type OperationEnd,
   OperationError,
@@ -8,7 +7,7 @@ import {
   refusal,
   urlOf,
 } from './operation-state.js'
-import { polling, send, type WaitOptions } from './polling.js'
+import { dataOfEvents, polling, send, type WaitOptions } from './polling.js'
 
 /** Options of {@link followOperation}. */
 export interface FollowOptions<Result = unknown> extends WaitOptions {

@@ -28,8 +28,8 @@ import { conventionPlugin } from './plugin.js'
 import type { Route } from './registry.js'
 import type { ModeOf, Part, Steps } from './steps.js'
 
-/** The options of a convention: the mode, and where its rules have modes of their own, those of {@link ruleOptions}. */
-type WithMode = DeclaredOptions & { readonly mode: Option<Mode> }
+/** The options of a convention: the mode, if it has one, and where its rules have modes of their own, those of {@link ruleOptions}. */
+type WithMode = DeclaredOptions & { readonly mode?: Option<Mode> }
 
 /** A registration of a convention: what {@link ConventionDefinition.setUp} gets. */
 export interface ConventionRegistration<Options> {
@@ -159,7 +159,10 @@ export function convention<
 
   return conventionPlugin<OptionsOf<Declared>>(name, async function setUpConvention(app, received, entry) {
     const options = resolveOptions<object, object>(name, received, checks, defaults) as Options
-    const ofRules = { rules: {}, exceptions: [], ...options } as unknown as Required<RuleOptions<Rule>>
+    const { mode: ofAll = 'enforce' } = options as { readonly mode?: Mode }
+    const ofRules = { mode: ofAll, rules: {}, exceptions: [], ...options } as unknown as Required<
+      RuleOptions<Rule>
+    >
     const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
     const reporter = reporterOf(app)
     const applied: AppliedTo<Rule>[] = []
@@ -182,7 +185,7 @@ export function convention<
     const compiled: { readonly context: FastifyInstance; readonly part: Part }[] = []
     entry.compile = compile
     entry.unknown = compile(app, null)
-    const isOff = options.mode === 'off' || definition.isOff?.(options) === true
+    const isOff = ofAll === 'off' || definition.isOff?.(options) === true
     if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
     for (const declare of declarations) declare()
 
@@ -211,7 +214,7 @@ export function convention<
       const merged = { ...options, ...(own as OptionsOf<OfRoute>) }
       const broken = new Set<Rule>(definition.rulesOfRequests)
       for (const exception of exceptions) applied.push([routeName, exception, broken])
-      part.modeOf = { ...modeOf, '*': merged.mode as Mode }
+      part.modeOf = { ...modeOf, '*': (merged as { readonly mode?: Mode }).mode ?? ofAll }
       const plan = definition.route({
         app: context,
         name: routeName,

@@ -12,13 +12,10 @@ import { schemaConverter } from './route-schemas.js'
  * Makes a Fastify plugin of a convention: not encapsulated (what it sets up serves the context that registers it),
  * for Fastify 5, and refused where a registration already serves. Routes that are declared before it is loaded are
  * findings.
- *
- * @param hasMode whether the plugin has the option `mode`
  */
 export function conventionPlugin<Options extends object>(
   name: string,
   setUp: (app: FastifyInstance, options: Options, entry: Entry) => void | Promise<void>,
-  hasMode = true,
 ): FastifyPluginAsync<Options & RegistrationOptions> {
   return fastifyPlugin(
     async function registerConvention(
@@ -33,7 +30,6 @@ export function conventionPlugin<Options extends object>(
         name,
         mode,
         earlierRoutes: checkRoutes(`${name}.earlierRoutes`, earlierRoutes),
-        isConfigured: hasMode,
       })
       if (toJsonSchema !== undefined) {
         checkConverter(`${name}.toJsonSchema`, toJsonSchema)

@@ -17,8 +17,6 @@ export type Route = RouteOptions & { path: string }
 
 /** A plugin of this package in a context. */
 export interface Entry extends Watcher {
-  /** Whether its name is that of options in `config` of a route. */
-  readonly isConfigured: boolean
   isSettingUp: boolean
   /** Compiles a route, once the plugin is set up. */
   compile: ((context: FastifyInstance, route: Route | null) => Part) | null
@@ -126,10 +124,7 @@ const compiledOn = requestSlot<CompiledRoute>('compiled')
  *
  * @throws FST_CONV_ALREADY_REGISTERED
  */
-export function addEntry(
-  app: FastifyInstance,
-  given: Pick<Entry, 'name' | 'mode' | 'earlierRoutes' | 'isConfigured'>,
-): Entry {
+export function addEntry(app: FastifyInstance, given: Pick<Entry, 'name' | 'mode' | 'earlierRoutes'>): Entry {
   const registry = registryOf(app)
   if (registry.entries.some(({ name }) => name === given.name)) {
     throw new bootErrors.FST_CONV_ALREADY_REGISTERED(given.name)
@@ -245,12 +240,12 @@ function shareRoute(context: FastifyInstance, get: RouteOptions, head: Route): C
 
 /** Finds keys of `config` that look like the name of a convention: its options would be ignored without a word. */
 function findMisspelt(
-  { name, mode, isConfigured }: Entry,
+  { name, mode }: Entry,
   { config = {} }: Route,
   route: string,
   reporter: Reporter,
 ): void {
-  if (mode === 'off' || !isConfigured) return
+  if (mode === 'off') return
   for (const [key, value] of Object.entries(config)) {
     // Options are an object or `false`: `config.version: '2'` is something else.
     if ((value !== false && !isObject(value)) || !isMisspelt(key, name)) continue

@@ -72,11 +72,8 @@ const clauses: Readonly<Record<string, Clause>> = {
   async '`create` stores an id once, also while 40 calls try'(one, other) {
     const record = started()
     const attempts = Array.from({ length: 40 }, (_, index) => ({ ...record, name: `attempt-${index}` }))
-    const created = await Promise.all(
-      attempts.map((each, index) => (index % 2 ? one : other).create(each, input)),
-    )
-    strictEqual(created.filter((isCreated) => isCreated).length, 1)
-    strictEqual((await one.get(record.id))?.name, attempts[created.indexOf(true)]?.name)
+    const winner = await onceOf(attempts, (each, index) => (index % 2 ? one : other).create(each, input))
+    strictEqual((await one.get(record.id))?.name, winner.name)
     const final = { ...ended(record), dueAt: inAnHour() }
     strictEqual(await other.replace(record, final), true)
     strictEqual(await one.create(record, input), false, 'a final record has the id')
@@ -85,22 +82,18 @@ const clauses: Readonly<Record<string, Clause>> = {
   async '`create` stores one operation in progress of each `onePer`, also while 40 calls try'(one, other) {
     const attempt = (onePer = 'a'.repeat(64)) => started({ onePer })
     const attempts = Array.from({ length: 40 }, () => attempt())
-    const created = await Promise.all(
-      attempts.map((each, index) => (index % 2 ? one : other).create(each, input)),
-    )
-    strictEqual(created.filter((isCreated) => isCreated).length, 1)
-    for (const [index, { id }] of attempts.entries()) {
+    const winner = await onceOf(attempts, (each, index) => (index % 2 ? one : other).create(each, input))
+    for (const { id } of attempts) {
       const isStored = ((await one.get(id)) ?? (await one.input(id))) !== null
-      strictEqual(isStored, created[index] === true, 'of the others, nothing is stored')
+      strictEqual(isStored, id === winner.id, 'of the others, nothing is stored')
     }
     strictEqual((await other.takeDue(always, always, 100)).length, 1)
     strictEqual((await other.list('42', { limit: 100 })).length, 1)
     strictEqual(await other.create(attempt('b'.repeat(64)), null), true, 'another `onePer` is free')
-    const first = sure(attempts[created.indexOf(true)] ?? null)
-    const second = running(first)
-    await one.replace(first, second)
+    const second = running(winner)
+    await one.replace(winner, second)
     strictEqual(await other.create(attempt(), null), false, 'it runs')
-    await one.replace(second, { ...ended(first), version: second.version + 1, dueAt: inAnHour() })
+    await one.replace(second, { ...ended(winner), version: second.version + 1, dueAt: inAnHour() })
     const [third, last] = [attempt(), attempt()]
     strictEqual(await other.create(third, null), true, 'it has ended')
     strictEqual(await one.create(last, null), false)
@@ -133,11 +126,8 @@ const clauses: Readonly<Record<string, Clause>> = {
     const first = started()
     await one.create(first, null)
     const attempts = Array.from({ length: 40 }, (_, index) => ({ ...running(first), progress: index / 40 }))
-    const replaced = await Promise.all(
-      attempts.map((each, index) => (index % 2 ? one : other).replace(first, each)),
-    )
-    strictEqual(replaced.filter((isReplaced) => isReplaced).length, 1)
-    same(await one.get(first.id), attempts[replaced.indexOf(true)])
+    const winner = await onceOf(attempts, (each, index) => (index % 2 ? one : other).replace(first, each))
+    same(await one.get(first.id), winner)
   },
   async '`replace` leaves the time of the next check where it is if `dueAt` is the same'(one, other) {
     const first = started({ dueAt: time + 10 })
@@ -344,6 +334,16 @@ function clausesOfBounds(
       strictEqual((await store.get(third.id))?.status, 'In progress')
     },
   }
+}
+
+/** Makes concurrent attempts, of which one succeeds; returns that one. */
+async function onceOf<Attempt>(
+  attempts: readonly Attempt[],
+  make: (attempt: Attempt, index: number) => Promise<boolean>,
+): Promise<Attempt> {
+  const outcomes = await Promise.all(attempts.map(make))
+  strictEqual(outcomes.filter((isDone) => isDone).length, 1)
+  return attempts[outcomes.indexOf(true)] as Attempt
 }
 
 const time = Date.parse('2001-01-01T00:00:00Z')

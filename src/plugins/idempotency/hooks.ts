@@ -1,7 +1,8 @@
 import { pipeline, Readable, Transform } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { callerIdText, scopesOf } from '../../convention/caller.js'
+import type { AnyRequest } from '../../convention/any-request.js'
+import { type CallerId, callerIdText, scopesOf } from '../../convention/caller.js'
 import { lengthOf, type RawRequest } from '../../convention/raw-request.js'
 import { discard, headerOf, isBytes } from '../../convention/reply.js'
 import { selectionOf } from '../../convention/selection.js'
@@ -10,12 +11,12 @@ import type { Effect, Steps } from '../../convention/steps.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { parseExact } from '../../json/exact-json.js'
 import { isPromise } from '../../maybe-async.js'
-import { isObject, type ResolvedOptions } from '../../options.js'
+import { isObject } from '../../options.js'
 import { ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
+import type { Mode } from '../../report/modes.js'
 import type { Reporter } from '../../report/report.js'
 import { type Answer, isKept, isOfEachResponse, keptHeaders, readAnswer, uncoded } from './answer.js'
 import type { Attempt, Ledger } from './ledger.js'
-import type { idempotencyOptions } from './options.js'
 import * as requests from './request.js'
 import type { IdempotencyRecord } from './stores/store.js'
 
@@ -43,10 +44,15 @@ export interface Run {
 /** The methods whose requests may have a key. */
 export const methodsWithKeys: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-type KeyRules = Pick<
-  ResolvedOptions<typeof idempotencyOptions>,
-  'mode' | 'required' | 'keepFor' | 'maxBytes' | 'identify'
->
+interface KeyRules {
+  readonly mode: Mode
+  readonly required: boolean
+  readonly keepFor: number | string
+  readonly maxBytes: number
+  readonly identify: AnyRequest<[], MaybeCaller | PromiseLike<MaybeCaller>>
+}
+
+type MaybeCaller = CallerId | null | undefined
 
 /** Returns the steps of a route with unsafe methods. */
 export function keySteps(rules: KeyRules, ledger: Ledger, reporter: Reporter): Steps {

@@ -72,7 +72,7 @@ export function mountOperationRoutes(
   )
   app.delete(`${path}/:id`, { ...routeOptions('cancel'), schema: schemas.cancel }, cancelOperation)
   // Otherwise all callers are the same to us.
-  if (identify !== null || hasCallers(app)) {
+  if (identify !== undefined || hasCallers(app)) {
     const lists = {
       ...listLimits,
       by: ['time'] as const,
@@ -129,12 +129,10 @@ export function mountOperationRoutes(
 
   async function listOperations(request: FastifyRequest, reply: FastifyReply): Promise<object | string> {
     const query = readListQuery(request.query as Readonly<Record<string, unknown>>)
-    const caller = await callerOfRequest(request, service.options)
+    const { owner } = await callerOfRequest(request, service.options)
     // The callers without an id share operations by their ids alone.
-    const found =
-      caller.owner === null
-        ? []
-        : await service.registry.list(caller.owner, { ...query, limit: query.limit + 1 })
+    const page = { ...query, limit: query.limit + 1 }
+    const found = owner === null ? [] : await service.registry.ask((store) => store.list(owner, page))
     return responsesOf().page(reply, found, query.limit, member)
   }
 

@@ -1,15 +1,24 @@
-import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchemaCompiler,
+} from 'fastify'
 import { hasCallers } from '../../convention/caller.js'
+
 import { keyStyleOf, maintenanceOf } from '../../convention/contexts.js'
+import { convention } from '../../convention/convention.js'
+import type { RegistrationOptions } from '../../convention/declared-routes.js'
+
 import { documentRoute } from '../../convention/document.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { conventionPlugin } from '../../convention/plugin.js'
 import { passString } from '../../convention/reply.js'
 import { jsonSchemaIn, useOwnCompilers } from '../../convention/route-schemas.js'
-import { type Checks, integer, resolveRouteOptions, text } from '../../options.js'
-import { reporterOf } from '../../report/report.js'
-import { type Json, type SchemaStore, writtenOut } from '../../schema/json-schema.js'
+import { integer, optional, text } from '../../options.js'
+import type { Json, SchemaStore } from '../../schema/json-schema.js'
+import { writtenOut } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
 import type { KeyStyle } from '../../words/words.js'
 import type {
@@ -18,11 +27,11 @@ import type {
   OperationHandle,
   OperationHandler,
   Operations,
-  StatusDocument,
 } from './api.js'
+import type { DefinedOperation } from './define.js'
 import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
 import { describeStart, documentStart } from './openapi.js'
-import { type OperationOwner, type OperationsOptions, resolveOperations } from './options.js'
+import { type OperationsOptions, operationsOptions, resolveOperations } from './options.js'
 import { isGone, type OperationRecord, progressOf } from './record.js'
 import { OperationResponses } from './responses.js'
 import { OperationsService } from './service.js'
@@ -124,7 +133,6 @@ declare module 'fastify' {
   }
 }
 
-const routeChecks: Checks<OperationsRouteOptions> = { starts: text() }
 const waitSeconds = integer(1, 86_400)
 
 /**
@@ -139,38 +147,32 @@ const waitSeconds = integer(1, 86_400)
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED
  */
-export const operations = conventionPlugin<OperationsOptions>(
-  'operations',
-  function setUpOperations(app, received) {
-    const options = resolveOperations(received)
-    const knowsCallers = () => options.identify !== null || hasCallers(app)
+export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOptions> = convention({
+  name: 'operations',
+  rules: [],
+  options: operationsOptions,
+  routeOptions: { starts: optional(text()) },
+  setUp({ app, options: given, atReady, addFinding }) {
+    const options = resolveOperations(given)
+    const { identify, path } = options
+    const knowsCallers = () => identify !== undefined || hasCallers(app)
     startsOfRequest.declare(app)
     const service = new OperationsService(options, app.log, knowsCallers)
     const { definitions } = service
-    const starting: string[] = []
-    let responses: OperationResponses | null = null
-    // The type base of problems and the key style are final when the app is ready.
-    const responsesOf = () => responses ?? new OperationResponses(app, service, keyStyle())
     // Schemas and responses share one style; `responseRules` may be registered after this plugin.
     let style: KeyStyle | undefined
     const keyStyle = () => {
       style ??= keyStyleOf(app)
       return style
     }
+    // The type base of problems and the key style are final when the app is ready.
+    let responses: OperationResponses | null = null
+    const responsesOf = () => responses ?? new OperationResponses(app, service, keyStyle())
+    const documentOf = (record: OperationRecord) => responsesOf().document(record)
 
     let hadCallers = false
-    let isMounting = false
-    function mount(): void {
-      if (definitions.names.length !== 1) return
-      hadCallers = hasCallers(app)
-      isMounting = true
-      mountOperationRoutes(app, service, responsesOf, keyStyle())
-      isMounting = false
-    }
-    const reporter = reporterOf(app)
-    reporter.checkAtReady(function findUnknownCallers() {
-      const { identify, path } = service.options
-      if (definitions.names.length === 0 || identify !== null || hadCallers) return
+    atReady(function findUnknownCallers() {
+      if (definitions.names.length === 0 || identify !== undefined || hadCallers) return
       const [problem, instead] = hasCallers(app)
         ? [
             'there is no list of operations: callers are known only since',
@@ -178,23 +180,22 @@ export const operations = conventionPlugin<OperationsOptions>(
           ]
         : ['all callers who know the id of an operation can see and cancel it', 'identify, or bearer']
       const route = `GET ${app.prefix}${path}/:id`
-      reporter.addFinding(
-        { plugin: 'operations', rule: 'identify', route, mode: 'report', problem, instead },
-        'none',
-      )
+      addFinding({ rule: 'identify', route, mode: 'report', problem, instead }, 'none')
     })
-    const starter = (owner: OperationOwner | undefined) =>
-      owner === undefined ? internal : { ...internal, ...callerOf(owner) }
 
     const value = {
       define(name: string, ...given: readonly unknown[]) {
         const [options, handler] = given.length === 1 ? [{}, given[0]] : given
         definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
-        mount()
+        if (definitions.names.length === 1) {
+          hadCallers = hasCallers(app)
+          mountOperationRoutes(app, service, responsesOf, keyStyle())
+        }
         return Object.freeze({ name })
       },
       async start(operation, input, { owner, ...options }: InternalStartOptions = {}) {
-        const given = beginOptions('operations.start()', options, starter(owner))
+        const starter = owner === undefined ? internal : { ...internal, ...callerOf(owner) }
+        const given = beginOptions('operations.start()', options, starter)
         return documentOf(await service.begin(nameOf(operation), input, given))
       },
       async find(id: string) {
@@ -203,7 +204,7 @@ export const operations = conventionPlugin<OperationsOptions>(
       },
       async cancel(id: string) {
         const record = await service.cancel(id)
-        return record === null ? null : documentOf(record)
+        return record && documentOf(record)
       },
       work: () => service.work(),
     } as Operations
@@ -221,40 +222,20 @@ export const operations = conventionPlugin<OperationsOptions>(
     const ofReplies = { startOperation: { value: start }, notReady: { value: notReady } }
     const needName = offerNames(app, { ...offered, owner: 'reply', members: ofReplies })
 
-    app.addHook('onRoute', function noteStart(route) {
-      if (isMounting) useOwnCompilers(this, route)
-      const described = descriptionOfRoute.get(route)
-      if (described !== undefined) documentRoute(this, route, 'operations', () => ({ describe: described }))
-      if (route.config?.operations === undefined) return
-      const label = `${[route.method].flat().join(', ')} ${route.path} config.operations`
-      const own = resolveRouteOptions<OperationsRouteOptions, OperationsRouteOptions>(
-        label,
-        route.config.operations,
-        routeChecks,
-        {},
-      )
-      if (own === false || own.starts === undefined) return
-      const { starts: name } = own
-      documentRoute(this, route, 'operations', () => ({
-        describe: describeStart(definitions.named(name).onePer !== null),
-        document: documentStart(route.schema?.response, keyStyle(), resultSchemaOf(name)),
-      }))
-      starting.push(name)
-      needName(`${[route.method].flat().join(', ')} ${route.path}`, 'startOperation')
-    })
+    const starting: string[] = []
     app.addHook('onReady', async function startOperations() {
-      responses = new OperationResponses(app, service, keyStyle())
+      responses = responsesOf()
       // Throws if there is no such operation.
       for (const name of starting) definitions.named(name)
       if (definitions.names.length === 0) return
       const compiler = app.validatorCompiler as FastifySchemaCompiler<object>
       definitions.compile(
-        (schema) => compiler({ schema, method: 'POST', url: service.options.path, httpPart: 'body' }),
+        (schema) => compiler({ schema, method: 'POST', url: path, httpPart: 'body' }),
         app.getSchemas() as SchemaStore,
         (schema, direction) => jsonSchemaIn(app, schema, direction),
       )
       await closingIfFails(app, async () => {
-        await pauseInMaintenance()
+        await pauseInMaintenance(app, service)
         await service.start()
       })
     })
@@ -263,33 +244,51 @@ export const operations = conventionPlugin<OperationsOptions>(
     })
     app.addHook('preClose', async () => service.stopWaiting())
     app.addHook('onClose', () => service.close())
-
-    /** The schema of the result of an operation, without references to schemas of the app. */
-    function resultSchemaOf(name: string): Json | null {
-      const { result } = definitions.named(name)
-      if (result === null) return null
-      const schema = jsonSchemaIn(app, result, 'output') as Json
-      const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
-      return writtenOut(reader.absolute(schema, schema), reader)
-    }
-
-    async function pauseInMaintenance(): Promise<void> {
-      const maintenance = maintenanceOf(app)
-      if (maintenance === null) return
-      maintenance.onChange((isActive) => {
-        service.pause(isActive).catch((err: unknown) => {
-          app.log.error({ err }, `operations: work cannot ${isActive ? 'pause' : 'go on'}`)
-        })
-      })
-      await service.pause(maintenance.isActive())
-    }
-
-    function documentOf(record: OperationRecord): StatusDocument {
-      return responsesOf().document(record)
-    }
+    return { app, definitions, keyStyle, starting, needName }
   },
-  false,
-)
+  route({ app: context, name: label, route, options, state }) {
+    if (route === null) return undefined
+    const describe = descriptionOfRoute.get(route)
+    if (describe !== undefined) {
+      useOwnCompilers(context, route)
+      return { describe }
+    }
+    const { starts: name } = options
+    if (name === undefined) return undefined
+    const { app, definitions, keyStyle, starting, needName } = state
+    starting.push(name)
+    needName(label, 'startOperation')
+    // Read when a document is made: the operation may be defined later.
+    documentRoute(context, route, 'operations', () => ({
+      describe: describeStart(definitions.named(name).onePer !== null),
+      document: documentStart(
+        route.schema?.response,
+        keyStyle(),
+        resultSchemaIn(app, definitions.named(name)),
+      ),
+    }))
+    return undefined
+  },
+})
+
+/** The schema of the result of an operation, without references to schemas of the app. */
+function resultSchemaIn(app: FastifyInstance, { result }: DefinedOperation): Json | null {
+  if (result === null) return null
+  const schema = jsonSchemaIn(app, result, 'output') as Json
+  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+  return writtenOut(reader.absolute(schema, schema), reader)
+}
+
+async function pauseInMaintenance(app: FastifyInstance, service: OperationsService): Promise<void> {
+  const maintenance = maintenanceOf(app)
+  if (maintenance === null) return
+  maintenance.onChange((isActive) => {
+    service.pause(isActive).catch((err: unknown) => {
+      app.log.error({ err }, `operations: work cannot ${isActive ? 'pause' : 'go on'}`)
+    })
+  })
+  await service.pause(maintenance.isActive())
+}
 
 function nameOf(operation: string | { readonly name: string }): string {
   return typeof operation === 'string' ? operation : operation.name

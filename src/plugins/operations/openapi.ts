@@ -78,22 +78,27 @@ export function operationSchemas(
 ): Record<'read' | 'readStatus' | 'list' | 'cancel', FastifySchema> {
   const document = statusSchemaIn(keyStyle)
   const status = { ...document, headers: pollHeaders }
-  const created = { ...status, description: 'Succeeded with a resource', headers: createdHeaders }
+  const tags = ['operations']
+  const params = objectSchema(['id'], { id: { type: 'string' } })
   return {
-    read: schemaOf(
-      'readOperation',
-      'The status of an operation',
-      'Leads to the created resource, once there is one.',
-      {
+    read: {
+      operationId: 'readOperation',
+      summary: 'The status of an operation',
+      description: 'Leads to the created resource, once there is one.',
+      tags,
+      params,
+      response: {
         200: status,
-        303: created,
+        303: { ...status, description: 'Succeeded with a resource', headers: createdHeaders },
       },
-    ),
-    readStatus: schemaOf(
-      'readOperationStatus',
-      'The status document of an operation',
-      'Is always a 200, for clients that follow `Operation-Location`.',
-      {
+    },
+    readStatus: {
+      operationId: 'readOperationStatus',
+      summary: 'The status document of an operation',
+      description: 'Is always a 200, for clients that follow `Operation-Location`.',
+      tags,
+      params,
+      response: {
         200: {
           description: 'The status of an operation; as server-sent events, each change of it',
           headers: pollHeaders,
@@ -104,46 +109,38 @@ export function operationSchemas(
         },
         204: { description: 'The client has had the last event (Last-Event-ID)', type: 'null' },
       },
-    ),
+    },
     list: {
       operationId: 'listOperations',
       summary: 'Your operations, the newest first',
       description: 'Returns one page of the operations that you have started, by `status` if you wish.',
-      tags: ['operations'],
+      tags,
       querystring: { type: 'object', additionalProperties: false, properties: listParameters },
       response: {
         200: {
-          type: 'object',
+          ...objectSchema([member], { [member]: { type: 'array', items: document } }),
           description: 'A page of your operations',
-          required: [member],
-          properties: { [member]: { type: 'array', items: document } },
         },
       },
-    } as FastifySchema,
-    cancel: schemaOf(
-      'cancelOperation',
-      'Cancel an operation',
-      'Waits until the work has stopped: a 409 says that it was too late.',
-      cancelResponses,
-    ),
-  }
+    },
+    cancel: {
+      operationId: 'cancelOperation',
+      summary: 'Cancel an operation',
+      description: 'Waits until the work has stopped: a 409 says that it was too late.',
+      tags,
+      params,
+      response: { 204: { description: 'It is cancelled, or was before', type: 'null' } },
+    },
+    // @fastify/swagger adds the first four members to the type.
+  } as Record<string, FastifySchema> as ReturnType<typeof operationSchemas>
 }
 
-function schemaOf(
-  operationId: string,
-  summary: string,
-  description: string,
-  response: unknown,
-): FastifySchema {
-  // @fastify/swagger adds the first four to the type.
-  return {
-    operationId,
-    summary,
-    description,
-    tags: ['operations'],
-    params: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
-    response,
-  } as FastifySchema
+function objectSchema<Properties extends object>(
+  required: readonly string[],
+  properties: Properties,
+  description?: string,
+) {
+  return { type: 'object', ...(description !== undefined && { description }), required, properties }
 }
 
 const listParameters = {
@@ -165,51 +162,43 @@ const listParameters = {
   },
 }
 
-const problem = {
-  type: 'object',
-  description: 'Why it failed: a problem document (RFC 9457), with its text also as `message`',
-  required: ['type', 'title', 'status', 'detail', 'code', 'message'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
+const [string, dateTime] = [{ type: 'string' }, { type: 'string', format: 'date-time' }]
+
+const problem = objectSchema(
+  ['type', 'title', 'status', 'detail', 'code', 'message'],
+  {
+    type: string,
+    title: string,
     status: { type: 'integer' },
-    detail: { type: 'string' },
+    detail: string,
     code: { type: 'string', description: 'Stable name of the cause' },
-    message: { type: 'string' },
+    message: string,
     errors: { type: 'array', items: { type: 'object', additionalProperties: true } },
   },
-}
+  'Why it failed: a problem document (RFC 9457), with its text also as `message`',
+)
 
-const link = {
-  type: 'object',
-  description: 'The request that cancels it; only while that is possible',
-  required: ['rel', 'method', 'href'],
-  properties: {
-    rel: { type: 'string', enum: ['cancel'] },
-    method: { type: 'string', enum: ['DELETE'] },
-    href: { type: 'string' },
-  },
-}
+const link = objectSchema(
+  ['rel', 'method', 'href'],
+  { rel: { type: 'string', enum: ['cancel'] }, method: { type: 'string', enum: ['DELETE'] }, href: string },
+  'The request that cancels it; only while that is possible',
+)
 
 /** JSON Schema of a status document, for serialization and for OpenAPI. */
 function statusSchemaIn(keyStyle: KeyStyle, result: Json | null = null) {
   const names = statusNames[keyStyle]
-  return {
-    type: 'object',
-    description: 'The status of an operation',
-    required: ['id', 'status', names.created_at],
-    properties: {
-      id: { type: 'string' },
-      status: { type: 'string', enum: statuses },
-      progress: { type: 'number', minimum: 0, maximum: 1 },
-      link,
-      [names.created_at]: { type: 'string', format: 'date-time' },
-      [names.finished_at]: { type: 'string', format: 'date-time' },
-      resourceLocation: { type: 'string', description: 'URL of the created resource' },
-      result: result ?? { description: 'The result' },
-      error: problem,
-    },
+  const properties = {
+    id: string,
+    status: { type: 'string', enum: statuses },
+    progress: { type: 'number', minimum: 0, maximum: 1 },
+    link,
+    [names.created_at]: dateTime,
+    [names.finished_at]: dateTime,
+    resourceLocation: { type: 'string', description: 'URL of the created resource' },
+    result: result ?? { description: 'The result' },
+    error: problem,
   }
+  return objectSchema(['id', 'status', names.created_at], properties, 'The status of an operation')
 }
 
 /** The names of two words of a status document, in each key style. */
@@ -218,59 +207,35 @@ export const statusNames = {
   camelCase: { created_at: 'createdAt', finished_at: 'finishedAt' },
 } as const
 
-const seconds = { type: 'integer', description: 'Seconds until the next poll' }
-
+const pollHeaders = { 'Retry-After': { type: 'integer', description: 'Seconds until the next poll' } }
 const retryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds after which to try again' } }
-
-/** Headers of a 202, for OpenAPI. */
+const createdHeaders = { Location: { type: 'string', description: 'URL of the created resource' } }
 const acceptedHeaders = {
   Location: { type: 'string', description: 'URL of the operation' },
   'Operation-Location': { type: 'string', description: 'URL of its status document, which is always a 200' },
-  'Retry-After': seconds,
+  ...pollHeaders,
 }
 
-/** Headers of a poll, for OpenAPI. */
-const pollHeaders = {
-  'Retry-After': seconds,
-}
-
-/** Headers of a poll of an operation that has created a resource, for OpenAPI. */
-const createdHeaders = { Location: { type: 'string', description: 'URL of the created resource' } }
-
-const cancelResponses = {
-  204: { description: 'It is cancelled, or was before', type: 'null' },
-}
-
+const unavailable = { 'operations-unavailable': 'The operations cannot be reached at the moment' }
 const absent = {
   'not-found': 'There is no such operation',
   'operation-gone': 'It ended too long ago',
-  'operations-unavailable': 'The operations cannot be reached at the moment',
-} as const
+  ...unavailable,
+}
 
-const noStore = { 'Cache-Control': { type: 'string', description: 'no-store: the operation goes on' } }
+const described = (problems: Parameters<typeof problemsOf>[0]): RouteDescription => ({
+  allHeaders: { 'Cache-Control': { type: 'string', description: 'no-store: the operation goes on' } },
+  problems: problemsOf(problems),
+  headersOf: { ...('quota-exceeded' in problems && { 429: retryAfter }), 503: retryAfter },
+})
 
 /** What the routes of operations answer and refuse, for the OpenAPI document. */
 export const describedOperations = {
-  read: {
-    allHeaders: noStore,
-    problems: problemsOf({ ...absent, 'quota-exceeded': 'It is polled too often' }),
-    headersOf: { 429: retryAfter, 503: retryAfter },
-  },
-  list: {
-    allHeaders: noStore,
-    problems: problemsOf({
-      validation: 'The input is invalid',
-      'operations-unavailable': absent['operations-unavailable'],
-    }),
-    headersOf: { 503: retryAfter },
-  },
-  cancel: {
-    allHeaders: noStore,
-    problems: problemsOf({
-      ...absent,
-      'operation-finished': 'It has ended',
-      'operation-not-cancellable': 'It cannot be cancelled',
-    }),
-    headersOf: { 503: retryAfter },
-  },
-} satisfies Record<string, RouteDescription>
+  read: described({ ...absent, 'quota-exceeded': 'It is polled too often' }),
+  list: described({ validation: 'The input is invalid', ...unavailable }),
+  cancel: described({
+    ...absent,
+    'operation-finished': 'It has ended',
+    'operation-not-cancellable': 'It cannot be cancelled',
+  }),
+}

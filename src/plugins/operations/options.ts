@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import type { AnyRequest } from '../../convention/any-request.js'
 import {
   type Check,
-  checksOf,
   functionOf,
   integer,
   invalid,
@@ -11,11 +10,10 @@ import {
   option,
   optional,
   type ResolvedOptions,
-  resolveOptions,
   text,
 } from '../../options.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { timeWindowOf } from '../../time/time-window.js'
+import { duration } from '../../time/time-window.js'
 import type { OperationEngine } from './engines/engine.js'
 import { inProcessEngine } from './engines/in-process.js'
 import type { OperationOwner } from './record.js'
@@ -30,11 +28,6 @@ export type Duration = number | string
 
 export type { OperationOwner }
 
-/** Returns a {@link Duration} in milliseconds. Throws if it is less than one second. */
-export const duration: Check<number> = (label, received) =>
-  timeWindowOf(received) ??
-  invalid(label, "at least a second: milliseconds, or a text such as '30s'", received)
-
 /** Returns a check for an object with these methods and the flag `isShared`. */
 function withMethods<Given>(expected: string, ...names: readonly (keyof Given & string)[]): Check<Given> {
   return (label, received) =>
@@ -47,15 +40,7 @@ function withMethods<Given>(expected: string, ...names: readonly (keyof Given & 
 
 const count = integer(1)
 
-const durationOrNone: Check<number> = (label, received) => (received === 0 ? 0 : duration(label, received))
-
-/** Checks a duration, and leaves it as it was given. */
-function given(check: Check<number>): Check<Duration> {
-  return (label, received) => {
-    check(label, received)
-    return received as Duration
-  }
-}
+const durationOrNone: Check<Duration> = (label, received) => (received === 0 ? 0 : duration(label, received))
 
 const polls: Check<number | false> = (label, received) =>
   received === false ? false : count(label, received)
@@ -69,7 +54,7 @@ const store = withMethods<OperationStore>(
 
 const engine = withMethods<OperationEngine>('an engine, such as inProcessEngine()', 'start', 'enqueue')
 
-const declared = {
+export const operationsOptions = {
   /**
    * Path of the collection of operations, below the prefix of the context.
    * @default '/v1/operations'
@@ -104,13 +89,13 @@ const declared = {
    * How long the result of an operation is stored. After that, it is a 410 for the same time again, and then a 404.
    * @default '24 hours'
    */
-  retention: option(given(duration), '24 hours'),
+  retention: option(duration, 86_400_000),
   /**
    * Time after the last heartbeat of a run that died within which another run takes its place, or the operation fails. A run
    * sends four heartbeats in that time, and counts as dead after two thirds of it without one.
    * @default '30 seconds'
    */
-  lease: option(given(duration), '30 seconds'),
+  lease: option(duration, 30_000),
   /**
    * `Retry-After` of operations that define none, in seconds.
    * @default 5
@@ -137,14 +122,14 @@ const declared = {
    * How long runs of this process may continue when the app closes, before their `signal` aborts.
    * @default '5 seconds'
    */
-  drain: option(given(durationOrNone), '5 seconds'),
+  drain: option(durationOrNone, 5_000),
   /**
    * How long a handler may take to stop after its `signal` aborted because the app closes, its time is over or another run
    * took its place. Then its slot is free, and a closing process hands the operation back, or fails it, although the handler
    * goes on. It is in addition to `drain`.
    * @default '10 seconds'
    */
-  unwind: option(given(durationOrNone), '10 seconds'),
+  unwind: option(durationOrNone, 10_000),
   /**
    * Origin, or origin and path, in front of the URLs of operations, such as `'https://api.example.com'`: for clients that
    * need an absolute `Location`, and behind proxies that change paths.
@@ -170,35 +155,30 @@ const declared = {
 }
 
 /** Options of the plugin `operations`. */
-export interface OperationsOptions extends OptionsOf<typeof declared> {}
+export interface OperationsOptions extends OptionsOf<typeof operationsOptions> {}
 
-type Resolved = ResolvedOptions<typeof declared>
+type Declared = ResolvedOptions<typeof operationsOptions>
 type Durations = 'retention' | 'lease' | 'drain' | 'unwind'
-type Optional = 'identify' | 'now'
 
-/** The options of the plugin: durations in milliseconds, and `null` for what is absent. */
+/** The options of the plugin: durations in milliseconds. */
 export type ResolvedOperations = Readonly<Record<Durations, number>> &
-  Omit<Resolved, Durations | Optional | 'store' | 'engine'> & {
-    readonly [Name in Optional]: Exclude<Resolved[Name], undefined> | null
-  } & { readonly store: OperationStore; readonly engine: OperationEngine }
-
-/** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN */
-export function resolveOperations(received: OperationsOptions | undefined): ResolvedOperations {
-  const [checks, defaults] = checksOf(declared)
-  const options = resolveOptions<object, typeof defaults>('operations', received, checks, defaults)
-  const { store = memoryOperationStore(), engine = inProcessEngine() } = options
-  if (engine.isShared && !store.isShared) {
-    invalid('operations.store', 'a shared store, because the engine is shared', received?.store)
+  Omit<Declared, Durations | 'store' | 'engine'> & {
+    readonly store: OperationStore
+    readonly engine: OperationEngine
   }
-  const milliseconds = (name: Durations): number => durationOrNone(`operations.${name}`, options[name])
+
+/** @throws FST_CONV_OPTION_INVALID */
+export function resolveOperations(options: Declared): ResolvedOperations {
+  const { store = memoryOperationStore(), engine = inProcessEngine(), ...others } = options
+  if (engine.isShared && !store.isShared) {
+    invalid('operations.store', 'a shared store, because the engine is shared', options.store)
+  }
   return Object.freeze({
-    ...options,
-    retention: milliseconds('retention'),
-    lease: milliseconds('lease'),
-    drain: milliseconds('drain'),
-    unwind: milliseconds('unwind'),
-    identify: options.identify ?? null,
-    now: options.now ?? null,
+    ...others,
+    retention: Number(options.retention),
+    lease: Number(options.lease),
+    drain: Number(options.drain),
+    unwind: Number(options.unwind),
     baseUrl: options.baseUrl.replace(/\/$/, ''),
     store,
     engine,

@@ -21,7 +21,7 @@ import {
   release,
   renew,
 } from './record.js'
-import { isStoreFull, type OperationQuery, type OperationStore } from './stores/store.js'
+import { isStoreFull, type OperationStore } from './stores/store.js'
 
 export interface RegistryOptions {
   readonly store: OperationStore
@@ -80,7 +80,7 @@ export class OperationRegistry {
   ): Promise<{ readonly record: OperationRecord; readonly isNew: boolean }> {
     const { now, checkInterval } = this.#options
     const record = begin(id, operation, now(), now() + checkInterval)
-    if (await this.#ask((store) => store.create(record, operation.input))) return { record, isNew: true }
+    if (await this.ask((store) => store.create(record, operation.input))) return { record, isNew: true }
     const found = await this.find(id)
     if (found !== null) return { record: found, isNew: false }
     const detail = `'${operation.name}' is in progress for this already; no operation was started`
@@ -90,7 +90,7 @@ export class OperationRegistry {
   /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
   async find(id: string): Promise<OperationRecord | null> {
     if (!isOperationId(id)) return null
-    const record = await this.#ask((store) => store.get(id))
+    const record = await this.ask((store) => store.get(id))
     const now = this.#options.now()
     if (record === null || !isGone(record, now)) return record
     // Stores delete expired records with a delay.
@@ -120,7 +120,7 @@ export class OperationRegistry {
         takesOver,
       })
       // Before the run counts: it may fail, and take long.
-      if (claimed !== null) input = await this.#ask((store) => store.input(id))
+      if (claimed !== null) input = await this.ask((store) => store.input(id))
       return claimed
     })
     const record = after ?? before
@@ -167,11 +167,6 @@ export class OperationRegistry {
     return after ?? before
   }
 
-  /** Notifies all processes of a change. If the message gets lost, they find it when they read the record next. */
-  async announce(id: string): Promise<void> {
-    await this.#ask((store) => store.announce(id))
-  }
-
   /** Hands an operation back, so that other processes can run it at once. Returns its record, see {@link OperationRegistry.retry}. */
   release(id: string, run: number): Promise<OperationRecord | null> {
     return this.#runAgain(id, run, 0)
@@ -182,20 +177,10 @@ export class OperationRegistry {
     return this.#runAgain(id, run, this.#options.checkInterval)
   }
 
-  /** Returns operations of an owner, the newest first. */
-  list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]> {
-    return this.#ask((store) => store.list(owner, query))
-  }
-
-  /** Removes a record that no client knows; returns `false` if it has changed. */
-  discard(record: OperationRecord): Promise<boolean> {
-    return this.#ask((store) => store.remove(record))
-  }
-
   /** Takes operations that have to be checked; no other process gets them before the next interval. */
   takeDue(limit: number): Promise<readonly OperationRecord[]> {
     const { now, checkInterval } = this.#options
-    return this.#ask((store) => store.takeDue(now(), now() + checkInterval, limit))
+    return this.ask((store) => store.takeDue(now(), now() + checkInterval, limit))
   }
 
   /** Leaves the check of an operation to another process. */
@@ -204,12 +189,8 @@ export class OperationRegistry {
     await this.#change(id, (record) => postpone(record, now(), now() + milliseconds))
   }
 
-  /** Deletes expired records. */
-  expire(limit: number): Promise<number> {
-    return this.#ask((store) => store.expire(this.#options.now(), limit))
-  }
-
-  async #ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
+  /** Asks the store, which has to answer in time. */
+  async ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
     const { store, schedule, faults } = this.#options
     try {
       const asked = question(store)
@@ -246,7 +227,7 @@ export class OperationRegistry {
       const before = attempt === 0 && known !== undefined ? known : await this.find(id)
       const after = before === null ? null : await step(before)
       if (before === null || after === null) return { before, after: null }
-      if (await this.#ask((store) => store.replace(before, after))) return { before, after }
+      if (await this.ask((store) => store.replace(before, after))) return { before, after }
     }
     throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
   }
@@ -273,8 +254,9 @@ export class StoreClock {
   #difference = 0
 
   /** @param now replaces both clocks; for tests */
-  constructor(store: Pick<OperationStore, 'time'>, now: (() => number) | null) {
-    this.#time = now === null && store.time !== undefined ? () => store.time?.() as Promise<number> : null
+  constructor(store: Pick<OperationStore, 'time'>, now: (() => number) | undefined) {
+    this.#time =
+      now === undefined && store.time !== undefined ? () => store.time?.() as Promise<number> : null
     this.#local = now ?? (this.#time === null ? Date.now : steadyTime)
   }
 

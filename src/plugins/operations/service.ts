@@ -179,17 +179,12 @@ export class OperationsService {
     })
     if (!isNew) {
       // The process of the first request may have died before it did this. If it fails, the sweeper does it.
-      if (!isFinal(record)) await this.enqueue(record).catch(() => {})
+      if (!isFinal(record)) await this.#enqueue(record, true).catch(() => {})
       return record
     }
     await this.#enqueueNew(record)
     this.#emit('start', record)
     return record
-  }
-
-  /** Adds an operation to the engine. If that fails, the sweeper does it later. */
-  async enqueue(record: OperationRecord): Promise<void> {
-    await this.#enqueue(record, true)
   }
 
   /**
@@ -281,9 +276,11 @@ export class OperationsService {
   }
 
   #announce({ id }: OperationRecord): void {
-    this.registry.announce(id).catch((err: unknown) => {
-      this.#log.warn({ err, operationId: id }, 'operations: a change could not be announced')
-    })
+    this.registry
+      .ask((store) => store.announce(id))
+      .catch((err: unknown) => {
+        this.#log.warn({ err, operationId: id }, 'operations: a change could not be announced')
+      })
   }
 
   #ended(record: OperationRecord): void {
@@ -292,7 +289,7 @@ export class OperationsService {
     this.#announce(record)
   }
 
-  /** Returns `false` if this process does not define the operation. */
+  /** Adds an operation to the engine; `false` if this process does not define it. If it fails, the sweeper does it later. */
   async #enqueue(record: OperationRecord, isNew: boolean): Promise<boolean> {
     const { id, name, priority, notBefore } = record
     const defined = this.definitions.get(name)
@@ -312,10 +309,10 @@ export class OperationsService {
 
   async #enqueueNew(record: OperationRecord): Promise<void> {
     try {
-      await this.enqueue(record)
+      await this.#enqueue(record, true)
     } catch (error) {
       // No client knows it yet. If it cannot be removed either, the sweeper finds it later, and it runs.
-      const isGone = await this.registry.discard(record).catch(() => false)
+      const isGone = await this.registry.ask((store) => store.remove(record)).catch(() => false)
       if (isGone && isQueueFull(error)) {
         throw error.isShare ? shareFull(error, this.options.retryAfter) : this.#full(error)
       }

@@ -3,10 +3,11 @@ import { callerIdText, subjectOf } from '../../convention/caller.js'
 import { requestSlot } from '../../convention/slots.js'
 import { listMembers, memberParts } from '../../http/header-fields.js'
 import { type Checks, integer, resolveOptions } from '../../options.js'
+import { duration } from '../../time/time-window.js'
 import type { RunOptions } from './api.js'
 import { digest, type OperationDefinitions } from './define.js'
 import { maxWait } from './openapi.js'
-import { duration, type ResolvedOperations } from './options.js'
+import type { ResolvedOperations } from './options.js'
 import { isFinal, type OperationFailure, type OperationOwner, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
 import type { BeginOptions, Caller, OperationsService, Starter } from './service.js'
@@ -118,7 +119,7 @@ export async function callerOfRequest(
   request: FastifyRequest,
   { identify }: Pick<ResolvedOperations, 'identify'>,
 ): Promise<Caller> {
-  return callerOf(identify === null ? subjectOf(request) : await identify(request))
+  return callerOf(identify === undefined ? subjectOf(request) : await identify(request))
 }
 
 async function starterOf(

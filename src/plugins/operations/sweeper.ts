@@ -64,7 +64,7 @@ export class OperationSweeper {
         if (isFull || records.length < pageSize) break
       }
       for (let page = 0; page < maxPages && !this.#isStopped; page += 1) {
-        if ((await registry.expire(pageSize)) < pageSize) break
+        if ((await registry.ask((store) => store.expire(clock.now(), pageSize))) < pageSize) break
       }
       faults.recovered()
     } catch (error) {

@@ -75,7 +75,7 @@ t.test('after the retention, result and error are not shown; later, nor is the r
     t.match(await registry.find(id), { status: end.status, resource: null, result: null, error: null })
     clock.skip(retention)
     t.equal(await registry.find(id), null, 'also if the store still has it')
-    t.equal(await registry.expire(10), 1)
+    t.equal(await registry.ask((store) => store.expire(clock.now(), 10)), 1)
   }
 })
 
@@ -164,10 +164,10 @@ t.test('a store that fails is operations-unavailable, and its cause is kept for 
     claim: () => registry.claim(record.id, limits(3)),
     finish: () => registry.finish(record.id, null, failed),
     cancel: () => registry.cancel(record.id),
-    announce: () => registry.announce(record.id),
+    announce: () => registry.ask((store) => store.announce(record.id)),
     release: () => registry.release(record.id, 1),
     takeDue: () => registry.takeDue(1),
-    expire: () => registry.expire(1),
+    expire: () => registry.ask((store) => store.expire(0, 1)),
   }
   for (const [name, ask] of Object.entries(questions))
     await isUnavailable(t, ask(), RegExp(downMessage), name)
@@ -272,7 +272,7 @@ t.test('due operations are taken once in an interval; a postponed one comes back
   t.match(await registry.takeDue(10), [{ id: one.id }])
   clock.skip(lease - 1_000)
   t.match(await registry.takeDue(10), [{ id: other.id }])
-  t.equal(await registry.discard(other), true)
-  t.equal(await registry.discard(other), false)
+  t.equal(await registry.ask((store) => store.remove(other)), true)
+  t.equal(await registry.ask((store) => store.remove(other)), false)
   t.match(await registry.finish(one.id, null, failed), { error: failure })
 })

@@ -418,7 +418,7 @@ t.test('cancel against finish, 500 races: the answer to the caller is the final 
     const { id } = await process.begin()
     for (let turn = 0; turn < race % 5; turn += 1) await turnOfTheLoop()
     const answer = sure(await process.registry.cancel(id))
-    await process.registry.announce(id)
+    await process.registry.ask((store) => store.announce(id))
     await clock.advance(0)
     const { status, error, result } = sure(await process.registry.find(id))
     seen[status] = (seen[status] ?? 0) + 1

@@ -1,9 +1,14 @@
 /** Registry, runner, sweeper and engine of one process, and of two that share a store. */
 import Fastify from 'fastify'
 import t from 'tap'
+import { checksOf } from '../../../src/options.js'
 import type { OperationContext, OperationHandler } from '../../../src/plugins/operations/api.js'
 import { inProcessEngine } from '../../../src/plugins/operations/engines/in-process.js'
-import { type OperationsOptions, resolveOperations } from '../../../src/plugins/operations/options.js'
+import {
+  type OperationsOptions,
+  operationsOptions,
+  resolveOperations,
+} from '../../../src/plugins/operations/options.js'
 import { type BeginOptions, OperationsService } from '../../../src/plugins/operations/service.js'
 import { internal } from '../../../src/plugins/operations/start.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
@@ -31,7 +36,8 @@ function setUp({
   const { logger, lines } = keepLogs()
   const engine = inProcessEngine({ schedule: clock.schedule })
   const { now, schedule } = clock
-  const resolved = resolveOperations({ store, engine, now, schedule, drain: 0, ...options })
+  const [, defaults] = checksOf(operationsOptions)
+  const resolved = resolveOperations({ ...defaults, store, engine, now, schedule, drain: 0, ...options })
   const service = new OperationsService(resolved, Fastify({ logger }).log)
   const contexts: OperationContext[] = []
   const ends: ((error?: unknown) => void)[] = []

@@ -160,7 +160,7 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   engine.room = 2
   await sweep()
   t.equal(queued().length, 2)
-  t.equal(await registry.expire(1), 0, 'nothing is left to delete')
+  t.equal(await registry.ask((store) => store.expire(clock.now(), 1)), 0, 'nothing is left to delete')
   t.strictSame(faults, [], 'a full queue is not a fault')
   engine.room = 10
   clock.skip(lease)
@@ -214,7 +214,7 @@ t.test('a store whose clock hangs neither ends the sweeps nor blocks a close', a
     },
     isPaused: () => false,
     interval: lease / 2,
-    clock: new StoreClock(hanging, null),
+    clock: new StoreClock(hanging, undefined),
     schedule: clock.schedule,
     faults: { failed: (what: string) => faults.push(what), recovered: () => {} } as unknown as FaultLog,
   })
@@ -249,7 +249,7 @@ t.test('final operations are never due, and are deleted after twice the retentio
   t.ok(await store.get(sure(ids[0])))
   clock.skip(1)
   await sweep()
-  t.equal(await registry.expire(1_000), 0)
+  t.equal(await registry.ask((store) => store.expire(clock.now(), 1_000)), 0)
   t.equal(await store.get(sure(ids[0])), null)
 })
 
@@ -293,5 +293,9 @@ t.test('a record that cannot be changed or added blocks neither the others nor t
   t.strictSame(queued().sort(), others.sort())
   t.strictSame(faults, ['operations that are due cannot be checked'])
   await sweep()
-  t.equal(await registry.expire(1), 0, 'expired records are deleted at the next sweep')
+  t.equal(
+    await registry.ask((store) => store.expire(clock.now(), 1)),
+    0,
+    'expired records are deleted at the next sweep',
+  )
 })

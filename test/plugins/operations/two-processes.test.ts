@@ -124,7 +124,7 @@ t.test(
       t.strictSame(runs, ['other 1'])
       if (isLost) otherStore.moods.announce = 'fails'
       t.match(await one.registry.cancel(id), { status: 'In progress', isCancelling: true })
-      if (!isLost) await one.registry.announce(id)
+      if (!isLost) await one.registry.ask((store) => store.announce(id))
       await clock.advance(isLost ? lease / 3 : 0)
       t.match(await statusOf(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
     }

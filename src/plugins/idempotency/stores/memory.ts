@@ -1,24 +1,21 @@
-import { type Checks, functionOf, integer, resolveOptions } from '../../../options.js'
+import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import type { IdempotencyRecord, IdempotencyStore } from './store.js'
 
-/** Options of {@link memoryIdempotency}. */
-export interface MemoryIdempotencyOptions {
+const declared = {
   /**
    * Maximum number of keys. An answer counts as one more key for each 4,096 characters.
    * @default 10_000
    */
-  readonly maxKeys?: number
+  maxKeys: option(integer(1, 100_000), 10_000),
   /**
    * Returns the time in milliseconds, for tests.
    * @default performance.now
    */
-  readonly now?: () => number
+  now: option(functionOf<() => number>('a function that returns milliseconds'), () => performance.now()),
 }
 
-const checks: Checks<MemoryIdempotencyOptions> = {
-  maxKeys: integer(1, 100_000),
-  now: functionOf('a function that returns milliseconds'),
-}
+/** Options of {@link memoryIdempotency}. */
+export interface MemoryIdempotencyOptions extends OptionsOf<typeof declared> {}
 
 interface Entry extends IdempotencyRecord {
   readonly key: string
@@ -48,10 +45,8 @@ function sizeOf({ answer }: IdempotencyRecord): number {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function memoryIdempotency(options?: MemoryIdempotencyOptions): IdempotencyStore {
-  const { maxKeys, now } = resolveOptions('memoryIdempotency', options, checks, {
-    maxKeys: 10_000,
-    now: () => performance.now(),
-  })
+  const [checks, defaults] = checksOf(declared)
+  const { maxKeys, now } = resolveOptions('memoryIdempotency', options, checks, defaults)
   const entries = new Map<string, Entry>()
   const shares = new Map<string | null, Share>()
   let size = 0

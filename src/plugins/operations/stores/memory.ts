@@ -1,23 +1,21 @@
-import { type Checks, integer, resolveOptions } from '../../../options.js'
+import { checksOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import { isFinal, type OperationRecord, type OperationStatus } from '../record.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
-/** Options of {@link memoryOperationStore}. */
-export interface MemoryOperationStoreOptions {
+const declared = {
   /**
    * Maximum number of operations; each takes less than 1.5 kB besides its input or result. If the store is full, the
    * operations that ended first are deleted early; if all are in progress, no other can start.
    * @default 100_000
    */
-  readonly maxOperations?: number
+  maxOperations: option(integer(1, 10_000_000), 100_000),
 }
+
+/** Options of {@link memoryOperationStore}. */
+export interface MemoryOperationStoreOptions extends OptionsOf<typeof declared> {}
 
 /** Of all inputs and results, two for each character. */
 const maxBytes = 67_108_864
-
-const checks: Checks<MemoryOperationStoreOptions> = {
-  maxOperations: integer(1, 10_000_000),
-}
 
 /**
  * An {@link OperationStore} in the memory of the process. A restart loses its content, and other processes cannot use it. Inputs
@@ -29,9 +27,8 @@ const checks: Checks<MemoryOperationStoreOptions> = {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function memoryOperationStore(options?: MemoryOperationStoreOptions): OperationStore {
-  const { maxOperations } = resolveOptions('memoryOperationStore', options, checks, {
-    maxOperations: 100_000,
-  })
+  const [checks, defaults] = checksOf(declared)
+  const { maxOperations } = resolveOptions('memoryOperationStore', options, checks, defaults)
   // In the order of their start, and in the order of their end.
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()

@@ -1,4 +1,14 @@
-import { type Check, type Checks, flag, invalid, isObject, objectOf, text } from '../../../options.js'
+import {
+  type Check,
+  checksOf,
+  flag,
+  invalid,
+  isObject,
+  type OptionsOf,
+  option,
+  resolveOptions,
+  text,
+} from '../../../options.js'
 import { listenTo, type PostgresPool, withRetries } from '../../../stores/postgres-client.js'
 import { isFinal, recordSchema } from '../record.js'
 import {
@@ -11,21 +21,29 @@ import {
   type StoredRecord,
 } from './store.js'
 
-/** Options of {@link postgresOperationStore}. */
-export interface PostgresOperationStoreOptions {
+const declared = {
   /**
    * The table, with or without its schema (`jobs.operations`): letters, digits and underscores, at most 50 of them.
    * Instances with the same table share their operations; use the same spelling for all of them.
    * @default 'fastify_conventions_operations'
    */
-  readonly table?: string
+  table: option(
+    text(
+      'the name of a table, with or without that of its schema',
+      /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/,
+    ),
+    'fastify_conventions_operations',
+  ),
   /**
    * Whether a connection of the pool listens to messages (`LISTEN`). `false` behind a pooler in transaction mode, which does
    * not deliver them: a run then finds out at its next heartbeat that it is cancelled.
    * @default true
    */
-  readonly listen?: boolean
+  listen: option(flag, true),
 }
+
+/** Options of {@link postgresOperationStore}. */
+export interface PostgresOperationStoreOptions extends OptionsOf<typeof declared> {}
 
 /** An {@link OperationStore} in PostgreSQL. */
 export interface PostgresOperationStore extends OperationStore {
@@ -61,12 +79,10 @@ export interface PostgresOperationStore extends OperationStore {
  */
 export function postgresOperationStore(
   pool: PostgresPool,
-  options: PostgresOperationStoreOptions = {},
+  options?: PostgresOperationStoreOptions,
 ): PostgresOperationStore {
-  const { table, listen } = {
-    ...optionDefaults,
-    ...objectOf(optionChecks)('postgresOperationStore', options),
-  }
+  const [checks, defaults] = checksOf(declared)
+  const { table, listen } = resolveOptions('postgresOperationStore', options, checks, defaults)
   const postgres = (listen ? poolOfTwo : anyPool)('postgresOperationStore: the pool', pool)
   const statements = statementsOn(table)
 
@@ -242,19 +258,6 @@ ORDER BY created_at DESC, id DESC LIMIT $2`,
 }
 
 const remedy = 'Run migrate() of the store, or the SQL in its property migration, as the owner of the table'
-
-const optionChecks: Checks<PostgresOperationStoreOptions> = {
-  table: text(
-    'the name of a table, with or without that of its schema',
-    /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/,
-  ),
-  listen: flag,
-}
-
-const optionDefaults: Required<PostgresOperationStoreOptions> = Object.freeze({
-  table: 'fastify_conventions_operations',
-  listen: true,
-})
 
 const anyPool: Check<PostgresPool> = (label, received) => {
   const isPool =

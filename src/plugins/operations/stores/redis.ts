@@ -1,4 +1,13 @@
-import { type Check, type Checks, invalid, isObject, objectOf, text } from '../../../options.js'
+import {
+  type Check,
+  checksOf,
+  invalid,
+  isObject,
+  type OptionsOf,
+  option,
+  resolveOptions,
+  text,
+} from '../../../options.js'
 import {
   evictionPolicy,
   type RedisInfoClient,
@@ -43,15 +52,17 @@ export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient
   duplicate(): RedisSubscriber
 }
 
-/** Options of {@link redisOperationStore}. */
-export interface RedisOperationStoreOptions {
+const declared = {
   /**
    * Prefix of all keys, in braces, and of the name of the channel. Instances with the same prefix share their
    * operations. It must not contain `{` or `}`. A key prefix of the client comes before it.
    * @default 'fastify-conventions:operations'
    */
-  readonly keyPrefix?: string
+  keyPrefix: option(text('a non-empty string without braces', /^[^{}]+$/), 'fastify-conventions:operations'),
 }
+
+/** Options of {@link redisOperationStore}. */
+export interface RedisOperationStoreOptions extends OptionsOf<typeof declared> {}
 
 /**
  * An {@link OperationStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each record is
@@ -81,10 +92,11 @@ export interface RedisOperationStoreOptions {
  */
 export function redisOperationStore(
   client: RedisOperationClient,
-  options: RedisOperationStoreOptions = {},
+  options?: RedisOperationStoreOptions,
 ): OperationStore {
   const redis = clientWithCommands('redisOperationStore: the client', client)
-  const { keyPrefix } = { ...optionDefaults, ...objectOf(optionChecks)('redisOperationStore', options) }
+  const [checks, defaults] = checksOf(declared)
+  const { keyPrefix } = resolveOptions('redisOperationStore', options, checks, defaults)
   const key = (...names: readonly (string | number)[]) => [`{${keyPrefix}}`, ...names].join(':')
   const recordKey = (id: string) => key('record', id)
   const inputKey = (id: string) => key('input', id)
@@ -205,25 +217,9 @@ export function redisOperationStore(
   }
 }
 
-const optionChecks: Checks<RedisOperationStoreOptions> = {
-  keyPrefix: text('a non-empty string without braces', /^[^{}]+$/),
-}
-
-const optionDefaults = Object.freeze({ keyPrefix: 'fastify-conventions:operations' })
-
 const lists = ['all', 'In progress', 'Succeeded', 'Failed'] as const
 
-const commands = [
-  'get',
-  'mget',
-  'zrangebyscore',
-  'zrevrangebylex',
-  'evalsha',
-  'eval',
-  'publish',
-  'info',
-  'duplicate',
-]
+const commands = 'get mget zrangebyscore zrevrangebylex evalsha eval publish info duplicate'.split(' ')
 
 const clientWithCommands: Check<RedisOperationClient> = (label, received) =>
   isObject(received) && commands.every((name) => typeof received[name] === 'function')
