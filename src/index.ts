@@ -209,4 +209,4 @@ export type { Mode, RouteRuleOptions, RuleException, RuleOptions } from './repor
 export { conventionsReport } from './report/report.js'
 export type { SchemaDirection, ToJsonSchema } from './schema/provider-schema.js'
 export { type ConventionServerOptions, type ServerOptions, serverOptions } from './server-options.js'
-export type { KeyStyle } from './words/key-names.js'
+export type { KeyStyle } from './words/words.js'

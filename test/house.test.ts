@@ -83,7 +83,7 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
   ['src/json/writer.ts', [fastify, "import { reporterOf } from '../report/report.js'"], []],
   ['src/schema/shape.ts', [fastify], ["import { int64 } from '../json/int64.js'"]],
   ['src/options.ts', [fastify, "import { statusText } from './http/status.js'"], []],
-  ['src/words/plurals.ts', ["import { json } from '../json/writer.js'"], []],
+  ['src/words/words.ts', ["import { json } from '../json/writer.js'"], []],
   [
     'src/client/polling.ts',
     ["import { clip } from '../text.js'", fastify],

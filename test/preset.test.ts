@@ -11,7 +11,7 @@ import conventions, {
   responseRules,
   serverOptions,
 } from '../src/index.js'
-import { restyledKey } from '../src/words/key-names.js'
+import { restyledKey } from '../src/words/words.js'
 import { fetched, injected, isProblem } from './support/problem.js'
 import { serve } from './support/serve.js'
 

@@ -27,7 +27,10 @@ export type CallerId = string | number | bigint
 /** Returns the id of a caller as text; `null` for none. */
 export function callerIdText(id: unknown, message: string): string | null {
   if (id === null || id === undefined) return null
-  const isId = typeof id === 'string' ? id !== '' : typeof id === 'bigint' || Number.isSafeInteger(id)
+  const isId =
+    typeof id === 'string'
+      ? id !== '' && id.isWellFormed()
+      : typeof id === 'bigint' || Number.isSafeInteger(id)
   if (!isId) throw new TypeError(`${message}: expected a string, an integer or null`)
   return String(id)
 }

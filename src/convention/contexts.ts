@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { KeyStyle } from '../words/key-names.js'
+import type { KeyStyle } from '../words/words.js'
 import { appSlot } from './slots.js'
 
 /** Returns what identifies an app: all its contexts have the same `initialConfig`. */

@@ -6,9 +6,8 @@ import type { ProblemError } from '../problem/problem-error.js'
 /** What was decided about a POST before it was routed. */
 export type OverrideMark =
   /** It is performed as another method. */
-  | { readonly kind: 'performed'; readonly originalMethod: string; readonly byForm: boolean }
-  /** It is refused; not where the route takes a body of more than so many bytes. */
-  | { readonly kind: 'refused'; readonly problem: ProblemError; readonly unlessAbove: number }
+  | { readonly kind: 'performed'; readonly byForm: boolean }
+  | { readonly kind: 'refused'; readonly problem: ProblemError }
   /** It would be performed as another method, but is only counted. */
   | { readonly kind: 'observed'; readonly given: string }
   /** It goes on as it came, though a part of its body was read. */
@@ -24,6 +23,8 @@ export interface RawRequest extends Readable {
   readonly headers: IncomingHttpHeaders
   readonly httpVersionMajor: number
   readonly aborted: boolean
+  /** Of HTTP/2. */
+  readonly stream?: { readonly endAfterHeaders: boolean }
   [mark]?: OverrideMark
 }
 
@@ -38,9 +39,10 @@ export function markOf(request: FastifyRequest): OverrideMark | undefined {
 }
 
 /** Returns the length of the body by the header section; `null` if it is not known. */
-export function lengthOf({ headers, httpVersionMajor }: RawRequest): number | null {
+export function lengthOf({ headers, httpVersionMajor, stream }: RawRequest): number | null {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   if (length !== undefined) return Number(length)
+  if (stream?.endAfterHeaders === true) return 0
   return coding === undefined && httpVersionMajor < 2 ? 0 : null
 }
 

@@ -1,7 +1,7 @@
 import { reasonPhrases, statusCode } from '../http/status.js'
 import { isObject } from '../options.js'
 import { clip } from '../text.js'
-import { wordsOf } from '../words/key-names.js'
+import { wordsOf } from '../words/words.js'
 import { boundedIssues, type ProblemIssue } from './issues.js'
 
 export type { ProblemIssue } from './issues.js'

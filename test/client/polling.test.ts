@@ -9,7 +9,7 @@ import {
   waitAfter,
   whenReady,
 } from '../../src/client/polling.js'
-import { retryAfterField } from '../../src/plugins/maintenance/refusal.js'
+import { retryAfterField } from '../../src/plugins/maintenance/state.js'
 import { fakeService, type Turn } from './fake-service.js'
 import { countNaps } from './naps.js'
 

@@ -1,7 +1,7 @@
 /** A list is `{ "<collection>": [...] }`, in the style of the API's keys. */
 import fc from 'fast-check'
 import t from 'tap'
-import { type KeyStyle, memberName, restyledKey } from '../../src/words/key-names.js'
+import { type KeyStyle, memberName, restyledKey } from '../../src/words/words.js'
 
 t.test('the member of a list is named by the last literal of its path', async (t) => {
   const cases: [path: string, style: KeyStyle, name: string][] = [

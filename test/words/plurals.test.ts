@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import pluralize from 'pluralize'
 import t from 'tap'
-import { isCountedPlural, isPlural, plural, singular } from '../../src/words/plurals.js'
+import { isCountedPlural, isPlural, plural, singular } from '../../src/words/words.js'
 
 /** Singular and plural, regular and not. */
 const pairs = (

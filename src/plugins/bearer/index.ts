@@ -8,12 +8,17 @@ import type { RequestStep } from '../../convention/steps.js'
 import { loadPeer } from '../../load-peer.js'
 import { invalid } from '../../options.js'
 import { logOf } from '../../report/report.js'
-import { authenticationOf, bearerRules, knownSubjectOf, refusalOf } from './hooks.js'
+import {
+  authenticationOf,
+  bearerRules,
+  type DescribedPlan,
+  describeRefusals,
+  documentSecurity,
+  knownSubjectOf,
+  refusalOf,
+} from './hooks.js'
 import { introspector } from './introspection.js'
-import { issuerOf } from './issuer.js'
-import { jwtVerifier } from './jwt.js'
-import { keySet, type VerificationKeys } from './key-set.js'
-import { type DescribedPlan, describeRefusals, documentSecurity } from './openapi.js'
+import { issuerOf, keySet, type VerificationKeys } from './issuer.js'
 import {
   type BearerOptions,
   type BearerRouteOptions,
@@ -21,7 +26,7 @@ import {
   bearerRouteOptions,
   resolveBearer,
 } from './options.js'
-import { TokenCache } from './tokens.js'
+import { jwtVerifier, TokenCache } from './tokens.js'
 
 export type { Caller } from '../../convention/caller.js'
 export type {

@@ -5,8 +5,6 @@ import type { Effect, PayloadStep, RequestStep, Steps } from '../../convention/s
 import { isPromise } from '../../maybe-async.js'
 import { isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { entityTagOf, tagOfVersion } from './entity-tag.js'
-import { latestTime, payloadDate } from './last-modified.js'
 import type { FindValidators, ResourceVersion, RouteValidators } from './options.js'
 import type { CachingPlan } from './plan.js'
 import { evaluatePreconditions, howToGuard, isConditional, isRead, namesTags } from './preconditions.js'
@@ -19,6 +17,7 @@ import {
   knownValidators,
   refusalOf,
 } from './response.js'
+import { entityTagOf, latestTime, payloadDate, tagOfVersion } from './validators.js'
 
 export const expectedVersion = requestSlot<ResourceVersion | null | undefined>('expectedVersion')
 

@@ -4,8 +4,8 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { needFields } from '../../convention/selection.js'
 import { foreignReasonOf } from '../../report/modes.js'
+import { type CachingFields, cachingHelper } from './cache-control.js'
 import { expectedVersion, stepsOf } from './hooks.js'
-import { describeCaching } from './openapi.js'
 import {
   type CachingOptions,
   type CachingRouteOptions,
@@ -14,12 +14,11 @@ import {
   cachingRuleNames,
   type VersionOf,
 } from './options.js'
-import { planOf } from './plan.js'
+import { describeCaching, planOf } from './plan.js'
 import { isRead } from './preconditions.js'
-import { type CachingFields, cachingHelper } from './reply-caching.js'
 import { forbidStoring, knownValidators } from './response.js'
 
-export type { CacheDirectives } from './cache-control.js'
+export type { CacheDirectives, CachingFields, ModificationTimes } from './cache-control.js'
 export type {
   CachingOptions,
   CachingRouteOptions,
@@ -28,7 +27,6 @@ export type {
   ResourceVersion,
   RouteValidators,
 } from './options.js'
-export type { CachingFields, ModificationTimes } from './reply-caching.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { otherFormats } from '../../convention/selection.js'
 import { parseHttpDate } from '../../http/dates.js'
 import { isRepeated } from '../../http/header-fields.js'
-import { acceptedCodings, codings, formsOf, isEntityTag, isWeak, parseEntityTags } from './entity-tag.js'
+import { acceptedCodings, codings, formsOf, isEntityTag, isWeak, parseEntityTags } from './validators.js'
 
 /** The validators of the current representation (RFC 9110 §8.8). */
 export interface Validators {

@@ -5,7 +5,6 @@ import { formatHttpDate, parseHttpDate } from '../../http/dates.js'
 import { contentFields } from '../../http/error-headers.js'
 import { withPrivate } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { byteTag, codedTag } from './entity-tag.js'
 import type { CachingPlan } from './plan.js'
 import {
   evaluatePreconditions,
@@ -15,6 +14,7 @@ import {
   tagOfNotModified,
   type Validators,
 } from './preconditions.js'
+import { byteTag, codedTag } from './validators.js'
 
 type Request = Parameters<PayloadStep>[0]
 type Reply = Parameters<PayloadStep>[1]

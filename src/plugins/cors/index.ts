@@ -6,18 +6,108 @@ import { addFrameworkErrorHeaders } from '../../convention/early-answers.js'
 import { isPreflight } from '../../convention/neighbours.js'
 import { headerOf, hookError, isResponse, withHeaders } from '../../convention/reply.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
-import { mergeVary, varyMerger } from '../../http/header-fields.js'
+import { fieldName, mergeVary, varyMerger } from '../../http/header-fields.js'
+import { webOrigin } from '../../http/url.js'
 import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
-import { type CorsPolicy, corsFields, preflightFields } from './cors-headers.js'
+import { type Check, flag, invalid, listOf, type OptionsOf, option, optional } from '../../options.js'
+import { modeOption, routeModeOption } from '../../report/modes.js'
 import {
-  type CorsOptions,
-  type CorsRouteOptions,
-  corsOptions,
-  corsRouteOptions,
-  policyOf,
-} from './options.js'
+  allowedBy,
+  type CorsPolicy,
+  corsFields,
+  exposedHeaders,
+  type IsAllowed,
+  preflightFields,
+} from './cors-headers.js'
 
-export type { CorsOptions, CorsOrigin, CorsOriginFunction, CorsRouteOptions } from './options.js'
+/** Returns whether an origin may read responses, or a promise of that. It is not called for requests without `Origin`. */
+export type CorsOriginFunction = IsAllowed
+
+/** Origins that may read responses. */
+export type CorsOrigin = false | string | RegExp | readonly (string | RegExp)[] | CorsOriginFunction
+
+const origin: Check<CorsOrigin> = (label, received) => {
+  if (received === false) return received
+  if (typeof received === 'function') {
+    return received.length > 1
+      ? invalid(label, 'a function that returns whether an origin is allowed, without a callback', received)
+      : (received as CorsOriginFunction)
+  }
+  return Array.isArray(received) ? severalOrigins(label, received) : oneOrigin(label, received)
+}
+
+const severalOrigins = listOf<string | RegExp>(
+  (label, received) =>
+    received === '*'
+      ? invalid(label, "an origin, or '*' alone without a list", received)
+      : oneOrigin(label, received),
+  'at least one origin, or false',
+)
+
+function oneOrigin(label: string, received: unknown): string | RegExp {
+  if (!(received instanceof RegExp)) return received === '*' ? received : webOrigin(label, received)
+  const { source } = received
+  // An expression without anchors suggests that it matches a part of an origin.
+  if (source.startsWith('^') && source.endsWith('$')) return received
+  return invalid(label, 'a regular expression from ^ to $', String(received))
+}
+
+export const corsOptions = {
+  /**
+   * `enforce` sets headers and answers preflights, `report` adds nothing and counts the requests from other origins, `off`
+   * does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * Origins that may read responses: an origin (`'https://app.example'`), several, a regular expression from `^` to `$`, a
+   * function of the origin that returns whether it may, `'*'` for all, `false` for none.
+   * @default false
+   */
+  origin: option<CorsOrigin>(origin, false),
+  /**
+   * Whether a page may send cookies and read the response. Not with `origin: '*'`.
+   * @default false
+   */
+  credentials: option(flag, false),
+  /**
+   * Response headers that a page may read, in addition to those of the conventions.
+   * @default []
+   */
+  exposedHeaders: option(listOf(fieldName), []),
+}
+
+/** The options of a route, for its responses; a preflight has the options of the plugin. */
+const corsRouteOptions = {
+  /**
+   * Origins that may read the responses of this route.
+   * @default those of the plugin
+   */
+  origin: optional(origin),
+  /**
+   * Mode of this route.
+   * @default that of the plugin
+   */
+  mode: routeModeOption,
+}
+
+/** Options of the plugin `cors`. */
+export type CorsOptions = OptionsOf<typeof corsOptions>
+
+/** Options of a route, under `config.cors`; `false` for no page. */
+export type CorsRouteOptions = OptionsOf<typeof corsRouteOptions>
+
+/** @throws FST_CONV_OPTION_INVALID for `credentials` with all origins: any page could act for the user */
+function policyOf(
+  label: string,
+  { origin, credentials, exposedHeaders: own }: Required<Omit<CorsOptions, 'mode'>>,
+): CorsPolicy | null {
+  if (origin === false) return null
+  if (credentials && origin === '*')
+    invalid(`${label}.origin`, 'named origins, because credentials is true', origin)
+  const allowed = typeof origin === 'function' ? origin : allowedBy(origin)
+  return { allowed, credentials, exposed: exposedHeaders(own) }
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -89,11 +179,14 @@ const withOrigin = varyMerger('Origin')
 
 function stepsOf(policy: CorsPolicy) {
   const { allowed } = policy
+  // Headers that are the same for all origins are always set: a cache may give the response to a page.
+  const forAll = { rule: 'origin', given: 'asked', headers: corsFields(policy, String(allowed)) }
 
   function decide(request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> {
     const { origin } = request.headers
-    // Headers that are the same for all origins are always set: a cache may give the response to a page.
-    if (typeof allowed === 'string') return effectOf(request, reply, allowed)
+    if (typeof allowed === 'string') {
+      return isPreflight(request) ? effectOf(request, reply, allowed) : forAll
+    }
     if (origin === undefined) return undefined
     return withValue(allowed(origin), (isAllowed: unknown) => {
       if (typeof isAllowed !== 'boolean')
@@ -133,17 +226,17 @@ function observeOrigin({ headers: { origin } }: FastifyRequest): Effect | undefi
   return origin === undefined ? undefined : { rule: 'origin', given: `asked from ${origin}`, headers: {} }
 }
 
+const withoutOrigin = { rule: 'vary', given: 'without Origin in Vary' }
+const onlyOrigin: Effect = { ...withoutOrigin, headers: { vary: 'Origin' } }
+
 const addOriginToVary: PayloadStep = function addOriginToVary(_request, reply, payload) {
   const current = headerOf(reply, 'vary')
   const vary = withOrigin(current)
   // The headers of a web Response replace those of the reply. Without a `Vary` in it, that of the reply is sent.
   const ofResponse = isResponse(payload) ? payload.headers.get('vary') : null
   if (vary === current && ofResponse === null) return undefined
-  const effect = { rule: 'vary', given: 'without Origin in Vary' }
   const changed =
-    current === undefined
-      ? { ...effect, headers: { vary } }
-      : { ...effect, change: () => void reply.header('vary', vary) }
+    current === undefined ? onlyOrigin : { ...withoutOrigin, change: () => void reply.header('vary', vary) }
   if (ofResponse === null) return changed
   return { ...changed, payload: withHeaders(payload as Response, { vary: withOrigin(ofResponse) }) }
 }

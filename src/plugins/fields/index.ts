@@ -23,7 +23,7 @@ import { type DocumentOperation, mapResponseSchemas, withParameters } from '../.
 import type { SchemaReader } from '../../schema/reader.js'
 import { bodyFor, isObjectSchema, responseBodies } from '../../schema/responses.js'
 import { shapeOf } from '../../schema/shape-reader.js'
-import { memberName } from '../../words/key-names.js'
+import { memberName } from '../../words/words.js'
 import { countSteps, isRead, RouteFields, selectSteps } from './hooks.js'
 import {
   type FieldsOptions,

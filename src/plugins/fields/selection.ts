@@ -15,7 +15,7 @@ import { modeOption, routeModeOption } from '../../report/modes.js'
 import { canonicalPath, isField, isList, namesBelow, shapeWithin } from '../../schema/field-names.js'
 import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
-import { joinWords, wordsOf } from '../../words/key-names.js'
+import { joinWords, wordsOf } from '../../words/words.js'
 
 /** A selection that is refused: why, and for which names. */
 export interface RefusedSelection {

@@ -21,7 +21,7 @@ import { modeOption, routeModeOption } from '../../report/modes.js'
 import { isSchemaObject, type SchemaStore } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
 import { bodyFor, queryOf, responseBodies } from '../../schema/responses.js'
-import { memberName } from '../../words/key-names.js'
+import { memberName } from '../../words/words.js'
 import { chooseFormat, type RouteFormats, writeFormat } from './hooks.js'
 import {
   describeChoice,

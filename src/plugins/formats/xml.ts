@@ -1,6 +1,6 @@
 import { BoundedCache } from '../../bounded-cache.js'
 import { parseCharacters } from '../../json/exact-json.js'
-import { isCountedPlural, singular } from '../../words/plurals.js'
+import { isCountedPlural, singular } from '../../words/words.js'
 
 /** Writes a tree as XML: `XMLBuilder` of fast-xml-parser, with builderOptions. */
 export interface XmlBuilder {

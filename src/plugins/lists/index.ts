@@ -10,7 +10,7 @@ import { reporterOf } from '../../report/report.js'
 import { isPlainObject, type SchemaObject, type SchemaStore } from '../../schema/json-schema.js'
 import { partsOf, propertiesOf, SchemaReader } from '../../schema/reader.js'
 import { queryOf } from '../../schema/responses.js'
-import { memberName } from '../../words/key-names.js'
+import { memberName } from '../../words/words.js'
 import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
 import { describePages, documentPages, missingMembers, offsetBreach, parameterNames } from './openapi.js'
 import {

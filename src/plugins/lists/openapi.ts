@@ -4,7 +4,7 @@ import { isSchemaObject, type SchemaStore } from '../../schema/json-schema.js'
 import { type DescribedSchema, type DocumentOperation, withParameters } from '../../schema/openapi.js'
 import { bodyFor, responseBodies } from '../../schema/responses.js'
 import { shapeOf } from '../../schema/shape-reader.js'
-import { wordsOf } from '../../words/key-names.js'
+import { wordsOf } from '../../words/words.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
 /** Adds the parameters of a page. */

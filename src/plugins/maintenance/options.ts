@@ -16,8 +16,7 @@ import {
 } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import type { MaintenanceStore } from './notice.js'
-import { maxRetryAfter } from './notice.js'
+import { type MaintenanceStore, maxRetryAfter } from './state.js'
 
 /** Options of `enable()`: when the maintenance ends, or the seconds in `Retry-After` if that is not known. */
 export type EnableOptions = { readonly reason?: string } & (

@@ -1,15 +1,32 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { parse } from 'node:querystring'
+import {
+  errorCodes,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
+  type HTTPMethods,
+} from 'fastify'
+import { appKey } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
-import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { proxyPaths, type RegistrationOptions } from '../../convention/declared-routes.js'
+import { parsesType } from '../../convention/internals.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { markOf } from '../../convention/raw-request.js'
-import { webOrigin } from '../../http/url.js'
+import { discardUnreadBody, markOf, type RawRequest } from '../../convention/raw-request.js'
+import type { Effect } from '../../convention/steps.js'
+import { pathOf, webOrigin } from '../../http/url.js'
 import { type Check, flag, integer, invalid, listOf, type OptionsOf, option } from '../../options.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption } from '../../report/modes.js'
 import { scheduleTimeout } from '../../time/schedule.js'
-import { addFormParser, addOverrideScope, applyMark, formConverter, routeFinder } from './hooks.js'
-import { overrideHeader } from './override-decision.js'
+import {
+  formType,
+  type OverrideScope,
+  overrideHeader,
+  overridePost,
+  scopeOf,
+  sortScopes,
+} from './override.js'
 import { PendingBodies } from './read-ahead.js'
 
 // TRACE echoes the client's credentials, and CONNECT makes a tunnel of the connection.
@@ -28,7 +45,7 @@ const methodOverrideOptions = {
    */
   methods: option(listOf(method, 'at least one method'), ['PUT', 'PATCH', 'DELETE']),
   /**
-   * Whether forms are searched for `_method`. With `false`, for an API without HTML forms, they are not read ahead.
+   * Whether forms are searched for `_method`. Set `false` for an API without HTML forms: then none is read before routing.
    * @default true
    */
   form: option(flag, true),
@@ -93,31 +110,151 @@ export const methodOverride: FastifyPluginAsync<MethodOverrideOptions & Registra
     })
     const bodyLimit = app.initialConfig.bodyLimit ?? defaultBodyLimit
     const limits = { bodies: maxForms, bytes: maxFullForms * bodyLimit, time: formTimeout }
-    addOverrideScope(app, {
+    const pending = new PendingBodies(limits, scheduleTimeout)
+    const finder = routeFinder(app, ['POST', ...methods])
+    addScope(app, {
       methods,
       form,
       formOrigins,
       mode,
       prefix: app.prefix,
       bodyLimit,
-      pending: new PendingBodies(limits, scheduleTimeout),
-      ...routeFinder(app, ['POST', ...methods]),
+      pending,
+      ...finder,
       onAbandoned({ method, url }) {
         app.log.info({ method, url }, 'the client aborted the request before its form had arrived')
       },
     })
     if (mode === 'enforce' && form) addFormParser(app)
   },
-  route({ methods, route, options: { mode, form, methods: targets } }) {
+  route({ methods, route, options: { mode, methods: targets } }) {
     if (route === null || mode !== 'enforce') return { onRequest: applyMark }
     const performed = methods.filter((method) => targets.includes(method))
-    return {
-      onRequest: applyMark,
-      preValidation: form && performed.length > 0 ? formConverter(route) : undefined,
-      describe: descriptionOf(performed, methods),
-    }
+    return { onRequest: applyMark, describe: descriptionOf(performed, methods) }
   },
 })
+
+const expectedOfRoutes = 'none: the method is set before the route is known'
+
+// Limits of the forms that are read at once: their number, and their bytes in forms of the maximum size.
+const maxForms = 1000
+const maxFullForms = 16
+
+// Fastify's own default. `initialConfig` always has the option, but its type has it as optional.
+const defaultBodyLimit = 1_048_576
+
+// The scopes of each app, by its configuration object.
+const scopesOf = new WeakMap<object, OverrideScope[]>()
+
+// The method has to be set before routing, when the context is not known: the longest prefix decides, also one that is off.
+function addScope(app: FastifyInstance, scope: OverrideScope): void {
+  const known = scopesOf.get(appKey(app))
+  if (known !== undefined) {
+    known.push(scope)
+    sortScopes(known)
+    return
+  }
+  if (scope.mode === 'off') return
+  const scopes = [scope]
+  scopesOf.set(appKey(app), scopes)
+  const strategy = {
+    name: 'methodOverride',
+    // It derives no value, so every route matches. A strategy that must match runs for routes that do not name it.
+    mustMatchWhenDerived: true,
+    storage: () => ({ get: () => null, set: () => {} }),
+    // The third parameter makes it an asynchronous strategy.
+    deriveConstraint(raw: RawRequest, _context: unknown, done: (error: null) => void) {
+      const found = raw.method === 'POST' ? scopeOf(scopes, raw.url ?? '/') : undefined
+      if (found === undefined || found.mode === 'off') done(null)
+      else overridePost(raw, found, () => done(null))
+    },
+  }
+  // Fastify's types have no asynchronous strategies.
+  app.addConstraintStrategy(strategy as unknown as Parameters<typeof app.addConstraintStrategy>[0])
+}
+
+type FindOptions = Parameters<FastifyInstance['findRoute']>[0]
+
+const knownConstraints: ReadonlySet<string> = new Set(['host', 'version'])
+
+function routeFinder(
+  app: FastifyInstance,
+  methods: readonly string[],
+): Pick<OverrideScope, 'hasRoute' | 'isPassedOn'> {
+  let hasCustomConstraints = false
+  app.addHook('onRoute', function noteConstraints({ constraints }) {
+    hasCustomConstraints ||= Object.keys(constraints ?? {}).some((name) => !knownConstraints.has(name))
+  })
+  const isOfProxy = proxyPaths(app)
+
+  function find({ url = '/', headers }: RawRequest, method: string) {
+    const { host, ':authority': authority, 'accept-version': version } = headers
+    const constraints = { host: host ?? authority, version }
+    return app.findRoute({
+      method: method as HTTPMethods,
+      url: pathOf(url) || '/',
+      constraints,
+    } as FindOptions)
+  }
+
+  return {
+    hasRoute: (raw) => hasCustomConstraints || methods.some((method) => find(raw, method) !== null),
+    isPassedOn(raw) {
+      if (hasCustomConstraints || find(raw, 'POST') === null) return false
+      if (isOfProxy(pathOf(raw.url ?? '/'))) return true
+      const found = methods.map((method) => find(raw, method)).filter((route) => route !== null)
+      return found.every(({ params }) => '*' in params)
+    },
+  }
+}
+
+/** Refuses, logs or counts what was decided before routing. */
+function applyMark(request: FastifyRequest, reply: FastifyReply): Effect | undefined {
+  const mark = markOf(request)
+  if (mark === undefined) return undefined
+  discardUnreadBody(request, reply)
+  if (mark.kind === 'refused') return { rule: 'refused', given: mark.problem.message, refusal: mark.problem }
+  if (mark.kind === 'observed') return { rule: 'performed', given: mark.given }
+  if (mark.kind === 'passed') return undefined
+  const change = () => {
+    request.log = request.log.child({ originalMethod: 'POST' })
+    reply.log = request.log
+  }
+  return { rule: 'performed', given: 'POST', change }
+}
+
+function originalMethod(this: FastifyRequest): string {
+  return markOf(this)?.kind === 'performed' ? 'POST' : this.method
+}
+
+// Other forms get the same 415 as before: a route for JSON must not accept what a page of any site can send.
+function addFormParser(app: FastifyInstance): void {
+  const contexts = new Set<FastifyInstance>()
+  app.addHook('onRoute', function noteContext() {
+    contexts.add(this)
+  })
+  app.addHook('onReady', function completeParsers(done) {
+    for (const context of contexts) {
+      // With a pattern, the type is not in the list of accepted types that a 415 has.
+      if (!parsesType(context, formType))
+        context.addContentTypeParser(formPattern, { parseAs: 'string' }, parseOverriding)
+    }
+    done()
+  })
+}
+
+const formPattern = /^application\/x-www-form-urlencoded\b/i
+
+function parseOverriding(
+  request: FastifyRequest,
+  form: string | Buffer,
+  done: (error: Error | null, body?: unknown) => void,
+): void {
+  const mark = markOf(request)
+  if (mark?.kind !== 'performed' || !mark.byForm) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
+  // Without a limit, fields beyond the 1000th are not dropped silently; the body limit bounds their number.
+  else done(null, parse(String(form), '&', '=', { maxKeys: 0 }))
+}
 
 /** What the OpenAPI document shows: the header on a route that a POST may be performed as, the refusals on one with POST. */
 function descriptionOf(
@@ -140,17 +277,3 @@ function descriptionOf(
     },
   }
 }
-
-function originalMethod(this: FastifyRequest): string {
-  const mark = markOf(this)
-  return mark?.kind === 'performed' ? mark.originalMethod : this.method
-}
-
-const expectedOfRoutes = 'none: the method is set before the route is known'
-
-// Limits of the forms that are read at once: their number, and their bytes in forms of the maximum size.
-const maxForms = 1000
-const maxFullForms = 16
-
-// Fastify's own default. `initialConfig` always has the option, but its type has it as optional.
-const defaultBodyLimit = 1_048_576

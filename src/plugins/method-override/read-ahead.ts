@@ -3,18 +3,14 @@ import { hasReceivedAll } from '../../convention/internals.js'
 import type { RawRequest } from '../../convention/raw-request.js'
 import type { Schedule } from '../../time/schedule.js'
 
-/** The bytes that were read of a body. */
-export interface ReadAhead {
-  readonly bytes: Buffer
-  /** Whether the body is complete; otherwise it is larger than the limit. */
-  readonly isWhole: boolean
-}
-
 export interface BodyReader {
-  take(read: ReadAhead): Buffer
+  /** Called with what was read, and whether that is all. Returns the bytes to put back. */
+  take(bytes: Buffer, isWhole: boolean): Buffer
   /** Called with what was read of a body that did not arrive in time. Returns the bytes to put back. */
   expire(bytes: Buffer): Buffer
+  /** Called after these. */
   proceed(): void
+  /** Called instead if the client aborts the request. */
   abandon(): void
 }
 
@@ -23,14 +19,10 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
   const chunks: Buffer[] = []
   let length = 0
   // Events of a stream do not run in the asynchronous context of the request.
-  const finishInContext = AsyncResource.bind(finish)
-  const body = pending.add(AsyncResource.bind(expire))
-
-  raw.on('readable', readMore)
-  raw.on('end', finishInContext)
-  raw.on('aborted', lose)
-  raw.on('error', lose)
-  raw.on('close', lose)
+  const finish = AsyncResource.bind(() => proceedWith((bytes) => reader.take(bytes, length <= limit)))
+  const body = pending.add(AsyncResource.bind(() => proceedWith(reader.expire)))
+  const listeners = { readable: readMore, end: finish, aborted: lose, error: lose, close: lose }
+  for (const [event, listener] of Object.entries(listeners)) raw.on(event, listener)
 
   function readMore(): void {
     // HTTP/2 ends the body of an aborted request as if it were complete.
@@ -45,21 +37,14 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
       chunks.push(bytes)
       length += bytes.length
     }
-    if (length > limit || isAtEnd(raw)) finishInContext()
+    // After the event `end`, nothing can be put back.
+    if (length > limit || (hasReceivedAll(raw) && raw.readableLength === 0)) finish()
     else body.setBytes(length)
   }
 
-  function finish(): void {
+  function proceedWith(change: (bytes: Buffer) => Buffer): void {
     stop()
-    proceedWith(reader.take({ bytes: Buffer.concat(chunks, length), isWhole: length <= limit }))
-  }
-
-  function expire(): void {
-    stop()
-    proceedWith(reader.expire(Buffer.concat(chunks, length)))
-  }
-
-  function proceedWith(back: Buffer): void {
+    const back = change(Buffer.concat(chunks, length))
     // At once: on the next turn the stream says that it has ended, unless there is something in it.
     if (back.length > 0) raw.unshift(back)
     reader.proceed()
@@ -72,30 +57,21 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
 
   function stop(): void {
     body.end()
-    raw.off('readable', readMore)
-    raw.off('end', finishInContext)
-    raw.off('aborted', lose)
-    raw.off('error', lose)
-    raw.off('close', lose)
+    for (const [event, listener] of Object.entries(listeners)) raw.off(event, listener)
   }
 }
 
-/** Whether all of the body has been received and read. After the event `end`, nothing can be put back. */
-function isAtEnd(raw: RawRequest): boolean {
-  return hasReceivedAll(raw) && raw.readableLength === 0
+interface PendingBody {
+  /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
+  setBytes(bytes: number): void
+  end(): void
 }
 
-export interface PendingLimits {
+interface PendingLimits {
   readonly bodies: number
   readonly bytes: number
   /** Milliseconds for each body. */
   readonly time: number
-}
-
-export interface PendingBody {
-  /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
-  setBytes(bytes: number): void
-  end(): void
 }
 
 /** Limits the bodies that are read before their requests are routed, since clients choose their number, size and speed. */

@@ -20,7 +20,7 @@ import { integer, optional, text } from '../../options.js'
 import type { Json, SchemaStore } from '../../schema/json-schema.js'
 import { writtenOut } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
-import type { KeyStyle } from '../../words/key-names.js'
+import type { KeyStyle } from '../../words/words.js'
 import type {
   InternalStartOptions,
   OperationDefinition,

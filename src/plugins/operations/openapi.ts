@@ -8,7 +8,7 @@ import {
 import type { Json } from '../../schema/json-schema.js'
 import { type DocumentOperation, in30 } from '../../schema/openapi.js'
 import { isObjectSchema } from '../../schema/responses.js'
-import type { KeyStyle } from '../../words/key-names.js'
+import type { KeyStyle } from '../../words/words.js'
 import { listLimits, statuses } from './list-page.js'
 import { eventStream } from './status-stream.js'
 

@@ -1,7 +1,7 @@
 import type { SegmentPart } from '../../http/url.js'
-import { isPlural } from '../../words/plurals.js'
-import { type TextRule, textRules } from './path-text.js'
-import { fileFormats, lastWord, type PathVocabulary } from './path-words.js'
+import { isPlural } from '../../words/words.js'
+import { type TextRule, textRules } from './path-faults.js'
+import { lastWord, type PathVocabulary } from './path-words.js'
 import {
   areOfAction,
   isOnlyCrud,
@@ -52,10 +52,8 @@ const problems: Readonly<Record<PathRule, (route: ReadRoute) => string | null>> 
   },
   words({ names }) {
     const broken = names.filter(({ crud }) => crud.length > 0)
-    const isFile = broken.some(({ crud: [word = ''] }) => fileFormats.has(word))
-    const many = isFile ? 'stand for a format, which clients name in Accept' : 'stand for a method'
     const reads = broken.map(({ read }) => read)
-    return problemOf(reads, 'stands for a method', many)
+    return problemOf(reads, 'stands for a method', 'stand for a method')
   },
   version({ base, isUnversioned, version }) {
     if (isUnversioned || (version.isRight && base === '')) return null

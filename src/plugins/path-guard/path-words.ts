@@ -1,4 +1,4 @@
-import { isCountedPlural, singular } from '../../words/plurals.js'
+import { isCountedPlural, singular } from '../../words/words.js'
 
 export interface PathVocabulary {
   readonly collections: ReadonlySet<string>
@@ -66,12 +66,6 @@ export function isUnversionedPath(words: readonly string[]): boolean {
 /** What a service or a gateway puts in front of the version. */
 export const baseWords: ReadonlySet<string> = new Set(['api', 'apis', 'rest'])
 
-/** File formats in a path, behind {@link fileWords}. */
-export const fileFormats: ReadonlySet<string> = new Set(
-  'csv doc docx excel html json ndjson ods parquet pdf tsv txt xls xlsx xml yaml zip'.split(' '),
-)
-export const fileWords: ReadonlySet<string> = new Set(['download', 'export'])
-
 /** Actions if they are posted to: they mark something as read. */
 export const readWords: ReadonlySet<string> = new Set(['read', 'read-all'])
 
@@ -130,7 +124,7 @@ export function lastWord(word: string): string {
   return word.slice(word.lastIndexOf('-') + 1)
 }
 
-export interface CrudName {
+interface CrudName {
   readonly crud: readonly string[]
   /** The name without them; `''` if it has no other words. */
   readonly noun: string

@@ -1,12 +1,9 @@
 import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../../http/url.js'
-import { kebab } from './path-text.js'
+import { kebab } from './path-faults.js'
 import {
   applyToCollection,
   baseWords,
-  type CrudName,
   crudNameOf,
-  fileFormats,
-  fileWords,
   isSingleton,
   isUnversionedPath,
   type PathVocabulary,
@@ -166,7 +163,9 @@ function readNames(
   for (const [index, read] of [...segments.entries()].reverse()) {
     const isName = read.kind === 'literal' && !isOneOf(collections, read) && !isOneOf(verbs, read)
     const isAction = index === segments.length - 1 && areOfAction(methods) && readWords.has(read.word)
-    const { crud, noun } = (isName && !isAction && wordsOf(segments, index, methods)) || {
+    const { crud, noun } = (isName &&
+      !isAction &&
+      crudNameOf(read.word, isItem(segments[index + 1]), methods)) || {
       crud: [],
       noun: read.word,
     }
@@ -180,20 +179,6 @@ function readNames(
   const nouns = others.filter(({ isVerb }) => !isVerb)
   markCollections(names, nouns, others.length === 1, vocabulary)
   return names
-}
-
-/** Returns the CRUD words of a segment, and those of a download in a format: `download/csv`. */
-function wordsOf(
-  segments: readonly ReadSegment[],
-  index: number,
-  methods: readonly string[],
-): CrudName | null {
-  const word = segments[index]?.word ?? ''
-  const last = segments.length - 1
-  const isFormat = index === last && fileFormats.has(word) && fileWords.has(segments[index - 1]?.word ?? '')
-  const isDownload = index === last - 1 && fileWords.has(word) && fileFormats.has(segments[last]?.word ?? '')
-  if (isFormat || isDownload) return { crud: [word], noun: '' }
-  return crudNameOf(word, isItem(segments[index + 1]), methods)
 }
 
 function markVerbs(names: readonly PathName[], methods: readonly string[], vocabulary: PathVocabulary): void {

@@ -1,5 +1,5 @@
-import { isPlural, plural } from '../../words/plurals.js'
-import { corrected, kebab, type TextRule } from './path-text.js'
+import { isPlural, plural } from '../../words/words.js'
+import { corrected, kebab, type TextRule } from './path-faults.js'
 import { crudMethod, crudNameOf, lastWord, oppositeOf, type PathVocabulary, verbKind } from './path-words.js'
 import { isCollectionName, isItem, isOnlyCrud, type ReadRoute, type ReadSegment } from './read-route.js'
 

@@ -25,7 +25,7 @@ import {
   setHead,
 } from '../../problem/send-problem.js'
 import type { Mode } from '../../report/modes.js'
-import { isHealthPath } from '../../words/health-path.js'
+import { isHealthPath } from '../../words/words.js'
 import type { ResolvedProblems } from './options.js'
 
 type RouteErrorHandler = NonNullable<RouteOptions['errorHandler']>

@@ -5,7 +5,7 @@ import { problemMediaType } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { isPlainObject } from '../../schema/json-schema.js'
 import { responseBodies } from '../../schema/responses.js'
-import { wordsOf } from '../../words/key-names.js'
+import { wordsOf } from '../../words/words.js'
 
 /** Returns the problems of Fastify and of the app on a route, for the OpenAPI document. */
 export function describeErrors(

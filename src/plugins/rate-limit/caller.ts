@@ -3,10 +3,10 @@ import { BoundedCache } from '../../bounded-cache.js'
 import { knownSubject } from '../../convention/caller.js'
 import { isPromise, type MaybeAsync, withValue } from '../../maybe-async.js'
 import { inTime, type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import { type Limits, limitsWith } from './counter.js'
 import { type CallerKey, isMax, type Quota, type Request, type ResolvedRateLimit } from './options.js'
-import { type Limits, limitsWith } from './quota.js'
 
-export interface QuotaCaller {
+interface QuotaCaller {
   /** Bounded in length; keys of an address, of a subject and of the app are never equal. */
   readonly key: string
   /** What a function for `max` gets: the own key or the known subject; empty for an address. */
@@ -14,7 +14,7 @@ export interface QuotaCaller {
 }
 
 /** Returns `null` for a request that does not count. */
-export type CallerOf = (request: Request) => MaybeAsync<QuotaCaller | null>
+type CallerOf = (request: Request) => MaybeAsync<QuotaCaller | null>
 
 /** Stands for the address of all requests without one: those on a Unix domain socket. */
 const noAddress = 'unix'

@@ -9,7 +9,17 @@ import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { Outage } from '../../time/schedule.js'
 import { callers, keptCallers, type LimitsOf, limitsOf } from './caller.js'
-import { boundedCounter, type Counter, memoryCounter, sharedCounter } from './counter.js'
+import {
+  boundedCounter,
+  type Counter,
+  exceededNames,
+  type Limits,
+  memoryCounter,
+  quotaFields,
+  quotaProblem,
+  type State,
+  sharedCounter,
+} from './counter.js'
 import {
   quotasOf,
   type RateLimitOptions,
@@ -18,7 +28,6 @@ import {
   rateLimitOptions,
   rateLimitRouteOptions,
 } from './options.js'
-import { exceededNames, type Limits, quotaFields, quotaProblem, type State } from './quota.js'
 
 export type {
   CallerKey,

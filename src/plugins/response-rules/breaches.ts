@@ -13,7 +13,7 @@ import {
 } from '../../schema/json-schema.js'
 import { constrains, formsOf, partsOf, propertiesOf, SchemaReader } from '../../schema/reader.js'
 import { successBodies } from '../../schema/responses.js'
-import { restyledKey } from '../../words/key-names.js'
+import { restyledKey } from '../../words/words.js'
 import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './options.js'
 import {
   formatsOf,

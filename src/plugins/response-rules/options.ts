@@ -1,6 +1,6 @@
 import { listOf, type OptionsOf, oneOf, option, type ResolvedOptions, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
-import type { KeyStyle } from '../../words/key-names.js'
+import type { KeyStyle } from '../../words/words.js'
 import { defaultUnixTimes, type TimeVocabulary } from './words.js'
 
 export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const

@@ -1,7 +1,6 @@
 import { utcDateTime } from '../../http/dates.js'
 import { numberName } from '../../schema/shape.js'
-import { joinWords, wordsOf } from '../../words/key-names.js'
-import { isPlural, plural } from '../../words/plurals.js'
+import { isPlural, joinWords, plural, wordsOf } from '../../words/words.js'
 
 /** A top-level member that may be part of an envelope. */
 export interface EnvelopePart {

@@ -10,22 +10,20 @@ import {
   type Fields,
   type Profile,
   type SecurityFields,
-  securityFields,
-  withoutPolicyOnPages,
-} from './fields.js'
-import {
   type SecurityHeadersOptions,
   type SecurityHeadersRouteOptions,
+  securityFields,
   securityHeadersOptions,
   securityHeadersRouteOptions,
-} from './options.js'
+  withoutPolicyOnPages,
+} from './fields.js'
 
 export type {
   HelmetHeaders,
   SecurityHeadersOptions,
   SecurityHeadersProfile,
   SecurityHeadersRouteOptions,
-} from './options.js'
+} from './fields.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -106,14 +104,16 @@ function stepsOf(
   isExcluded: (request: FastifyRequest) => boolean = () => false,
 ): { readonly enforce: Steps; readonly report: Steps } {
   const { ofPage } = fields
-  const effects = new Map([fields.plain, fields.secure].map((all) => [all, effectOf(all)]))
+  const constant = new Map([fields.plain, fields.secure].map((all) => [all, constantOf(all)]))
 
   function setFields(request: FastifyRequest, reply: FastifyReply): Effect | undefined {
     if (isExcluded(request)) return undefined
     const all = fieldsFor(request, fields)
-    const names = Object.keys(all)
-    const missing = names.filter((name) => isMissing(reply, name))
-    return missing.length === names.length ? effects.get(all) : effectOf(all, missing)
+    const { names, effect } = constant.get(all) ?? constantOf(all)
+    for (const name of names) {
+      if (!isMissing(reply, name)) return effectOf(all, missingOf(reply, names))
+    }
+    return effect
   }
 
   // The headers of an API would block all that a page loads, and a header that the app has set later stays.
@@ -139,16 +139,24 @@ function stepsOf(
     if (isExcluded(request)) return undefined
     const profile = ofPage !== null && isPage(reply, payload) ? ofPage : fields
     const all = fieldsFor(request, profile)
-    const missing = Object.keys(all).filter((name) => isMissing(reply, name))
+    const missing = missingOf(reply, Object.keys(all))
     return missing.length === 0 ? undefined : effectOf(all, missing)
   }
 
   return { enforce: { onRequest: setFields, onSend: setFieldsOfPage }, report: { onSend: countMissing } }
 }
 
+function constantOf(fields: Fields): { readonly names: readonly string[]; readonly effect: Effect } {
+  return { names: Object.keys(fields), effect: effectOf(fields) }
+}
+
 function effectOf(fields: Fields, names: readonly string[] = Object.keys(fields)): Effect {
   const headers = Object.fromEntries(names.map((name) => [name, fields[name] ?? '']))
   return { rule: 'missing', given: `without ${names.join(', ')}`, headers }
+}
+
+function missingOf(reply: FastifyReply, names: readonly string[]): readonly string[] {
+  return names.filter((name) => isMissing(reply, name))
 }
 
 function isMissing(reply: FastifyReply, name: string): boolean {

@@ -1,15 +1,27 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { hasCallers, subjectOf } from '../../convention/caller.js'
+import type { AnyRequest } from '../../convention/any-request.js'
+import { callerIdText, hasCallers, subjectOf } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { hasContent, headerOf, isResponse, withHeaders } from '../../convention/reply.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, StepResult } from '../../convention/steps.js'
-import { varyMerger } from '../../http/header-fields.js'
-import { invalid, isObject } from '../../options.js'
+import { fieldName, varyMerger } from '../../http/header-fields.js'
+import {
+  functionOf,
+  invalid,
+  isObject,
+  listOf,
+  type OptionsOf,
+  option,
+  optional,
+  text,
+} from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { nonJsonReasonOf } from '../../report/modes.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { modeOption, nonJsonReasonOf, routeModeOption } from '../../report/modes.js'
 import { logOf } from '../../report/report.js'
+import type { DocumentOperation, Parameter } from '../../schema/openapi.js'
 import {
   type AliasPlace,
   headersUnderAlias,
@@ -19,21 +31,65 @@ import {
   type ResolvedAlias,
   withoutCaller,
 } from './alias.js'
-import { describeSelfAlias, documentAliases } from './openapi.js'
-import {
-  type SelfAliasOptions,
-  type SelfAliasRouteOptions,
-  type SelfId,
-  selfAliasOptions,
-  selfAliasRouteOptions,
-} from './options.js'
 
-export type {
-  Identify,
-  SelfAliasOptions,
-  SelfAliasRouteOptions,
-  SelfId,
-} from './options.js'
+/** The id of a record. */
+export type SelfId = string | number | bigint
+
+/** Returns the id of the caller's record, or a promise of it; `null` if the caller is not known. */
+export type Identify = AnyRequest<[], SelfId | null | undefined | PromiseLike<SelfId | null | undefined>>
+
+const someAliases = listOf(text("a lowercase segment such as 'me'", /^[a-z0-9._~-]+$/), 'at least one name')
+
+const selfAliasOptions = {
+  /**
+   * `enforce` replaces the alias by the caller's id, `report` changes nothing and counts requests with an alias, `off`
+   * does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * Returns the id of the caller's record; `null` is answered with 401. It runs after all `onRequest` hooks, and only for
+   * requests with an alias. If nothing sets `request.caller`, a route that may have an alias is a finding without it.
+   * @default the subject of `request.caller`, which `bearer` sets
+   */
+  identify: option(functionOf<Identify>('a function of the request'), subjectOf),
+  /**
+   * Collections whose records are callers, such as `users`: in each route, the first parameter directly after one of them
+   * may be an alias. Other routes use `config.selfAlias`.
+   * @default []
+   */
+  collections: option(listOf(text("a segment such as 'users'", /^[^/:*]+$/)), []),
+  /**
+   * The segments that name the caller's record. Set the option `selfAliases` of `pathGuard` to the same.
+   * @default ['me', 'self']
+   */
+  aliases: option(someAliases, ['me', 'self']),
+  /**
+   * Request headers that identify the caller. Responses under an alias have them in `Vary`, so that a browser does not
+   * show the record of another account.
+   * @default ['authorization', 'cookie']
+   */
+  vary: option(listOf(fieldName), ['authorization', 'cookie']),
+}
+
+const selfAliasRouteOptions = {
+  /**
+   * The parameter that may be an alias.
+   * @default the one directly after a collection, else the only one
+   */
+  param: optional(text()),
+  /**
+   * Mode of this route.
+   * @default that of the plugin
+   */
+  mode: routeModeOption,
+}
+
+/** Options of the plugin `selfAlias`. */
+export type SelfAliasOptions = OptionsOf<typeof selfAliasOptions>
+
+/** Options of a route under `config.selfAlias`, besides `true` and `false`. */
+export type SelfAliasRouteOptions = OptionsOf<typeof selfAliasRouteOptions>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -87,7 +143,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
   },
   route({ app, name, path, methods, route, isHeadSibling, isConfigured, options, modeOf, state }) {
     if (route === null || (!isConfigured && nonJsonReasonOf(route) !== null)) return undefined
-    const { param, identify, challenge } = options
+    const { param, identify } = options
     const aliases = new Set(options.aliases)
     const place =
       (param === undefined ? placeAfter(path, state.collectionNames) : null) ??
@@ -107,18 +163,9 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     if (isEnforced && !isHeadSibling) state.withAlias.push({ context: app, route: name })
 
     const resolve = (request: FastifyRequest, alias: string, found: SelfId | null | undefined): Effect => {
-      if (found === null || found === undefined) {
-        const detail = `${alias} is the record of the caller, and the caller is not known`
-        const headers = { 'www-authenticate': challenge }
-        return { rule: 'alias', given: alias, refusal: new ProblemError('unauthorized', { detail, headers }) }
-      }
-      if (!isId(found))
-        throw new TypeError('selfAlias: identify() must return a string, a safe integer, a BigInt or null')
-      return {
-        rule: 'alias',
-        given: alias,
-        change: () => replaceAlias(request, place, { alias, id: String(found) }),
-      }
+      const id = callerIdText(found, 'selfAlias: identify() returned something else')
+      if (id === null) return { rule: 'alias', given: alias, refusal: unknownCaller(alias) }
+      return { rule: 'alias', given: alias, change: () => replaceAlias(request, place, { alias, id }) }
     }
 
     return {
@@ -162,6 +209,11 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
   },
 })
 
+function unknownCaller(alias: string): ProblemError {
+  const detail = `${alias} is the record of the caller, and the caller is not known`
+  return new ProblemError('unauthorized', { detail, headers: { 'www-authenticate': 'Bearer' } })
+}
+
 function writesRecords(methods: readonly string[], place: AliasPlace | null, isOfRecords: boolean): boolean {
   // A PUT may create a record, and a PATCH may change its id.
   if (place !== null) return place.after === 0 && (methods.includes('PUT') || methods.includes('PATCH'))
@@ -201,7 +253,31 @@ function removeCaller({ headers }: FastifyRequest, id: string): void {
   if (noneMatch !== undefined) headers['if-none-match'] = withoutCaller(noneMatch, id)
 }
 
-function isId(found: unknown): found is SelfId {
-  if (typeof found === 'string') return found !== '' && found.isWellFormed()
-  return typeof found === 'bigint' || Number.isSafeInteger(found)
+function describeSelfAlias(aliases: readonly string[], isRepresented: boolean): RouteDescription {
+  const location = isRepresented ? { 'Content-Location': { type: 'string', description: ownUrl } } : {}
+  return {
+    headers: location,
+    problems: problemsOf({ unauthorized: `${aliases.join(' or ')}, and the caller is not known` }),
+    headersOf: {
+      304: location,
+      401: { 'WWW-Authenticate': { type: 'string', description: 'What a request needs' } },
+    },
+  }
 }
+
+/** Adds the aliases to the parameter of the id. */
+function documentAliases(name: string, aliases: readonly string[]): DocumentOperation {
+  const sentence = `${aliases.join(' or ')}: the caller's own`
+  const withAliases = (parameter: Parameter): Parameter => {
+    const { description, schema } = parameter
+    if (parameter.in !== 'path' || parameter.name !== name || schema === undefined) return parameter
+    return {
+      ...parameter,
+      description: description === undefined ? sentence : `${description} (${sentence})`,
+      schema: { anyOf: [schema, { type: 'string', enum: [...aliases] }] },
+    }
+  }
+  return (operation) => ({ ...operation, parameters: (operation.parameters ?? []).map(withAliases) })
+}
+
+const ownUrl = 'The URL of the record under its own id (RFC 9110 §8.7)'

@@ -9,6 +9,8 @@ import { addLinks } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { modesOf } from '../../report/modes.js'
 import {
+  describeAnnouncements,
+  documentLifecycle,
   isAnnounced,
   type Lifecycle,
   lifecycleOf,
@@ -20,7 +22,6 @@ import {
   versionReader,
   versionStatus,
 } from './lifecycle.js'
-import { describeAnnouncements, documentLifecycle } from './openapi.js'
 import {
   type VersionsOptions,
   type VersionsRouteOptions,

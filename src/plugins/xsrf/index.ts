@@ -1,20 +1,33 @@
-import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { subjectOf } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
+import { headerOf, isResponse, withHeaders } from '../../convention/reply.js'
+import { replySlot, requestSlot } from '../../convention/slots.js'
+import type { Effect } from '../../convention/steps.js'
+import {
+  cookieValues,
+  isForSharedCaches,
+  valueIndex,
+  varyMerger,
+  withPrivate,
+} from '../../http/header-fields.js'
+import { mediaTypeOf } from '../../http/media-types.js'
 import { loadPeer } from '../../load-peer.js'
+import { isObject } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { nonJsonReasonOf } from '../../report/modes.js'
-import { isRead } from './decision.js'
-import { checkedOf, isIssued, tokenHeader, xsrfSteps } from './hooks.js'
 import {
   checkRequired,
+  type ResolvedXsrf,
   type XsrfOptions,
   type XsrfRouteOptions,
   xsrfOptions,
   xsrfRouteOptions,
 } from './options.js'
-import { sessionTokens } from './tokens.js'
+import { decideXsrf, isRead, sessionOf, sessionTokens, type XsrfRule, type XsrfTokens } from './tokens.js'
 
 export type { XsrfOptions, XsrfRouteOptions } from './options.js'
 
@@ -116,3 +129,165 @@ function describeXsrf(needsToken: boolean): RouteDescription {
 const token = 'The XSRF token of the session; required if a cookie authenticates the request'
 const write = 'A cookie authenticates the request, which is from another origin or has no valid XSRF token'
 const read = 'A cookie authenticates the request, which may be for an element of a page of another origin'
+
+/** What is checked on a route. */
+interface XsrfPlan {
+  readonly isEnforced: boolean
+  readonly login: boolean
+  readonly requestedWith: boolean
+  /** Whether the route has the step that reads the token of a form. */
+  readonly readsForm: boolean
+}
+
+/** A request that a cookie authenticates, and that is not of a page of another origin. */
+interface Checked {
+  readonly session: string
+  /** Whether it is a form, whose token is not read yet. */
+  readonly awaitsForm: boolean
+}
+
+/** The header in which pages send their token; Axios and Angular use it, too. */
+const tokenHeader = 'X-XSRF-TOKEN'
+const tokenField = '_csrf'
+
+const checkedOf = requestSlot<Checked>('xsrf.checked')
+const isIssued = replySlot<boolean>('xsrf.issued')
+
+const formTypes: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data'])
+const addVary = varyMerger([
+  'Cookie',
+  'Sec-Fetch-Site',
+  'Sec-Fetch-Dest',
+  'Sec-Fetch-Mode',
+  'X-Requested-With',
+])
+
+/** Returns the steps of a route, and the method of replies that makes a token. */
+function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
+  function setToken(request: FastifyRequest, reply: FastifyReply, session: string): string {
+    const token = tokens.create(session)
+    const secure = request.protocol === 'https' ? '; Secure' : ''
+    reply.header('set-cookie', `${cookieNameOf(request)}=${token}; Path=/; SameSite=Strict${secure}`)
+    isIssued.set(reply, true)
+    return token
+  }
+
+  function generateToken(reply: FastifyReply): string | null {
+    const session = sessionOf(cookies, reply.request.headers.cookie)
+    return session === null ? null : setToken(reply.request, reply, session)
+  }
+
+  function checkToken(given: unknown, session: string, request: FastifyRequest): Effect | undefined {
+    if (typeof given === 'string' && tokens.isValid(given, session)) return undefined
+    const missing = `Send the XSRF token of this session in ${tokenHeader}`
+    return refusal(
+      'token',
+      `${request.method} without a token of the session`,
+      given === undefined ? missing : `The XSRF token is not of this session. ${missing}`,
+    )
+  }
+
+  function stepsFor({ isEnforced, login, requestedWith, readsForm }: XsrfPlan) {
+    function checkRequest(request: FastifyRequest): Effect | undefined {
+      const { headers, method } = request
+      if (headers.cookie === undefined && !login) return undefined
+      // The response tells an unknown path from one that is refused.
+      const session = request.is404 || isByToken(request) ? null : sessionOf(cookies, headers.cookie)
+      const rule = decideXsrf(headers, {
+        method,
+        hasSession: session !== null,
+        login,
+        requestedWith,
+        origins,
+      })
+      if (rule === 'origin') {
+        const from = headers.origin ?? headers['sec-fetch-site'] ?? 'another origin'
+        return refusal(rule, `${method} from ${from}`, 'The request is from a page of another origin')
+      }
+      if (rule === 'requestedWith') {
+        const given = `${method} for ${headers['sec-fetch-dest'] ?? 'an unknown destination'}`
+        return refusal(rule, given, 'Send X-Requested-With, or use fetch in a page of the same origin')
+      }
+      if (session === null) return undefined
+      const token = headers[tokenHeader.toLowerCase()]
+      const awaitsForm = rule === 'token' && token === undefined && readsForm && isForm(request)
+      checkedOf.set(request, { session, awaitsForm })
+      return rule === null || awaitsForm ? undefined : checkToken(token, session, request)
+    }
+
+    /** Reads the token of a form, which is known once the body is parsed. Validation does not see it. */
+    function checkForm(request: FastifyRequest): Effect | undefined {
+      if (!isForm(request)) return undefined
+      const given = takeToken(request, isEnforced)
+      const { session, awaitsForm } = checkedOf.get(request) ?? {}
+      return session !== undefined && awaitsForm === true ? checkToken(given, session, request) : undefined
+    }
+
+    /** Sets the cookie with the token for a session that has none, as a new one after login; and the `Vary` of reads. */
+    function setCookie(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
+      const { cookie } = request.headers
+      const isChecked = checkedOf.get(request) !== undefined
+      const response = isResponse(payload) ? payload : null
+      const lines = [reply.getHeader('set-cookie') ?? [], response?.headers.getSetCookie() ?? []].flat()
+      if (!isChecked && lines.length === 0) return undefined
+      const cacheControl = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control') ?? ''
+      // Other users get this response too.
+      if (isForSharedCaches(cacheControl)) return undefined
+      const session = sessionOf(cookies, cookie, lines.map(String))
+      const isNew = session !== sessionOf(cookies, cookie)
+      const isDue = isNew || (isChecked && isIssued.get(reply) !== true)
+      if (isDue && session !== null && !hasToken(request, session)) setToken(request, reply, session)
+      const headers: Record<string, string> = {}
+      if (isIssued.get(reply) === true) headers['cache-control'] = withPrivate(cacheControl)
+      if (isChecked && requestedWith && isRead(request.method))
+        headers.vary = addVary(response?.headers.get('vary') ?? headerOf(reply, 'vary'))
+      const effect = { rule: 'token', given: 'without the cookie of the token' }
+      // The header fields of a `Response` replace those of the reply.
+      return response === null
+        ? { ...effect, headers }
+        : { ...effect, payload: withHeaders(response, headers) }
+    }
+
+    return { checkRequest, checkForm, setCookie }
+  }
+
+  function hasToken(request: FastifyRequest, session: string): boolean {
+    const values = cookieValues(request.headers.cookie ?? '', cookieNameOf(request))
+    return values.some((token) => tokens.isValid(token, session))
+  }
+
+  return { stepsFor, generateToken }
+}
+
+function cookieNameOf({ protocol }: FastifyRequest): string {
+  return protocol === 'https' ? '__Host-XSRF-TOKEN' : 'XSRF-TOKEN'
+}
+
+function refusal(rule: XsrfRule, given: string, detail: string): Effect {
+  const code = rule === 'requestedWith' ? 'requested-with-missing' : 'xsrf-token-invalid'
+  return { rule, given, refusal: new ProblemError(code, { detail }) }
+}
+
+function isByToken(request: FastifyRequest): boolean {
+  if (request.headers.authorization === undefined || subjectOf(request) === null) return false
+  const { rawHeaders } = request.raw
+  return /^bearer /i.test(rawHeaders[valueIndex(rawHeaders, 'authorization')] ?? '')
+}
+
+function isForm({ headers }: FastifyRequest): boolean {
+  return formTypes.has(mediaTypeOf(headers['content-type']) ?? '')
+}
+
+/** Returns the token of a form; `undefined` if it has none. */
+function takeToken(request: FastifyRequest, removes: boolean): unknown {
+  const { body } = request
+  if (!isObject(body) || !Object.hasOwn(body, tokenField)) return undefined
+  const value = body[tokenField]
+  if (removes) {
+    delete body[tokenField]
+    // A DELETE by a form has no content but the method and the token.
+    if (request.method === 'DELETE' && Object.keys(body).length === 0) request.body = undefined
+  }
+  // @fastify/multipart may attach an object for each field.
+  return isObject(value) && typeof value.value === 'string' ? value.value : value
+}

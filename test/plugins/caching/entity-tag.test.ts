@@ -8,7 +8,7 @@ import {
   isEntityTag,
   parseEntityTags,
   tagOfVersion,
-} from '../../../src/plugins/caching/entity-tag.js'
+} from '../../../src/plugins/caching/validators.js'
 
 const anyUnit = fc.nat(0xffff).map((unit) => String.fromCharCode(unit))
 const strong = (opaque: string): string => `"${opaque}"`

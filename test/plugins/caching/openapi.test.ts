@@ -1,5 +1,5 @@
 import t from 'tap'
-import { describeCaching } from '../../../src/plugins/caching/openapi.js'
+import { describeCaching } from '../../../src/plugins/caching/plan.js'
 
 const plan = {
   tagsBytes: true,

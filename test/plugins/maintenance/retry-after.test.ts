@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseHttpDate } from '../../../src/http/dates.js'
-import { retryAfterField } from '../../../src/plugins/maintenance/refusal.js'
+import { retryAfterField } from '../../../src/plugins/maintenance/state.js'
 
 type RetryAfterParts = Parameters<typeof retryAfterField>[0]
 

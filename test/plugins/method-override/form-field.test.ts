@@ -2,7 +2,7 @@
 import { deepEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { takeField } from '../../../src/plugins/method-override/override-decision.js'
+import { takeField } from '../../../src/plugins/method-override/override.js'
 
 t.test('the field is removed, the other bytes do not change', (t) => {
   const cases: readonly (readonly [form: string, values: readonly string[], rest: string])[] = [

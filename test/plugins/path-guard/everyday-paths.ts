@@ -222,8 +222,8 @@ GET /v1/auth/logout => action
 PUT /v1/orders/:id/approve => action
 POST /v1/cancelOrder/:id => uppercase action
 DELETE /v1/users/:id/unfollow => action
-GET /v1/tasks/download/csv => words
-GET /v1/orders/export/xlsx => words
+GET /v1/tasks/download/csv
+GET /v1/orders/export/xlsx
 GET /statuses/show/:id => version words
 POST /statuses/update => version words
 POST /friendships/create => version words
@@ -315,7 +315,7 @@ POST /v1/products/:id/update-price => words
 PUT /v1/products/:id/edit => words
 GET /v1/Customer/:id => uppercase plural
 GET /v1/invoice_items => underscore
-GET /v1/reports/download/pdf => words
+GET /v1/reports/download/pdf
 POST /v1/user/add => plural words
 GET /posts/:id/comments => version
 DELETE /v1/posts/:id/unlike

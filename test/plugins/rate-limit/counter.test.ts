@@ -4,9 +4,8 @@ import v8 from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
-import { memoryCounter } from '../../../src/plugins/rate-limit/counter.js'
+import { limitsWith, memoryCounter, type State } from '../../../src/plugins/rate-limit/counter.js'
 import type { Quota } from '../../../src/plugins/rate-limit/options.js'
-import { limitsWith, type State } from '../../../src/plugins/rate-limit/quota.js'
 
 function counterAt(callers: number, now: () => number) {
   const count = memoryCounter(callers, now)

@@ -1,8 +1,8 @@
 /** The quotas of a caller: how long a looked-up `max` is waited for and kept. */
 import t from 'tap'
 import { limitsOf } from '../../../src/plugins/rate-limit/caller.js'
+import type { Limits } from '../../../src/plugins/rate-limit/counter.js'
 import type { RateLimitMax } from '../../../src/plugins/rate-limit/options.js'
-import type { Limits } from '../../../src/plugins/rate-limit/quota.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 function setUp(max: RateLimitMax) {

@@ -6,7 +6,7 @@ import {
   quotaProblem,
   sfString,
   wholeSeconds,
-} from '../../../src/plugins/rate-limit/quota.js'
+} from '../../../src/plugins/rate-limit/counter.js'
 
 const state = (used: number, ttl: number, isExceeded = false) => ({ used, ttl, isExceeded })
 const quota = (name: string, max: number, timeWindow: number) => ({ name, max, timeWindow })

@@ -2,8 +2,8 @@
 import { setImmediate as flush } from 'node:timers/promises'
 import t from 'tap'
 import { patience } from '../../../src/plugins/rate-limit/caller.js'
+import type { State } from '../../../src/plugins/rate-limit/counter.js'
 import { boundedCounter, type Counter } from '../../../src/plugins/rate-limit/counter.js'
-import type { State } from '../../../src/plugins/rate-limit/quota.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 const states: readonly State[] = []

@@ -13,8 +13,7 @@ import {
   pluralName,
   wrappingMember,
 } from '../../../src/plugins/response-rules/words.js'
-import { type KeyStyle, restyledKey, wordsOf } from '../../../src/words/key-names.js'
-import { isPlural } from '../../../src/words/plurals.js'
+import { isPlural, type KeyStyle, restyledKey, wordsOf } from '../../../src/words/words.js'
 
 t.test('the words of a name, in any style', async (t) => {
   const cases: [string, string[]][] = [

@@ -4,7 +4,7 @@ import { schemaBreaches } from '../../../src/plugins/response-rules/breaches.js'
 import { payloadBreaches } from '../../../src/plugins/response-rules/payload.js'
 import { pluralName } from '../../../src/plugins/response-rules/words.js'
 import type { Json } from '../../../src/schema/json-schema.js'
-import { joinWords, type KeyStyle, restyledKey, wordsOf } from '../../../src/words/key-names.js'
+import { joinWords, type KeyStyle, restyledKey, wordsOf } from '../../../src/words/words.js'
 import { vocabulary } from './rules-vocabulary.js'
 
 type Properties = Record<string, Json>

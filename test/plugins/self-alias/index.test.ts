@@ -102,7 +102,7 @@ t.test('over a socket: every method, and paths below the alias', async (t) => {
 
 t.test('an unknown caller gets a 401 with a challenge, and no handler runs', async (t) => {
   const seen: unknown[] = []
-  const app = await presetWith((app) => addUsers(app, seen), { challenge: 'Bearer realm="demo"' })
+  const app = await presetWith((app) => addUsers(app, seen))
   for (const [method, url] of [
     ['GET', '/v1/users/me'],
     ['PUT', '/v1/users/me'],
@@ -111,7 +111,7 @@ t.test('an unknown caller gets a 401 with a challenge, and no handler runs', asy
     const answer = await app.inject({ method, url, ...(method === 'PUT' ? { payload: 'not json' } : {}) })
     const detail = /is the record of the caller/
     isProblem(t, injected(answer), { status: 401, code: 'unauthorized', title: 'Unauthorized', detail })
-    t.equal(answer.headers['www-authenticate'], 'Bearer realm="demo"')
+    t.equal(answer.headers['www-authenticate'], 'Bearer')
     t.notOk('content-location' in answer.headers)
   }
   t.strictSame(seen, [])
@@ -475,7 +475,6 @@ t.test('invalid options are refused', async (t) => {
     [{ collections: ['/users'] }, /selfAlias\.collections\[0\]/],
     [{ aliases: [] }, /selfAlias\.aliases: expected at least one/],
     [{ aliases: ['Me'] }, /selfAlias\.aliases\[0\]/],
-    [{ challenge: 'a\nb' }, /selfAlias\.challenge/],
     [{ vary: ['a b'] }, /selfAlias\.vary\[0\]/],
     [{ who: 1 }, /selfAlias\.who/],
   ]

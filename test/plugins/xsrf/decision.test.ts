@@ -1,6 +1,6 @@
 /** Which requests are refused: the tables of docs/xsrf.md. */
 import t from 'tap'
-import { decideXsrf, type XsrfFacts, type XsrfRule } from '../../../src/plugins/xsrf/decision.js'
+import { decideXsrf, type XsrfFacts, type XsrfRule } from '../../../src/plugins/xsrf/tokens.js'
 
 type Fields = Readonly<Record<string, string>>
 type Rows = readonly (readonly [about: string, fields: Fields, rule: XsrfRule | null])[]

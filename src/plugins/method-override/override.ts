@@ -1,0 +1,209 @@
+import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../convention/raw-request.js'
+import type { RequestFields } from '../../http/header-fields.js'
+import { mediaTypeOf } from '../../http/media-types.js'
+import { isCrossOrigin, pathOf } from '../../http/url.js'
+import { ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
+import type { Mode } from '../../report/modes.js'
+import { clip } from '../../text.js'
+import { type PendingBodies, readAhead } from './read-ahead.js'
+
+export const overrideHeader = 'X-HTTP-Method-Override'
+
+/** The media type of the forms that browsers send without a script. */
+export const formType = 'application/x-www-form-urlencoded'
+
+// Forms do not encode its characters.
+const overrideField = '_method'
+
+interface OverrideRules {
+  readonly methods: readonly string[]
+  readonly formOrigins: readonly string[]
+}
+
+/** A registration of the plugin: it serves the paths below its prefix. */
+export interface OverrideScope extends OverrideRules {
+  readonly prefix: string
+  readonly form: boolean
+  readonly mode: Mode
+  /** A larger form is not searched. */
+  readonly bodyLimit: number
+  readonly pending: PendingBodies
+  hasRoute(raw: RawRequest): boolean
+  isPassedOn(raw: RawRequest): boolean
+  /** Called if the client aborts the request while its form is read. */
+  onAbandoned(raw: RawRequest): void
+}
+
+/** Sorts scopes by the depth of their prefix, the deepest first. */
+export function sortScopes(scopes: OverrideScope[]): void {
+  const depthOf = ({ prefix }: OverrideScope): number => prefix.split('/').length
+  scopes.sort((one, other) => depthOf(other) - depthOf(one))
+}
+
+/** Returns the scope of a path: the one with the longest prefix, of equals the first. */
+export function scopeOf(scopes: readonly OverrideScope[], url: string): OverrideScope | undefined {
+  const [first] = scopes
+  if (first?.prefix === '') return first
+  const segments = pathOf(url).split('/')
+  return scopes.find(({ prefix }) =>
+    prefix
+      .replace(/\/$/, '')
+      .split('/')
+      .every((expected, index) =>
+        expected.includes(':') ? segments[index] !== undefined : segments[index] === expected,
+      ),
+  )
+}
+
+/** Applies the override of a POST before it is routed. A refused request stays a POST, and a hook refuses it. */
+export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
+  const header = headerOf(raw)
+  const mayHaveField = scope.form && isForm(raw) && lengthOf(raw) !== 0
+  if ((mayHaveField || header !== undefined) && scope.isPassedOn(raw)) proceed()
+  else if (mayHaveField && scope.hasRoute(raw)) searchForm(raw, header, scope, proceed)
+  else {
+    if (header !== undefined) applyOverride(raw, header, null, scope)
+    // Clients that can send only POST announce JSON, and send none.
+    if (raw.method === 'DELETE' && lengthOf(raw) === 0) forgetContent(raw)
+    proceed()
+  }
+}
+
+function searchForm(
+  raw: RawRequest,
+  header: string | undefined,
+  scope: OverrideScope,
+  proceed: () => void,
+): void {
+  readAhead(raw, scope.bodyLimit, scope.pending, {
+    take(bytes, isWhole) {
+      if (!isWhole) {
+        markRequest(raw, { kind: 'passed' })
+        return bytes
+      }
+      const { values, rest } = takeField(bytes.toString('latin1'), overrideField)
+      applyOverride(raw, header, values, scope)
+      if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
+      if (rest !== '') return withLength(raw, Buffer.from(rest, 'latin1'))
+      if (raw.method !== 'DELETE') return withLength(raw, noFields)
+      forgetContent(raw)
+      return nothing
+    },
+    expire(bytes) {
+      if (scope.mode === 'report') {
+        markRequest(raw, { kind: 'passed' })
+        return bytes
+      }
+      // The client may still be sending. HTTP/2 can end the stream instead.
+      const headers = raw.httpVersionMajor < 2 ? { connection: 'close' } : {}
+      const detail = 'The form did not arrive in time'
+      markRequest(raw, { kind: 'refused', problem: new ProblemError('request-timeout', { detail, headers }) })
+      return nothing
+    },
+    proceed,
+    abandon: () => scope.onAbandoned(raw),
+  })
+}
+
+function applyOverride(
+  raw: RawRequest,
+  header: string | undefined,
+  form: readonly string[] | null,
+  scope: OverrideScope,
+): void {
+  const decided = overrideOf(header, form ?? [], raw.headers, scope)
+  if (decided === null) return
+  if (typeof decided !== 'string') markRequest(raw, { kind: 'refused', problem: decided })
+  else if (scope.mode === 'report') markRequest(raw, { kind: 'observed', given: `POST as ${decided}` })
+  else {
+    markRequest(raw, { kind: 'performed', byForm: form !== null })
+    raw.method = decided
+  }
+}
+
+// As findings of a request name header fields.
+const headerName = overrideHeader.toLowerCase()
+const maxShown = 80
+
+/**
+ * Returns the method that a POST is performed as, a refusal, or `null` for none. Pages of other origins can set the header
+ * only after a preflight, but send forms.
+ */
+export function overrideOf(
+  header: string | undefined,
+  form: readonly string[],
+  fields: RequestFields,
+  { methods, formOrigins }: OverrideRules,
+): string | ProblemError | null {
+  if (header === undefined && form.length === 0) return null
+  const inForm = { in: 'body', pointer: `/${overrideField}` } as const
+  const inHeader = { in: 'header', name: headerName } as const
+  const message = `is one of ${methods.join(', ')}, given once`
+  const fromHeader = header?.trim().toUpperCase()
+  const fromForm = form[0]?.toUpperCase()
+  const faults: ProblemIssue[] = []
+  if (fromHeader !== undefined && !methods.includes(fromHeader)) faults.push({ ...inHeader, message })
+  if (fromForm !== undefined && (form.length > 1 || !methods.includes(fromForm))) {
+    faults.push({ ...inForm, message })
+  }
+  const given = [header, ...form].filter((word) => word !== undefined).map((word) => `'${word}'`)
+  if (faults.length > 0) {
+    return refused(`A POST cannot be performed as ${clip(given.join(' and '), maxShown)}`, faults)
+  }
+  if (fromHeader !== undefined && fromForm !== undefined && fromHeader !== fromForm) {
+    const detail = `The header ${headerName} and the field ${overrideField} of the form disagree: ${given.join(' and ')}`
+    return refused(detail, [{ ...inHeader, message: `is ${fromForm}, as in the form` }])
+  }
+  if (fromHeader === undefined && isCrossOrigin(fields, formOrigins)) {
+    const { origin } = fields
+    const from = origin === undefined ? 'another origin' : `the origin ${clip(String(origin), maxShown)}`
+    const fault = { ...inForm, message: 'is from a page of this service, or of an origin that it names' }
+    return refused(`A form from ${from} cannot be performed as ${fromForm}`, [fault])
+  }
+  return fromHeader ?? fromForm ?? null
+}
+
+function refused(detail: string, errors: readonly ProblemIssue[]): ProblemError {
+  return new ProblemError('method-override-invalid', { detail, errors })
+}
+
+/** Splits a form into the values of a field and the rest. With texts in Latin-1, the bytes of the rest do not change. */
+export function takeField(form: string, name: string): { values: readonly string[]; rest: string } {
+  if (!form.includes(name) && !form.includes('%')) return { values: [], rest: form }
+  const values: string[] = []
+  const kept: string[] = []
+  for (const pair of form.split('&')) {
+    const equals = pair.indexOf('=')
+    const key = equals === -1 ? pair : pair.slice(0, equals)
+    if (decoded(key) === name) values.push(equals === -1 ? '' : decoded(pair.slice(equals + 1)))
+    else kept.push(pair)
+  }
+  return { values, rest: kept.join('&') }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}
+
+function headerOf({ headers }: RawRequest): string | undefined {
+  const value = headers[headerName]
+  return typeof value === 'object' ? value.join(', ') : value
+}
+
+// A form with a content coding is not searched: only a parser can decode it.
+function isForm({ headers }: RawRequest): boolean {
+  return mediaTypeOf(headers['content-type']) === formType && headers['content-encoding'] === undefined
+}
+
+function withLength({ headers }: RawRequest, body: Buffer): Buffer {
+  if (headers['content-length'] !== undefined) headers['content-length'] = String(body.length)
+  return body
+}
+
+// A form without fields for every parser. Something has to be put back, or the end of the body has passed.
+const noFields = Buffer.from('&')
+const nothing = Buffer.alloc(0)
