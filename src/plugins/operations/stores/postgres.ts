@@ -5,8 +5,8 @@ import {
   invalid,
   isObject,
   type OptionsOf,
+  objectOf,
   option,
-  resolveOptions,
   text,
 } from '../../../options.js'
 import { listenTo, type PostgresPool, withRetries } from '../../../stores/postgres-client.js'
@@ -79,10 +79,10 @@ export interface PostgresOperationStore extends OperationStore {
  */
 export function postgresOperationStore(
   pool: PostgresPool,
-  options?: PostgresOperationStoreOptions,
+  options: PostgresOperationStoreOptions = {},
 ): PostgresOperationStore {
   const [checks, defaults] = checksOf(declared)
-  const { table, listen } = resolveOptions('postgresOperationStore', options, checks, defaults)
+  const { table, listen } = { ...defaults, ...objectOf(checks)('postgresOperationStore', options) }
   const postgres = (listen ? poolOfTwo : anyPool)('postgresOperationStore: the pool', pool)
   const statements = statementsOn(table)
 

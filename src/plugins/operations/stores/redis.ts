@@ -4,8 +4,8 @@ import {
   invalid,
   isObject,
   type OptionsOf,
+  objectOf,
   option,
-  resolveOptions,
   text,
 } from '../../../options.js'
 import {
@@ -92,11 +92,11 @@ export interface RedisOperationStoreOptions extends OptionsOf<typeof declared> {
  */
 export function redisOperationStore(
   client: RedisOperationClient,
-  options?: RedisOperationStoreOptions,
+  options: RedisOperationStoreOptions = {},
 ): OperationStore {
   const redis = clientWithCommands('redisOperationStore: the client', client)
   const [checks, defaults] = checksOf(declared)
-  const { keyPrefix } = resolveOptions('redisOperationStore', options, checks, defaults)
+  const { keyPrefix } = { ...defaults, ...objectOf(checks)('redisOperationStore', options) }
   const key = (...names: readonly (string | number)[]) => [`{${keyPrefix}}`, ...names].join(':')
   const recordKey = (id: string) => key('record', id)
   const inputKey = (id: string) => key('input', id)
