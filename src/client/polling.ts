@@ -195,11 +195,7 @@ export function send<T>(
 }
 
 /** Awaits a part of a request; aborts the request with an Error `timeout` after a number of milliseconds. */
-export async function inTime<T>(
-  request: AbortController,
-  milliseconds = 30_000,
-  run: () => Promise<T>,
-): Promise<T> {
+async function inTime<T>(request: AbortController, milliseconds = 30_000, run: () => Promise<T>): Promise<T> {
   const timer = setTimeout(() => request.abort(new Error('timeout')), milliseconds)
   try {
     return await run()

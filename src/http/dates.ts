@@ -10,7 +10,7 @@ const rfc850Date = new RegExp(
 const asctimeDate = new RegExp(`^${dayName} ${month} ([ \\d]\\d) ${timeOfDay} (\\d{4})$`)
 
 /** Time of the first and of the last second that HTTP dates and RFC 3339 can express, in milliseconds since the epoch. */
-export const minHttpTime = Date.parse('0001-01-01T00:00:00Z')
+const minHttpTime = Date.parse('0001-01-01T00:00:00Z')
 export const maxHttpTime = Date.parse('9999-12-31T23:59:59Z')
 
 let lastSecond = 0

@@ -52,7 +52,7 @@ function oneOrigin(label: string, received: unknown): string | RegExp {
   return invalid(label, 'a regular expression from ^ to $', String(received))
 }
 
-export const corsOptions = {
+const corsOptions = {
   /**
    * `enforce` sets headers and answers preflights, `report` adds nothing and counts the requests from other origins, `off`
    * does nothing.

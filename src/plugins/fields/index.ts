@@ -8,30 +8,17 @@ import { jsonSchemasOf, ownParameters } from '../../convention/route-schemas.js'
 import { type FieldSelection, neededFields, selectionOf, selections } from '../../convention/selection.js'
 import { RouteSerialization, serializationOf } from '../../convention/serialization.js'
 import { invalid } from '../../options.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { loadAjv } from '../../schema/alternatives.js'
-import { fieldNames } from '../../schema/field-names.js'
-import {
-  isSchemaObject,
-  type Json,
-  mayRefer,
-  type SchemaObject,
-  type SchemaStore,
-  writtenOut,
-} from '../../schema/json-schema.js'
-import { type DocumentOperation, mapResponseSchemas, withParameters } from '../../schema/openapi.js'
-import type { SchemaReader } from '../../schema/reader.js'
-import { bodyFor, isObjectSchema, responseBodies } from '../../schema/responses.js'
-import { shapeOf } from '../../schema/shape-reader.js'
+import type { SchemaStore } from '../../schema/json-schema.js'
+import { isObjectSchema } from '../../schema/responses.js'
 import { memberName } from '../../words/words.js'
 import { countSteps, isRead, RouteFields, selectSteps } from './hooks.js'
+import { describeSelection, documentFields, namesFields } from './openapi.js'
 import {
   type FieldsOptions,
   type FieldsRouteOptions,
-  fieldBounds,
   fieldsOptions,
   fieldsRouteOptions,
-  itemOf,
   listNames,
   narrowsUnasked,
   type RouteFacts,
@@ -144,58 +131,5 @@ function factsOf(app: FastifyInstance, route: Route, methods: readonly string[],
     reads: methods.some(isRead),
     isList: list !== null,
     lists: listNames(route.path, list && (list.member ?? memberName(route.path, keyStyleOf(app)))),
-  }
-}
-
-/** Adds the parameter `fields`, if the route has it, and says of responses that fields may be left out. */
-export function documentFields(
-  { default: defaults }: FieldsRouteOptions,
-  { reads, lists }: Pick<RouteFacts, 'reads' | 'lists'>,
-): DocumentOperation {
-  const otherwise = defaults === undefined ? 'all' : defaults.join(', ')
-  const { maxNames, maxLength, maxDepth } = fieldBounds
-  const limits = `At most ${maxNames} names, ${maxLength} characters, and ${maxDepth} names with dots between them`
-  const fields = {
-    // Given more than once it is a list: the union.
-    anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
-    description: `Names of the fields to answer, separated by commas; dots lead into objects, * is all. ${limits}. Default: ${otherwise}`,
-  }
-  return (operation, { reader }) => {
-    const described = reads ? withParameters(operation, 'query', { fields }) : operation
-    // Others than 2xx are not projected.
-    return mapResponseSchemas(described, /^2(?:00|XX)$/, (body) => optional(body, lists, reader))
-  }
-}
-
-function optional(body: Json, lists: readonly string[], reader: SchemaReader): Json {
-  const change = (part: SchemaObject, depth: number): SchemaObject => {
-    const { required, ...rest } = part
-    if (required === undefined) return part
-    const { properties } = part
-    const isList =
-      depth === 0 && lists.some((name) => isSchemaObject(properties) && isArray(properties[name]))
-    return isList ? part : rest
-  }
-  return writtenOut(body, reader, change)
-}
-
-function isArray(schema: Json | undefined): boolean {
-  return isSchemaObject(schema) && (schema.items !== undefined || [schema.type].flat().includes('array'))
-}
-
-/** The refusal of names that are not fields, for the OpenAPI document. */
-export const describeSelection: RouteDescription = {
-  problems: problemsOf({ 'fields-invalid': 'fields has names that are not fields' }),
-}
-
-/** Whether the response schema of a 200 names fields. Where it cannot be read (yet), it may. */
-export function namesFields(response: unknown, lists: readonly string[], shared: () => SchemaStore): boolean {
-  const schema = bodyFor(responseBodies(response), 200)?.schema
-  if (!isSchemaObject(schema)) return false
-  try {
-    const shape = shapeOf(schema, mayRefer(schema) ? shared() : {}, { int64: false })
-    return fieldNames(itemOf(shape, lists).shape).length > 0
-  } catch {
-    return true
   }
 }

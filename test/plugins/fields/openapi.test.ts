@@ -1,6 +1,6 @@
 /** The `fields` parameter as OpenAPI shows it. */
 import t from 'tap'
-import { documentFields, namesFields } from '../../../src/plugins/fields/index.js'
+import { documentFields, namesFields } from '../../../src/plugins/fields/openapi.js'
 import { type Operation, openApiOf } from '../../../src/schema/openapi.js'
 
 function documented(operation: Operation, defaults?: readonly string[], schemas: object = {}): Operation {

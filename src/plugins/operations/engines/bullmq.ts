@@ -329,7 +329,7 @@ class JobWorker {
 }
 
 /** @param givenUp aborts when nothing waits for the connection any more */
-export function connectionTo(
+function connectionTo(
   redis: string | ConnectionOptions,
   isForWork: boolean,
   givenUp: AbortSignal,
@@ -347,7 +347,7 @@ function isClient(redis: string | ConnectionOptions): redis is IRedisClient | Re
 }
 
 /** Keeps ioredis from writing errors to the console after BullMQ has stopped listening. */
-export function silence(part: Queue | Worker): void {
+function silence(part: Queue | Worker): void {
   const { client, blockingClient } = part.getBackend()
   for (const connection of [client, blockingClient]) {
     connection?.then((opened) => opened.on('error', ignore), ignore)
@@ -355,7 +355,7 @@ export function silence(part: Queue | Worker): void {
 }
 
 /** Waits until a queue or a worker is closed; ends its connections if its server does not answer in time. */
-export async function closeInTime(
+async function closeInTime(
   part: Queue | Worker,
   closed: Promise<void>,
   redis: string | ConnectionOptions,
