@@ -49,7 +49,10 @@ export interface ConventionRegistration<Options> {
   addException(exception: Omit<Exception, 'plugin'>): void
 }
 
-/** A route, as a convention compiles it. Paths without a route are compiled together, as `*`. */
+/**
+ * A route, as a convention compiles it. Paths without a route are compiled together, as `*`. A HEAD route that Fastify adds to a
+ * GET route has what that one was compiled to.
+ */
 export interface RouteContext<Options, Rule extends string, State> {
   /** The context of the route. */
   readonly app: FastifyInstance
@@ -60,8 +63,6 @@ export interface RouteContext<Options, Rule extends string, State> {
   readonly methods: readonly string[]
   /** The route as it was declared; `null` for the paths without a route. */
   readonly route: Route | null
-  /** Whether Fastify added it to a GET route, whose findings are its own too. */
-  readonly isHeadSibling: boolean
   /** Whether `config` of the route has options of the convention. */
   readonly isConfigured: boolean
   /** The options of the convention, and over them those of the route. */
@@ -221,7 +222,6 @@ export function convention<
         path,
         methods,
         route,
-        isHeadSibling: false,
         isConfigured: config[name] !== undefined,
         options: merged,
         modeOf,

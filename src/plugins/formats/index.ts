@@ -113,7 +113,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     app.addHook('onReady', () => closingIfFails(app, () => loadLibraries(libraries, needed)))
     return { libraries, needed }
   },
-  route({ app, route, options, isHeadSibling, state, atReady, addFinding }) {
+  route({ app, route, options, state, atReady, addFinding }) {
     const { produces = [], parameter, formulas, mode } = options
     if (route === null || produces.length === 0 || mode === 'off') return undefined
     const { libraries, needed } = state
@@ -138,10 +138,8 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     return {
       preValidation: chooseFormat(formats, ownParameters(app, route, [parameter]).take),
       onSend: writeFormat(formats),
-      ...(!isHeadSibling && {
-        describe: describeChoice(produces),
-        document: documentFormats(parameter, produces, () => writers().root),
-      }),
+      describe: describeChoice(produces),
+      document: documentFormats(parameter, produces, () => writers().root),
     }
   },
 })

@@ -82,11 +82,11 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
   },
   route({ app, name, path, route, methods, state, addFinding, ...context }) {
     if (route === null) return undefined
-    const { isHeadSibling, options, exclusionReason } = context
+    const { options, exclusionReason } = context
     const find = (rule: 'schema' | 'offset' | 'hidden', found: Iterable<Found>) => {
       for (const { problem, instead } of found) addFinding(rule, problem, instead)
     }
-    if (!isHeadSibling && methods.includes('GET') && exclusionReason === null)
+    if (methods.includes('GET') && exclusionReason === null)
       state.atReady(() => find('offset', offsetPaging(app, route)))
     if (!context.isConfigured) return undefined
 
@@ -98,12 +98,10 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
       member: options.member ?? memberName(path, keyStyle),
       time: options.time ?? (keyStyle === 'camelCase' ? 'createdAt' : 'created_at'),
     }
-    if (!isHeadSibling) {
-      state.needPage(name, 'page')
-      state.needList(name, 'list')
-      state.atReady(() => find('schema', droppedMembers(app, route, rules)))
-      find('hidden', hiddenKeys(route, rules))
-    }
+    state.needPage(name, 'page')
+    state.needList(name, 'list')
+    state.atReady(() => find('schema', droppedMembers(app, route, rules)))
+    find('hidden', hiddenKeys(route, rules))
     needFields(route, (request) => keysOf(requestedOf(request)))
     const list = { rules, reporter: state.reporter, hasMore: false }
     const { take } = ownParameters(app, route, parameterNames(rules))

@@ -112,7 +112,7 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
     guardedRoute.set(route, { path, anyParameter, modeOf })
     if (path.endsWith('/*')) wildcards.add(path)
     if (exclusionReason === null) {
-      if (!context.isHeadSibling) checked.push(context)
+      checked.push(context)
     } else {
       context.exclude(exclusionReason)
       // An excluded route is guarded only if it has options of its own.

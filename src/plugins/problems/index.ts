@@ -75,7 +75,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     })
     return { answers, routes, contexts, codes: options.codes, admit: admission(closingOf(registration)) }
   },
-  route({ app, name, route, methods, options, isHeadSibling, exclusionReason, state }) {
+  route({ app, name, route, methods, options, exclusionReason, state }) {
     const { answers, routes, contexts, admit } = state
     const steps = { onRequest: admit, onSend: answers.rewrite }
     const { mode } = options
@@ -83,7 +83,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     const hasHandler = answers.note(route, mode)
     if (mode === 'off') return undefined
     contexts.add(app)
-    if (!isHeadSibling && exclusionReason === null) routes.push({ name, app, route, hasHandler })
+    if (exclusionReason === null) routes.push({ name, app, route, hasHandler })
     const produced = producedTypes(route.schema?.response)
     const plan = { ...steps, preParsing: negotiation(produced) }
     if (mode === 'report') return plan

@@ -97,20 +97,17 @@ export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOption
       } as const
       addFinding(finding, 'none')
     })
-    return { stepOf, standard: stepOf(quotas), ofGet: new Map<string, RequestStep>() }
+    return { stepOf, standard: stepOf(quotas) }
   },
-  route({ name, path, route, methods, isHeadSibling, options, modeOf, state }) {
+  route({ name, route, options, modeOf, state }) {
     if (modeOf.quota === 'off') return undefined
-    const { stepOf, standard, ofGet } = state
+    const { stepOf, standard } = state
     const own = (route?.config?.rateLimit ?? {}) as RateLimitRouteOptions
     let onRequest = standard
     if ((own.max ?? own.timeWindow ?? own.quotas) !== undefined) {
       const nameOf = (part?: string) => (part === undefined ? name : `${name} ${part}`)
-      // GET and HEAD of a path share a quota. A path that ends in a slash may be the second form of the one without.
-      const shared = isHeadSibling ? (ofGet.get(path) ?? ofGet.get(path.replace(/\/$/, ''))) : undefined
-      onRequest = shared ?? stepOf(quotasOf(`${name} config.rateLimit`, own, nameOf, options))
+      onRequest = stepOf(quotasOf(`${name} config.rateLimit`, own, nameOf, options))
     }
-    if (methods.includes('GET')) ofGet.set(path, onRequest)
     return { onRequest, describe: modeOf.quota === 'enforce' ? quotasDescribed : undefined }
   },
 })

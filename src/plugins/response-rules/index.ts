@@ -60,7 +60,7 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     )
     return state
   },
-  route({ app, route, modeOf, exclusionReason, isHeadSibling, state, atReady, addFinding, breaks, exclude }) {
+  route({ app, route, modeOf, exclusionReason, state, atReady, addFinding, breaks, exclude }) {
     if (route === null) return undefined
     if (exclusionReason !== null) {
       exclude(exclusionReason)
@@ -80,12 +80,7 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
       // The breaches of payloads are not known at boot.
       breaks(judged.length > 0 ? breaches.map(({ rule }) => rule) : responseRuleNames)
-      if (
-        isHeadSibling ||
-        declaresSuccess(route) ||
-        responseRuleNames.every((rule) => modeOf[rule] === 'off')
-      )
-        return
+      if (declaresSuccess(route) || responseRuleNames.every((rule) => modeOf[rule] === 'off')) return
       state.unchecked++
       exclude('no response schema: only its first payloads are checked')
     })

@@ -141,7 +141,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     })
     return state
   },
-  route({ app, name, path, methods, route, isHeadSibling, isConfigured, options, modeOf, state }) {
+  route({ app, name, path, methods, route, isConfigured, options, modeOf, state }) {
     if (route === null || (!isConfigured && nonJsonReasonOf(route) !== null)) return undefined
     const { param, identify } = options
     const aliases = new Set(options.aliases)
@@ -160,7 +160,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     if (place === null || modeOf.alias === 'off') return { preValidation }
     const addVary = varyMerger(options.vary)
     const isEnforced = modeOf.alias === 'enforce'
-    if (isEnforced && !isHeadSibling) state.withAlias.push({ context: app, route: name })
+    if (isEnforced) state.withAlias.push({ context: app, route: name })
 
     const resolve = (request: FastifyRequest, alias: string, found: SelfId | null | undefined): Effect => {
       const id = callerIdText(found, 'selfAlias: identify() returned something else')

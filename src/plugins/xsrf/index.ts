@@ -82,7 +82,7 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
     offerNames(app, { plugin: 'xsrf', mode, owner: 'reply', members })
     return { requestedWith: options.requestedWith, stepsFor, addFinding }
   },
-  route({ name, methods, route, isHeadSibling, options, modeOf, exclude, state }) {
+  route({ name, methods, route, options, modeOf, exclude, state }) {
     const { mode, login = false } = options
     if (mode === 'off') return undefined
     const isEnforced = modeOf.token === 'enforce'
@@ -96,7 +96,7 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
       const isDeclared = nonJsonReason === null
       exclude(nonJsonReason ?? 'config.xsrf.requestedWith is false', ['requestedWith'], isDeclared)
     }
-    if (login && !isWrite && !isHeadSibling) {
+    if (login && !isWrite) {
       const problem = 'no method of the route can begin a session: GET and HEAD are safe'
       const instead = 'POST, or no config.xsrf.login'
       state.addFinding({ rule: 'login', route: name, problem, instead, mode })
