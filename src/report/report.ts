@@ -35,7 +35,7 @@ export class Reporter {
   /** Logs a warning about the route of a request; once, however many requests cause it. */
   warnOnce(plugin: string, request: FastifyRequest, message: string): void {
     const text = `${plugin}: ${routeNameOf(request)}: ${message}`
-    if (this.#isNew(text)) logOf(request).warn(text)
+    if (this.#isNew(text)) logOf(request)?.warn(text)
   }
 
   /** Logs a line when the app gets ready. */
@@ -74,7 +74,7 @@ export class Reporter {
     this.#observations.set(key, { plugin, rule, route, ...effect, count: 1, example, requestId: request.id })
     const convention = `${plugin}.${rule}`
     if (this.#isNew(convention) || logged === 'each route')
-      logOf(request).warn({ convention, route, ...effect, example }, 'convention not kept')
+      logOf(request)?.warn({ convention, route, ...effect, example }, 'convention not kept')
   }
 
   /** Returns a snapshot of everything found so far. */
@@ -95,14 +95,14 @@ export class Reporter {
     for (const [convention, found] of groupsOf(reported, ({ plugin, rule }) => `${plugin}.${rule}`)) {
       const [{ effect, route, problem, instead }] = found
       const first = { convention, effect, count: found.length, route, problem, instead }
-      log.warn(first, `conventions: not kept in ${routesOf(found)}`)
+      log?.warn(first, `conventions: not kept in ${routesOf(found)}`)
     }
-    for (const message of this.#notes.splice(0)) log.info(`conventions: ${message}`)
+    for (const message of this.#notes.splice(0)) log?.info(`conventions: ${message}`)
     for (const exception of this.#exceptions) {
       const { plugin, route, rules, unused } = exception
-      log.debug(exception, 'conventions: exception')
+      log?.debug(exception, 'conventions: exception')
       if (unused)
-        log.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
+        log?.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
     }
     return this.#findings.filter(({ mode }) => mode === 'enforce')
   }
@@ -173,7 +173,8 @@ function routesOf(findings: readonly Finding[]): string {
   return counted(new Set(findings.map(({ route }) => route)).size, 'route')
 }
 
-/** Returns the logger of an app or a request for the lines of this package. */
-export function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger {
-  return log.child({ module: 'fastify-conventions' })
+/** Returns the logger of an app or a request for the lines of this package; `null` if the app has none. */
+export function logOf({ log }: Pick<FastifyRequest, 'log'>): FastifyBaseLogger | null {
+  // Where an app has no logger, Fastify's has no level.
+  return (log.level as string | undefined) === undefined ? null : log.child({ module: 'fastify-conventions' })
 }

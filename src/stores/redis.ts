@@ -3,7 +3,7 @@ export {
   redisIdempotency,
 } from '../plugins/idempotency/stores/redis.js'
 export type { IdempotencyStore } from '../plugins/idempotency/stores/store.js'
-export type { MaintenanceNotice, MaintenanceStore } from '../plugins/maintenance/state.js'
+export type { MaintenanceNotice, MaintenanceStore } from '../plugins/maintenance/notice.js'
 export {
   type RedisMaintenanceClient,
   redisMaintenanceStore,

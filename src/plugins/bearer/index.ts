@@ -18,7 +18,7 @@ import {
   refusalOf,
 } from './hooks.js'
 import { introspector } from './introspection.js'
-import { issuerOf, keySet, type VerificationKeys } from './issuer.js'
+import { issuerOf, keySet } from './issuer.js'
 import {
   type BearerOptions,
   type BearerRouteOptions,
@@ -26,7 +26,7 @@ import {
   bearerRouteOptions,
   resolveBearer,
 } from './options.js'
-import { jwtVerifier, TokenCache } from './tokens.js'
+import { jwtVerifier, TokenCache, type VerificationKeys } from './tokens.js'
 
 export type { Caller } from '../../convention/caller.js'
 export type {
@@ -99,7 +99,7 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       if (!app.hasRequestDecorator('caller'))
         offerNames(app, { plugin: 'bearer', mode, owner: 'request', members: { caller: { value: null } } })
       knownSubject.set(app, knownSubjectOf(tokens))
-    } else logOf(app).warn('bearer: in report mode no request is refused, and request.caller is not set')
+    } else logOf(app)?.warn('bearer: in report mode no request is refused, and request.caller is not set')
 
     app.addHook('onRoute', function documentRouteWithoutToken(route) {
       if (isEnforced && route.config?.bearer === false)

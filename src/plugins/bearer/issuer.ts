@@ -3,10 +3,7 @@ import { BoundedCache } from '../../bounded-cache.js'
 import { isObject } from '../../options.js'
 import { Outage } from '../../time/schedule.js'
 import { isSecure, type ResolvedBearer } from './options.js'
-import { IssuerUnavailable, TokenRefused } from './tokens.js'
-
-/** Milliseconds between two requests for keys, and after a failure. */
-export const cooldown = 5_000
+import { cooldown, type FindKey, IssuerUnavailable, TokenRefused } from './tokens.js'
 
 const timeout = 5_000
 const maxBytes = 262_144
@@ -142,15 +139,6 @@ function jsonOf(url: string, { status, text }: FetchedText): unknown {
     // The cause would have a part of the response.
     throw new IssuerUnavailable(`${url} did not answer with JSON`)
   }
-}
-
-type FindKey = Jose.JWTVerifyGetKey
-
-/** The keys that verify tokens. */
-export interface VerificationKeys {
-  readonly find: FindKey
-  /** Until when the keys are used without another fetch, in milliseconds since the epoch. */
-  freshUntil(): number
 }
 
 interface Keys {

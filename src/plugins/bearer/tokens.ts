@@ -2,10 +2,21 @@ import { createHash } from 'node:crypto'
 import type * as Jose from 'jose'
 import { BoundedCache } from '../../bounded-cache.js'
 import type { Caller } from '../../convention/caller.js'
-import { cooldown, type VerificationKeys } from './issuer.js'
 import type { ResolvedBearer } from './options.js'
 
 const maxWarned = 100
+
+/** Milliseconds between two requests for keys, and after a failure. */
+export const cooldown = 5_000
+
+export type FindKey = Jose.JWTVerifyGetKey
+
+/** The keys that verify tokens. */
+export interface VerificationKeys {
+  readonly find: FindKey
+  /** Until when the keys are used without another fetch, in milliseconds since the epoch. */
+  freshUntil(): number
+}
 
 /** Returns a function that verifies JWTs (RFC 9068 §4). */
 export function jwtVerifier(

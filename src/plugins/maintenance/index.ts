@@ -6,6 +6,7 @@ import { refuseWithoutHooks } from '../../convention/early-answers.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
 import type { Effect } from '../../convention/steps.js'
+import { readNotice } from './notice.js'
 import {
   type EnableOptions,
   enableOptions,
@@ -15,9 +16,10 @@ import {
   maintenanceRouteOptions,
 } from './options.js'
 import { fileSource, pollerOf, type Source, storeSwitch } from './sources.js'
-import { currentProblem, duringMaintenance, Maintenance, type MaintenanceState, readNotice } from './state.js'
+import { currentProblem, duringMaintenance, Maintenance, type MaintenanceState } from './state.js'
 
 export type { Schedule } from '../../time/schedule.js'
+export type { MaintenanceNotice, MaintenanceStore } from './notice.js'
 export type {
   EnableOptions,
   MaintenanceOptions,
@@ -25,7 +27,7 @@ export type {
   MaintenanceWindow,
   RetryAfterFormat,
 } from './options.js'
-export type { MaintenanceNotice, MaintenanceSource, MaintenanceState, MaintenanceStore } from './state.js'
+export type { MaintenanceSource, MaintenanceState } from './state.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -16,7 +16,7 @@ import {
 } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { type MaintenanceStore, maxRetryAfter } from './state.js'
+import { type MaintenanceStore, maxRetryAfter } from './notice.js'
 
 /** Options of `enable()`: when the maintenance ends, or the seconds in `Retry-After` if that is not known. */
 export type EnableOptions = { readonly reason?: string } & (

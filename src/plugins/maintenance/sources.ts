@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { inTime, Outage } from '../../time/schedule.js'
+import { type MaintenanceNotice, type MaintenanceStore, type ReadNotice, readNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'
-import { type MaintenanceNotice, type MaintenanceStore, type ReadNotice, readNotice } from './state.js'
 
 /** Sets the notice of a source; `null` for no maintenance. */
 type SetNotice = (notice: MaintenanceNotice | null) => void

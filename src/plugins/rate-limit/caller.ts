@@ -3,7 +3,7 @@ import { BoundedCache } from '../../bounded-cache.js'
 import { knownSubject } from '../../convention/caller.js'
 import { isPromise, type MaybeAsync, withValue } from '../../maybe-async.js'
 import { inTime, type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { type Limits, limitsWith } from './counter.js'
+import { type Limits, limitsWith, patience } from './counter.js'
 import { type CallerKey, isMax, type Quota, type Request, type ResolvedRateLimit } from './options.js'
 
 interface QuotaCaller {
@@ -64,9 +64,6 @@ function callerWith(kind: 'key' | 'subject', id: string): QuotaCaller {
 function bounded(key: string): string {
   return key.length <= maxKeyLength ? key : createHash('sha256').update(key).digest('base64url')
 }
-
-/** Milliseconds that a request waits for Redis, and for the functions of the app that look up a `max`. */
-export const patience = 500
 
 /** Number of callers that each quota keeps in memory. */
 export const keptCallers = 10_000

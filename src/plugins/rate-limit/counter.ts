@@ -3,8 +3,10 @@ import type { MaybeAsync } from '../../maybe-async.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { counted } from '../../text.js'
 import { inTime, type Schedule, scheduleTimeout } from '../../time/schedule.js'
-import { patience } from './caller.js'
 import type { CreateRateLimit, Quota, Request } from './options.js'
+
+/** Milliseconds that a request waits for Redis, and for the functions of the app that look up a `max`. */
+export const patience = 500
 
 interface Limit {
   readonly quota: Quota

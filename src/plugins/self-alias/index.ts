@@ -126,7 +126,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     resolvedAlias.declare(app)
     // Only then all plugins that may set the caller are registered.
     atReady(function findUnknownCallers() {
-      if (!state.hasRoute) logOf(app).warn(`selfAlias: no route is in ${collections.join(', ')}`)
+      if (!state.hasRoute) logOf(app)?.warn(`selfAlias: no route is in ${collections.join(', ')}`)
       if (identify !== subjectOf) return
       for (const { context, route } of withAlias) {
         if (hasCallers(context)) continue

@@ -1,9 +1,8 @@
 /** A Redis that fails, or does not answer, does not delay requests for longer than half a second. */
 import { setImmediate as flush } from 'node:timers/promises'
 import t from 'tap'
-import { patience } from '../../../src/plugins/rate-limit/caller.js'
 import type { State } from '../../../src/plugins/rate-limit/counter.js'
-import { boundedCounter, type Counter } from '../../../src/plugins/rate-limit/counter.js'
+import { boundedCounter, type Counter, patience } from '../../../src/plugins/rate-limit/counter.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 const states: readonly State[] = []

@@ -1,5 +1,5 @@
 import { invalid, isObject } from '../../../options.js'
-import type { MaintenanceNotice, MaintenanceStore } from '../state.js'
+import type { MaintenanceNotice, MaintenanceStore } from '../notice.js'
 
 /** The commands of a Redis client that the store uses; [ioredis](https://github.com/redis/ioredis) has them. */
 export interface RedisMaintenanceClient {
