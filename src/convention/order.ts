@@ -38,6 +38,7 @@ export const order = {
     'formats',
     'lists',
     'selfAlias',
+    'methodOverride',
     routeHooks,
     // Right before validation: the hooks of the app see the request as it came.
     'fields',

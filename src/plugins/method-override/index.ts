@@ -19,6 +19,7 @@ import { type Check, flag, integer, invalid, listOf, type OptionsOf, option } fr
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption } from '../../report/modes.js'
 import { scheduleTimeout } from '../../time/schedule.js'
+import { formConverter, isOverridingForm } from './hooks.js'
 import {
   formType,
   type OverrideScope,
@@ -130,7 +131,8 @@ export const methodOverride: FastifyPluginAsync<MethodOverrideOptions & Registra
   route({ methods, route, options: { mode, methods: targets } }) {
     if (route === null || mode !== 'enforce') return { onRequest: applyMark }
     const performed = methods.filter((method) => targets.includes(method))
-    return { onRequest: applyMark, describe: descriptionOf(performed, methods) }
+    const preValidation = form && performed.length > 0 ? formConverter(route) : undefined
+    return { onRequest: applyMark, preValidation, describe: descriptionOf(performed, methods) }
   },
 })
 
@@ -250,8 +252,7 @@ function parseOverriding(
   form: string | Buffer,
   done: (error: Error | null, body?: unknown) => void,
 ): void {
-  const mark = markOf(request)
-  if (mark?.kind !== 'performed' || !mark.byForm) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
+  if (!isOverridingForm(request)) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
   // Without a limit, fields beyond the 1000th are not dropped silently; the body limit bounds their number.
   else done(null, parse(String(form), '&', '=', { maxKeys: 0 }))
 }

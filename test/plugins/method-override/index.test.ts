@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import AjvCompiler from '@fastify/ajv-compiler'
 import Fastify, { type FastifyInstance, type FastifyRequest, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
@@ -197,6 +198,67 @@ t.test('an invalid override is a 400, and no handler runs', async (t) => {
     }
   }
   t.strictSame(ran, [])
+})
+
+t.test('the schema converts a form like a query, if the validator does not convert bodies', async (t) => {
+  const app = Fastify()
+  const build = AjvCompiler()
+  const compileBody = build({}, { customOptions: { coerceTypes: false } })
+  const compileQuery = build({}, { customOptions: { coerceTypes: 'array' } })
+  app.setValidatorCompiler((route) => (route.httpPart === 'body' ? compileBody(route) : compileQuery(route)))
+  await app.register(problems)
+  await app.register(methodOverride)
+  const properties = {
+    age: { type: 'integer' },
+    active: { type: 'boolean' },
+    note: { type: ['string', 'null'] },
+    tags: { type: 'array', items: { type: 'string' } },
+    id: { type: 'integer' },
+  }
+  const body = { type: 'object', properties, additionalProperties: false }
+  const schemas = { users: body, teams: { content: { [form['content-type']]: { schema: body } } } }
+  for (const [name, schema] of Object.entries(schemas)) {
+    const handler = async ({ body }: { readonly body: unknown }) => ({ body })
+    app.route({
+      method: ['PATCH', 'PUT', 'POST'],
+      url: `/v1/${name}/:id`,
+      schema: { body: schema },
+      handler,
+    })
+  }
+  const answerTo = async (url: string, payload: string) => {
+    const { statusCode, payload: text } = await app.inject({ method: 'POST', url, headers: form, payload })
+    return [statusCode, JSON.parse(text).body ?? JSON.parse(text).errors]
+  }
+  for (const url of ['/v1/users/7', '/v1/teams/7']) {
+    for (const method of ['PATCH', 'PUT']) {
+      const about = `${method} ${url}`
+      const valid = await answerTo(url, `_method=${method}&age=31&active=true&note=a&tags=x`)
+      t.strictSame(valid, [200, { age: 31, active: true, note: 'a', tags: ['x'] }], about)
+      const invalid = await answerTo(url, `_method=${method}&age=old`)
+      t.match(invalid, [400, [{ in: 'body', pointer: '/age' }]], about)
+      const large = await answerTo(url, `_method=${method}&id=9007199254740993`)
+      t.match(large, [400, [{ pointer: '/id' }]], `${about}: never rounded`)
+      const exact = await answerTo(url, `_method=${method}&id=9007199254740991`)
+      t.strictSame(exact, [200, { id: Number.MAX_SAFE_INTEGER }], about)
+    }
+  }
+  const json = await app.inject({ method: 'PATCH', url: '/v1/users/7', payload: { age: '31' } })
+  t.equal(json.statusCode, 400, 'JSON is as it was')
+})
+
+t.test('a validator that returns the converted value, such as that of Joi, converts forms', async (t) => {
+  const app = Fastify()
+  app.setValidatorCompiler(() => (form: { readonly age: string }) => {
+    const value = { age: Number(form.age) }
+    return Number.isNaN(value.age) ? { error: new Error('age is not a number') } : { value }
+  })
+  await app.register(methodOverride)
+  app.patch('/v1/users/:id', { schema: { body: {} }, attachValidation: true }, async ({ body }) => ({ body }))
+  const answerTo = async (payload: string) =>
+    (await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload })).json()
+  t.strictSame(await answerTo('_method=PATCH&age=31'), { body: { age: 31 } })
+  t.strictSame(await answerTo('_method=PATCH&age=old'), { body: { age: 'old' } })
 })
 
 t.test('a form from another origin is a 400 if the path has a route, and no handler runs', async (t) => {
