@@ -128,7 +128,7 @@ export const methodOverride: FastifyPluginAsync<MethodOverrideOptions & Registra
     })
     if (mode === 'enforce' && form) addFormParser(app)
   },
-  route({ methods, route, options: { mode, methods: targets } }) {
+  route({ methods, route, options: { mode, form, methods: targets } }) {
     if (route === null || mode !== 'enforce') return { onRequest: applyMark }
     const performed = methods.filter((method) => targets.includes(method))
     const preValidation = form && performed.length > 0 ? formConverter(route) : undefined
