@@ -16,7 +16,11 @@ buildSync({
   outdir: fileURLToPath(bundles),
   bundle: true,
   splitting: true,
-  alias: { 'fastify-conventions': './src', 'fastify-conventions/typebox': './src/schema/typebox' },
+  alias: {
+    'fastify-conventions': './src',
+    'fastify-conventions/typebox': './src/schema/typebox',
+    'fastify-conventions/engines': './src/plugins/operations/engines',
+  },
   absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
   packages: 'external',
   platform: 'node',
