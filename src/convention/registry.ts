@@ -233,7 +233,11 @@ function compileRoute(
 
 /** Gives a HEAD route that Fastify adds to a GET route what that one has. Fastify adds it right after the GET route. */
 function shareRoute(context: FastifyInstance, get: RouteOptions, head: Route): CompiledRoute {
-  Object.assign(head, { config: get.config, errorHandler: get.errorHandler })
+  for (const name of ['config', 'errorHandler', 'validatorCompiler', 'serializerCompiler']) {
+    // A compiler may be a getter.
+    const property = Object.getOwnPropertyDescriptor(get, name)
+    if (property !== undefined) Object.defineProperty(head, name, property)
+  }
   documentHeadRoute(context, get, head)
   return compiledOf.get(get) ?? nothing
 }

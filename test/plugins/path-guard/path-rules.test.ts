@@ -380,7 +380,6 @@ const wrongRoutes: Readonly<Record<string, readonly Row[]>> = {
     ['GET /v1/users/:id/edit', 'words', '/v1/users/:id'],
     ['GET /v1/users/:id/read', 'words', '/v1/users/:id'],
     ['GET,POST /v1/users/:id/read', 'words', 'GET /v1/users/:id'],
-    ['GET /v1/orders/:id/export/pdf', 'words', '/v1/orders/:id'],
     ['GET /v1/users/:id/fetch', 'words', '/v1/users/:id'],
     ['GET /v1/users/:id/retrieve', 'words', '/v1/users/:id'],
     ['PUT /v1/users/:id/update', 'words', '/v1/users/:id'],
