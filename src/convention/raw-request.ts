@@ -7,7 +7,8 @@ import type { ProblemError } from '../problem/problem-error.js'
 export type OverrideMark =
   /** It is performed as another method. */
   | { readonly kind: 'performed'; readonly byForm: boolean }
-  | { readonly kind: 'refused'; readonly problem: ProblemError }
+  /** It is refused; not where the route takes a body of more bytes than `unlessAbove`. */
+  | { readonly kind: 'refused'; readonly problem: ProblemError; readonly unlessAbove?: number | undefined }
   /** It would be performed as another method, but is only counted. */
   | { readonly kind: 'observed'; readonly given: string }
   /** It goes on as it came, though a part of its body was read. */

@@ -231,7 +231,7 @@ function compileRoute(
   return route
 }
 
-/** Gives a HEAD route that Fastify adds to a GET route what that one has. Fastify adds it right after the GET route. */
+/** Copies what conventions changed on a GET route to the HEAD route that Fastify adds right after it. */
 function shareRoute(context: FastifyInstance, get: RouteOptions, head: Route): CompiledRoute {
   for (const name of ['config', 'errorHandler', 'validatorCompiler', 'serializerCompiler']) {
     // A compiler may be a getter.

@@ -187,7 +187,7 @@ t.test('the authorization server of the demo', async (t) => {
       ['GET /oauth/token', 405],
       ['POST /oauth/token', 400],
       ['POST /oauth/token', 400, { 'content-type': 'application/json' }, '{}'],
-      ['POST /oauth/token', 400, form, `a=${'1'.repeat(200_000)}`],
+      ['POST /oauth/token', 413, form, `a=${'1'.repeat(200_000)}`],
       ['POST /oauth/jwks', 405],
       ['GET /oauth/userinfo', 401],
       ['GET /oauth/nothing', 404],

@@ -159,14 +159,15 @@ export interface CachingFields {
 
 type Reply = Parameters<PayloadStep>[1]
 
-const any: Check<never> = (_label, received) => received as never
+// Each member has its own check when it is written.
+const unchecked: Check<never> = (_label, received) => received as never
 
 const checkFields = objectOf<CachingFields>({
   cacheControl: directives,
-  etag: any,
-  lastModified: any,
-  expires: any,
-  vary: any,
+  etag: unchecked,
+  lastModified: unchecked,
+  expires: unchecked,
+  vary: unchecked,
 })
 
 /** Returns the method `reply.caching()`; `this` is the reply. */

@@ -215,7 +215,12 @@ function applyMark(request: FastifyRequest, reply: FastifyReply): Effect | undef
   const mark = markOf(request)
   if (mark === undefined) return undefined
   discardUnreadBody(request, reply)
-  if (mark.kind === 'refused') return { rule: 'refused', given: mark.problem.message, refusal: mark.problem }
+  if (mark.kind === 'refused') {
+    const { problem, unlessAbove = Number.POSITIVE_INFINITY } = mark
+    // A large form is not refused where the route accepts it.
+    if ((request.routeOptions.bodyLimit ?? 0) > unlessAbove) return undefined
+    return { rule: 'refused', given: problem.message, refusal: problem }
+  }
   if (mark.kind === 'observed') return { rule: 'performed', given: mark.given }
   if (mark.kind === 'passed') return undefined
   const change = () => {

@@ -2,10 +2,10 @@ import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../con
 import type { RequestFields } from '../../http/header-fields.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { isCrossOrigin, pathOf } from '../../http/url.js'
-import { ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
+import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import type { Mode } from '../../report/modes.js'
 import { clip } from '../../text.js'
-import { type PendingBodies, readAhead } from './read-ahead.js'
+import { type BodyReader, type PendingBodies, readAhead } from './read-ahead.js'
 
 export const overrideHeader = 'X-HTTP-Method-Override'
 
@@ -25,7 +25,7 @@ export interface OverrideScope extends OverrideRules {
   readonly prefix: string
   readonly form: boolean
   readonly mode: Mode
-  /** A larger form is not searched. */
+  /** Maximum of the bytes that are read of a form before its request is routed. */
   readonly bodyLimit: number
   readonly pending: PendingBodies
   hasRoute(raw: RawRequest): boolean
@@ -61,11 +61,11 @@ export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () 
   const mayHaveField = scope.form && isForm(raw) && lengthOf(raw) !== 0
   if ((mayHaveField || header !== undefined) && scope.isPassedOn(raw)) proceed()
   else if (mayHaveField && scope.hasRoute(raw)) searchForm(raw, header, scope, proceed)
+  else if (header === undefined) proceed()
   else {
-    if (header !== undefined) applyOverride(raw, header, null, scope)
-    // Clients that can send only POST announce JSON, and send none.
-    if (raw.method === 'DELETE' && lengthOf(raw) === 0) forgetContent(raw)
-    proceed()
+    applyOverride(raw, header, null, scope)
+    if (raw.method === 'DELETE') forgetEmptyContent(raw, scope, proceed)
+    else proceed()
   }
 }
 
@@ -75,34 +75,68 @@ function searchForm(
   scope: OverrideScope,
   proceed: () => void,
 ): void {
-  readAhead(raw, scope.bodyLimit, scope.pending, {
-    take(bytes, isWhole) {
-      if (!isWhole) {
-        markRequest(raw, { kind: 'passed' })
-        return bytes
-      }
-      const { values, rest } = takeField(bytes.toString('latin1'), overrideField)
-      applyOverride(raw, header, values, scope)
-      if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
-      if (rest !== '') return withLength(raw, Buffer.from(rest, 'latin1'))
-      if (raw.method !== 'DELETE') return withLength(raw, noFields)
-      forgetContent(raw)
-      return nothing
-    },
+  const { bodyLimit } = scope
+  readBody(raw, bodyLimit, scope, proceed, (bytes, isWhole) => {
+    if (!isWhole) {
+      const detail = `The form is larger than ${bodyLimit} bytes, the limit of the search for ${overrideField}`
+      refuseBody(raw, scope, 'content-too-large', detail, bodyLimit)
+      return bytes
+    }
+    const { values, rest } = takeField(bytes.toString('latin1'), overrideField)
+    applyOverride(raw, header, values, scope)
+    if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
+    if (rest !== '') return withLength(raw, Buffer.from(rest, 'latin1'))
+    if (raw.method !== 'DELETE') return withLength(raw, noFields)
+    forgetContent(raw)
+    return nothing
+  })
+}
+
+/** Removes the content type of a DELETE without content: clients that can send only POST announce JSON and send none. */
+function forgetEmptyContent(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
+  const length = lengthOf(raw)
+  if (length === 0) forgetContent(raw)
+  if (length !== null || raw.headers['content-type'] === undefined || !scope.hasRoute(raw)) {
+    proceed()
+    return
+  }
+  readBody(raw, 0, scope, proceed, (bytes) => {
+    if (bytes.length === 0) forgetContent(raw)
+    return bytes
+  })
+}
+
+function readBody(
+  raw: RawRequest,
+  limit: number,
+  scope: OverrideScope,
+  proceed: () => void,
+  take: BodyReader['take'],
+): void {
+  readAhead(raw, limit, scope.pending, {
+    take,
     expire(bytes) {
-      if (scope.mode === 'report') {
-        markRequest(raw, { kind: 'passed' })
-        return bytes
-      }
-      // The client may still be sending. HTTP/2 can end the stream instead.
-      const headers = raw.httpVersionMajor < 2 ? { connection: 'close' } : {}
-      const detail = 'The form did not arrive in time'
-      markRequest(raw, { kind: 'refused', problem: new ProblemError('request-timeout', { detail, headers }) })
-      return nothing
+      if (scope.mode !== 'report') raw.method = 'POST'
+      refuseBody(raw, scope, 'request-timeout', 'The body did not arrive in time')
+      return scope.mode === 'report' ? bytes : nothing
     },
     proceed,
     abandon: () => scope.onAbandoned(raw),
   })
+}
+
+/** In `report` mode, the request is not changed. */
+function refuseBody(
+  raw: RawRequest,
+  { mode }: OverrideScope,
+  code: ProblemCode,
+  detail: string,
+  unlessAbove?: number,
+): void {
+  // The client may still be sending. HTTP/2 can end the stream instead.
+  const headers = raw.httpVersionMajor < 2 ? { connection: 'close' } : {}
+  const problem = new ProblemError(code, { detail, headers })
+  markRequest(raw, mode === 'report' ? { kind: 'passed' } : { kind: 'refused', problem, unlessAbove })
 }
 
 function applyOverride(

@@ -104,16 +104,15 @@ function stepsOf(
   isExcluded: (request: FastifyRequest) => boolean = () => false,
 ): { readonly enforce: Steps; readonly report: Steps } {
   const { ofPage } = fields
-  const constant = new Map([fields.plain, fields.secure].map((all) => [all, constantOf(all)]))
+  const [plain, secure] = [effectOf(fields.plain), effectOf(fields.secure)]
 
   function setFields(request: FastifyRequest, reply: FastifyReply): Effect | undefined {
     if (isExcluded(request)) return undefined
     const all = fieldsFor(request, fields)
-    const { names, effect } = constant.get(all) ?? constantOf(all)
-    for (const name of names) {
-      if (!isMissing(reply, name)) return effectOf(all, missingOf(reply, names))
+    for (const name in all) {
+      if (!isMissing(reply, name)) return effectOf(all, missingOf(reply, Object.keys(all)))
     }
-    return effect
+    return all === fields.plain ? plain : secure
   }
 
   // The headers of an API would block all that a page loads, and a header that the app has set later stays.
@@ -144,10 +143,6 @@ function stepsOf(
   }
 
   return { enforce: { onRequest: setFields, onSend: setFieldsOfPage }, report: { onSend: countMissing } }
-}
-
-function constantOf(fields: Fields): { readonly names: readonly string[]; readonly effect: Effect } {
-  return { names: Object.keys(fields), effect: effectOf(fields) }
 }
 
 function effectOf(fields: Fields, names: readonly string[] = Object.keys(fields)): Effect {

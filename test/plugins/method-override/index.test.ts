@@ -68,6 +68,15 @@ t.test('a POST is performed as the method that its header or its form names', as
     ],
     ['header DELETE, JSON and content', { headers: header('DELETE'), payload: { a: 1 } }, 'DELETE', { a: 1 }],
     [
+      'header DELETE, JSON, length unknown, empty',
+      {
+        headers: { ...header('DELETE'), ...json, 'transfer-encoding': 'chunked' },
+        payload: Readable.from([]),
+      },
+      'DELETE',
+      null,
+    ],
+    [
       'header DELETE, JSON, length unknown, content',
       {
         headers: { ...header('DELETE'), ...json, 'transfer-encoding': 'chunked' },

@@ -323,6 +323,7 @@ t.test('HTTP/1.1: the form of an aborted request is not performed, and is logged
     [{ ...formType, 'content-length': '50' }, '_method=DELETE&'],
     [{ ...formType, ...chunked }, 'f\r\n_method=DELETE&\r\n'],
     [{ ...formType, 'content-length': '50' }, ''],
+    [{ 'X-HTTP-Method-Override': 'DELETE', 'content-type': 'application/json', ...chunked }, ''],
   ] as const) {
     const line = logged('the client aborted the request before its form had arrived')
     const connection = await openConnection(port)
@@ -430,6 +431,7 @@ t.test('HTTP/2: header and form, with and without a length', async (t) => {
   ])[] = [
     ['header', override, null, { route: 'DELETE', method: 'DELETE', body: null }],
     ['header, JSON, no content', { ...override, ...json }, null, { route: 'DELETE', body: null }],
+    ['header, JSON, an empty frame', { ...override, ...json }, [], { route: 'DELETE', body: null }],
     ['header, JSON', { ...override, ...json }, ['{"a"', ':1}'], { route: 'DELETE', body: { a: 1 } }],
     ['form', formType, ['_method=PATCH&age=31'], { route: 'PATCH', body: { age: 31 } }],
     ['form in pieces', formType, ['_met', 'hod=PATCH&a', 'ge=31'], { route: 'PATCH', body: { age: 31 } }],
@@ -457,6 +459,8 @@ t.test('HTTP/2: header and form, with and without a length', async (t) => {
   ran.length = 0
   const refused = await send(session, { 'x-http-method-override': 'TRACE' }, null)
   isProblem(t, refused, { status: 400, code: 'method-override-invalid' })
+  const large = await send(session, formType, [`_method=DELETE&a=${'x'.repeat(150_000)}`])
+  isProblem(t, large, { status: 413, code: 'content-too-large' })
   t.strictSame(ran, [])
 })
 
