@@ -168,7 +168,7 @@ const identifying: ReadonlySet<string> = new Set(['selfAlias', 'operations', 'id
 const belowBase: ReadonlySet<string> = new Set(['pathGuard', 'versions'])
 
 /**
- * A convention that a route can be excepted from. `methodOverride` is none: it decides before the route is known, and
+ * A convention that a route can be excepted from. Not from `methodOverride`: it decides before the route is known, and
  * serves only clients that ask for it.
  */
 export type ConventionName = Exclude<keyof Plugins, 'methodOverride'>

@@ -207,7 +207,7 @@ async function inTime<T>(request: AbortController, milliseconds = 30_000, run: (
 /** Maximum length of a status document in a stream, in UTF-16 code units. A longer one ends the stream. */
 const maxLength = 1_048_576
 
-/** Requests server-sent events (WHATWG HTML §9.2), and yields the data of those named `status`, or the body if it is no stream. */
+/** Requests server-sent events (WHATWG HTML §9.2), and yields the data of those named `status`, or the body if it is not a stream. */
 export async function* dataOfEvents(
   { fetch: call = fetch, init, signal, timeout }: WaitOptions,
   url: string,

@@ -54,7 +54,7 @@ export async function explain(app: FastifyInstance, request: InjectOptions | str
     return { status: statusCode, steps }
   } finally {
     explained--
-    // Requests that nobody explains are not watched.
+    // Other requests are not watched.
     if (explained === 0) {
       witness.see = null
       storage.disable()

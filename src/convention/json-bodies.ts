@@ -7,7 +7,7 @@ import { type BodyParser, bodyParsers, hasOwnJsonParser } from './internals.js'
 
 /**
  * Gives the JSON parsers of a context the bytes of bodies: in Fastify's string, invalid bytes are already replaced. JSON that
- * is not UTF-8 is refused; an empty body of DELETE or POST is no body. Call it when all parsers are known.
+ * is not UTF-8 is refused; an empty body of DELETE or POST counts as absent. Call it when all parsers are known.
  */
 export function checkJsonBodies(
   app: FastifyInstance,

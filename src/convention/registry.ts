@@ -233,7 +233,8 @@ function compileRoute(
 
 /** Copies what conventions changed on a GET route to the HEAD route that Fastify adds right after it. */
 function shareRoute(context: FastifyInstance, get: RouteOptions, head: Route): CompiledRoute {
-  for (const name of ['config', 'errorHandler', 'validatorCompiler', 'serializerCompiler']) {
+  head.config = { ...head.config, ...get.config }
+  for (const name of ['errorHandler', 'validatorCompiler', 'serializerCompiler']) {
     // A compiler may be a getter.
     const property = Object.getOwnPropertyDescriptor(get, name)
     if (property !== undefined) Object.defineProperty(head, name, property)

@@ -248,7 +248,7 @@ function bounded(thrown: unknown, depth = 0): unknown {
   }
 }
 
-/** Returns the number of characters of an error and its causes in the log; `Infinity` if they are no JSON, or circular. */
+/** Returns the number of characters of an error and its causes in the log; `Infinity` if they are circular or cannot be JSON. */
 function lengthOf(error: Error, depth = 0): number {
   const { message, stack = '', cause } = error
   if (depth > maxCauses) return Number.POSITIVE_INFINITY

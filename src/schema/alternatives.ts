@@ -50,7 +50,7 @@ export function optionsOf(
     if (!hasNumbers) return strict
     const large = matcher(condition, context, withLargeIntegers)
     let declaresInt64: boolean | undefined
-    // What is no JSON, such as Infinity, is no large integer.
+    // Values that JSON does not have, such as Infinity, are not large integers.
     const mayBeLarge = (value: unknown): boolean => {
       declaresInt64 ??= /"format":"u?int64"/.test(JSON.stringify(context.reader.bundle(condition)))
       return typeof value !== 'number' && (declaresInt64 || holdsBigInt(value))

@@ -49,15 +49,50 @@ async function namesOf(app: FastifyInstance, url = '/'): Promise<unknown> {
   return (await app.inject(url)).json()
 }
 
-t.test('steps run in the order of the table, whichever convention is registered first', async (t) => {
-  const names = ['integerTwins', 'fields', 'caching']
-  for (const registered of [names, [...names].reverse()]) {
-    const app = newApp()
-    for (const name of registered) await app.register(noting(name))
-    app.get('/', { preHandler: ran('app') }, () => 'done')
-    t.strictSame(await namesOf(app), ['integerTwins', 'app', 'fields', 'caching'])
-  }
-})
+t.test(
+  'a HEAD route that Fastify adds shares the plan of its GET route; one of the app has its own',
+  async (t) => {
+    const compiled: string[] = []
+    const counting = convention({
+      name: 'counting',
+      rules: [],
+      options: { mode: modeOption },
+      routeOptions: { mode: routeModeOption },
+      setUp: () => null,
+      route({ name }) {
+        compiled.push(name)
+        const effect = { rule: 'counted', given: '', headers: { 'x-plan': name } }
+        return { preHandler: () => effect }
+      },
+    })
+    const app = Fastify()
+    // A hook of the app may configure the HEAD route alone.
+    app.addHook('onRoute', (route) => {
+      if (route.method === 'HEAD') route.config = Object.assign({}, route.config, { ofHead: true })
+    })
+    const configs: object[] = []
+    app.addHook('onRequest', async ({ routeOptions }) => void configs.push(routeOptions.config))
+    await app.register(counting)
+    const answer = async () => 'done'
+    app.get('/a', { config: { counting: {} } as object }, answer)
+    app.get('/b', { constraints: { version: '1.0.0' } }, answer)
+    app.head('/b', { constraints: { version: '2.0.0' } }, answer)
+    app.head('/c', answer)
+    await app.register(async (child) => void child.get('/', answer), { prefix: '/d' })
+    const planOf = async (url: string, version?: string) => {
+      const headers = version === undefined ? {} : { 'accept-version': version }
+      return (await app.inject({ method: 'HEAD', url, headers })).headers['x-plan']
+    }
+    t.equal(await planOf('/a'), 'GET /a')
+    t.equal(await planOf('/b', '1.0.0'), 'GET /b')
+    t.equal(await planOf('/b', '2.0.0'), 'HEAD /b')
+    t.equal(await planOf('/c'), 'HEAD /c')
+    t.equal(await planOf('/d'), 'GET /d')
+    t.equal(await planOf('/d/'), 'GET /d')
+    t.strictSame(compiled, ['*', 'GET /a', 'GET /b', 'HEAD /b', 'HEAD /c', 'GET /d'])
+    t.match(configs[0], { counting: {}, ofHead: true })
+  },
+)
 
 t.test('hooks that onRoute hooks of the app add keep their place', async (t) => {
   const ways: Readonly<Record<string, (route: RouteOptions) => void>> = {

@@ -25,7 +25,7 @@ export interface Issuer {
   isAway(): boolean
   /** Fetches the keys. */
   ask<Answer>(endpoint: 'jwks_uri', isAnswer: IsAnswer<Answer>): Promise<Answer>
-  /** Asks about a token. The issuer may refuse the question, and answers others: that is no outage. */
+  /** Asks about a token. A refusal of one question is not an outage. */
   ask<Answer>(
     endpoint: 'introspection_endpoint',
     isAnswer: IsAnswer<Answer>,

@@ -128,7 +128,7 @@ const others = {
         invalid(label, 'an object with keys: public keys as JSON Web Keys', typeof received),
   ),
   /**
-   * Asks the issuer about each token (RFC 7662), instead of verifying a signature: for tokens that are no JWTs, or that
+   * Asks the issuer about each token (RFC 7662), instead of verifying a signature: for tokens that are not JWTs, or that
    * have to be refused as soon as they are revoked.
    * @default none: tokens are JWTs (RFC 9068)
    */

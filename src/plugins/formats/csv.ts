@@ -148,7 +148,7 @@ export function csvOf(
   return stringify([columns.map(({ header }) => header), ...rows], stringifyOptions(columns))
 }
 
-// OWASP, "CSV Injection": the characters that begin a formula, also in their full-width form. A number is none.
+// OWASP, "CSV Injection": the characters that begin a formula, also in their full-width form. A number is not a formula.
 const beginsFormula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const isNumber = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 

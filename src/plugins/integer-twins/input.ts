@@ -40,7 +40,7 @@ export function takeTwins(input: Input, holder: object, key: string): InputResul
   return new InputReader(input, false).read(holder as Container, key)
 }
 
-/** Puts BigInts in the places of declared 64-bit integers. A validator knows no BigInts, so this follows validation. */
+/** Puts BigInts in the places of declared 64-bit integers. Validators do not support BigInts, so this runs after validation. */
 export function putIntegers(input: Input, holder: object, key: string): InputResult {
   return new InputReader(input, true).read(holder as Container, key)
 }

@@ -172,7 +172,7 @@ export interface OperationOutcome<Result = unknown> {
    */
   readonly resource?: string
   /**
-   * A small JSON value; not for documents. One with a function, a Symbol, a Map, a Set or NaN is no JSON value: the operation
+   * A small JSON value; not for documents. One with a function, a Symbol, a Map, a Set or NaN is not a JSON value: the operation
    * fails with `operation-result-invalid`, and so it does with a value that is longer than `maxLength`.
    * @default none
    */

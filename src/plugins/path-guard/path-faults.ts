@@ -110,7 +110,7 @@ export function pathProblem(
   if (faults[0]?.fault === 'uppercase') {
     const upper = new Set(faults.map(({ index, fault }) => (fault === 'uppercase' ? index + 1 : null)))
     const lowercase = segments.map((text, index) => (upper.has(index) ? text.toLowerCase() : text)).join('/')
-    // A path that the app has rewritten is none that the client can send.
+    // The client cannot send a path that the app has rewritten.
     const detail = sent === path ? `A path is lowercase: ${clip(lowercase, maxShown)}` : 'A path is lowercase'
     return new ProblemError('path-uppercase', { status, detail })
   }

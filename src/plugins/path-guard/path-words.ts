@@ -17,7 +17,7 @@ export const knownVerbs: readonly string[] = (
   'unarchive unassign unblock unfollow unlock unmute unpublish unsubscribe validate verify'
 ).split(' ')
 
-// Resources that exist once in their context, and endpoints that are no resources. With items behind them, the words of
+// Resources that exist once in their context, and endpoints that are not resources. With items behind them, the words of
 // the first list are collections: `/v1/carts/:id`.
 const onceAlone: ReadonlySet<string> = new Set(
   (

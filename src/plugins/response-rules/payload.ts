@@ -13,7 +13,7 @@ export function payloadBreaches(payload: unknown, vocabulary: ResponseVocabulary
   const first = new Map<string, ResponseBreach>()
   try {
     const { breaches } = schemaBreaches(schemaFor(payload), {}, vocabulary, timeFault)
-    // Without a schema, nobody knows which values a member has.
+    // The values that a member may have are not known without a schema.
     for (const breach of breaches)
       if (breach.rule !== 'sex' && !first.has(breach.rule)) first.set(breach.rule, breach)
   } catch {
