@@ -189,7 +189,7 @@ export function orderFault(
     if (isCursor || (before !== null && !isBeyond(before, key, page, isText)))
       return `${place} does not lie beyond ${isCursor || before === cursor ? 'the cursor' : 'the row before it'}`
     if (isText && seen.has(`${key.id}`)) return `${place} has the id of a row before it`
-    seen.add(`${key.id}`)
+    if (isText) seen.add(`${key.id}`)
     before = key
   }
   return null
