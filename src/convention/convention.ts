@@ -12,7 +12,6 @@ import type { Exception, Finding } from '../report/findings.js'
 import {
   type AppliedException,
   exceptionsOf,
-  exclusionReasonOf,
   type Mode,
   type RouteRuleOptions,
   type RuleException,
@@ -25,7 +24,7 @@ import type { RegistrationOptions } from './declared-routes.js'
 import { type DocumentPlan, documentRoute } from './document.js'
 import { besideCors, type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
 import { conventionPlugin } from './plugin.js'
-import type { Route } from './registry.js'
+import type { RouteFacts } from './registry.js'
 import type { ModeOf, Part, Steps } from './steps.js'
 
 /** The options of a convention: the mode, if it has one, and where its rules have modes of their own, those of {@link ruleOptions}. */
@@ -49,28 +48,14 @@ export interface ConventionRegistration<Options> {
   addException(exception: Omit<Exception, 'plugin'>): void
 }
 
-/**
- * A route, as a convention compiles it. Paths without a route are compiled together, as `*`. A HEAD route that Fastify adds to a
- * GET route has what that one was compiled to.
- */
-export interface RouteContext<Options, Rule extends string, State> {
-  /** The context of the route. */
-  readonly app: FastifyInstance
-  /** Methods and path pattern, as the report has them. */
-  readonly name: string
-  /** Path pattern with all prefixes. */
-  readonly path: string
-  readonly methods: readonly string[]
-  /** The route as it was declared; `null` for the paths without a route. */
-  readonly route: Route | null
+/** A route, as a convention compiles it. A HEAD route that Fastify adds to a GET route has what that one was compiled to. */
+export interface RouteContext<Options, Rule extends string, State> extends RouteFacts {
   /** Whether `config` of the route has options of the convention. */
   readonly isConfigured: boolean
   /** The options of the convention, and over them those of the route. */
   readonly options: Options
   /** The mode of each rule on the route. */
   readonly modeOf: Readonly<Record<Rule, Mode>>
-  /** Why no rule about the content of the API applies, such as that the route is hidden; `null` if rules apply. */
-  readonly exclusionReason: string | null
   /** What {@link ConventionDefinition.setUp} returned. */
   readonly state: State
   /** Runs a check when the app gets ready, because shared schemas are complete only then. */
@@ -165,6 +150,7 @@ export function convention<
       RuleOptions<Rule>
     >
     const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
+    const usual = ruleModes(rules, ofRules)
     const reporter = reporterOf(app)
     const applied: AppliedTo<Rule>[] = []
     reporter.afterChecks(() => listExceptions(name, ofRules.exceptions, applied, reporter))
@@ -183,50 +169,53 @@ export function convention<
       addFinding: (finding, effect) => reporter.addFinding({ plugin: name, ...finding }, effect),
       addException: (exception) => reporter.addException({ plugin: name, ...exception }),
     })) as State
-    const compiled: { readonly context: FastifyInstance; readonly part: Part }[] = []
+    const compiled: (readonly [context: FastifyInstance, part: Part])[] = []
     entry.compile = compile
-    entry.unknown = compile(app, null)
+    entry.unknown = compile({
+      app,
+      name: '*',
+      path: '*',
+      methods: [],
+      route: null,
+      exclusionReason: null,
+    })
     const isOff = ofAll === 'off' || definition.isOff?.(options) === true
     if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
     for (const declare of declarations) declare()
 
-    /** @param route `null` for the paths without a route, about which nothing is reported */
-    function compile(context: FastifyInstance, route: Route | null): Part {
+    /** Nothing is reported about the paths without a route. */
+    function compile(facts: RouteFacts): Part {
+      const { app: context, name: routeName, path, methods, route } = facts
       const part: Part = { convention: name, reporter, steps: {}, modeOf: off }
       if (neighbours.some(({ isIn }) => isIn(context))) return part
-      compiled.push({ context, part })
-      const methods = route === null ? [] : [route.method].flat()
-      const path = route?.path ?? '*'
-      const routeName = route === null ? '*' : `${methods.join(', ')} ${path}`
-      const label = `${routeName} config.${name}`
+      compiled.push([context, part])
       const config = (route?.config ?? {}) as Readonly<Record<string, object | boolean | undefined>>
-      const own = readOwn(config[name], label)
-      const addException = (reason: string, excepted = rules, declared = true): void => {
+      const isConfigured = config[name] !== undefined
+      const label = `${routeName} config.${name}`
+      const own = isConfigured ? readOwn(config[name], label) : {}
+      const exclude = (reason: string, excluded = rules, declared = false): void => {
         if (route === null) return
-        const exception = { plugin: name, route: routeName, rules: excepted, reason }
+        const exception = { plugin: name, route: routeName, rules: excluded, reason }
         reporter.addException({ ...exception, declared, unused: false })
       }
       if (own === false) {
-        addException((route && exceptedReason(route, name)) ?? `config.${name} is false`)
+        exclude((route && exceptedReason(route, name)) ?? `config.${name} is false`, rules, true)
         return part
       }
       const exceptions = exceptionsOf<Rule>(path, label, own, ofRules.exceptions)
-      const modeOf = ruleModes(rules, ofRules, own, exceptions)
-      const merged = { ...options, ...(own as OptionsOf<OfRoute>) }
+      const isUsual = !isConfigured && exceptions.length === 0
+      const modeOf = isUsual ? usual : ruleModes(rules, ofRules, own, exceptions)
+      const merged = isConfigured ? { ...options, ...(own as OptionsOf<OfRoute>) } : options
       const broken = new Set<Rule>(definition.rulesOfRequests)
       for (const exception of exceptions) applied.push([routeName, exception, broken])
       part.modeOf = { ...modeOf, '*': (merged as { readonly mode?: Mode }).mode ?? ofAll }
       const plan = definition.route({
-        app: context,
-        name: routeName,
-        path,
-        methods,
-        route,
-        isConfigured: config[name] !== undefined,
-        options: merged,
+        ...facts,
+        isConfigured,
+        options: merged as Options & OptionsOf<OfRoute>,
         modeOf,
-        exclusionReason: route && exclusionReasonOf(route),
         state,
+        exclude,
         atReady(check) {
           if (route !== null) reporter.checkAtReady(check)
         },
@@ -239,7 +228,6 @@ export function convention<
         breaks(others) {
           for (const rule of others) broken.add(rule)
         },
-        exclude: (reason, excluded = rules, isDeclared = false) => addException(reason, excluded, isDeclared),
         turnOff() {
           part.modeOf = off
         },
@@ -267,7 +255,7 @@ export function convention<
     function turnOffBeside(other: (typeof neighbours)[number]): void {
       watchNeighbour(app, other, { plugin: name, ...other })
       reporter.checkAtReady(function turnOffRoutes() {
-        for (const { context, part } of compiled) {
+        for (const [context, part] of compiled) {
           if (other.isIn(context)) Object.assign(part, { steps: {}, modeOf: off })
         }
       })

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { ConventionsReport } from '../report/findings.js'
 import type { Phase } from './order.js'
-import { type Effect, witness } from './steps.js'
+import { type Effect, type ModeOf, modeOfEffect, witness } from './steps.js'
 
 /** What a step said about a request. */
 export interface ExplainedStep {
@@ -62,13 +62,10 @@ export async function explain(app: FastifyInstance, request: InjectOptions | str
   }
 }
 
-function wordsOf(
-  effect: Effect | undefined,
-  modeOf: Readonly<Record<string, string>>,
-): Pick<ExplainedStep, 'said' | 'detail'> {
+function wordsOf(effect: Effect | undefined, modeOf: ModeOf): Pick<ExplainedStep, 'said' | 'detail'> {
   if (effect === undefined) return { said: 'nothing', detail: '' }
-  const { rule, given, refusal, answer, headers, notice, isNeeded } = effect
-  const mode = isNeeded === true ? 'enforce' : (modeOf[rule] ?? modeOf['*'])
+  const { rule, given, refusal, answer, headers, notice } = effect
+  const mode = modeOfEffect(effect, modeOf)
   if (mode === 'off') return { said: 'nothing', detail: '' }
   if (mode === 'report' || notice !== undefined) return { said: 'counted', detail: `${rule}: ${given}` }
   if (refusal !== undefined) return { said: 'refused', detail: `${refusal.statusCode} ${refusal.code}` }

@@ -95,8 +95,10 @@ export type Phase = keyof typeof order
 
 export const phases = Object.keys(order) as Phase[]
 
+export const sides = ['beforeApp', 'beforeRoute', 'afterRoute'] as const
+
 /** A place among the hooks of a phase: before those of the app; before those of the route; after them. */
-export type Side = 'beforeApp' | 'beforeRoute' | 'afterRoute'
+export type Side = (typeof sides)[number]
 
 /**
  * Returns the rank of a step in its phase, and its side. A convention that the table does not have runs after those of

@@ -1,25 +1,49 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
 import { isObject } from '../options.js'
+import { exclusionReasonOf } from '../report/modes.js'
 import { type Reporter, reporterOf } from '../report/report.js'
 import { clip } from '../text.js'
 import { type Declared, type HeadSibling, routesOf, type Watcher } from './declared-routes.js'
 import { documentHeadRoute } from './document.js'
 import { explain } from './explain.js'
 import { isMisspelt } from './misspelt.js'
-import { type Phase, phases, placeOf, type Side } from './order.js'
-import { noteRoute } from './route-schemas.js'
+import { type Phase, phases, type Side, sides } from './order.js'
+import { findUnread, noteRoute } from './route-schemas.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
-import { memberPlaces, type Next, type Part, type PlacedStep, runSteps } from './steps.js'
+import {
+  type Next,
+  type Part,
+  type PayloadStep,
+  type PlacedStep,
+  placesOf,
+  runSteps,
+  type StepPlace,
+} from './steps.js'
 
 /** A route, as `onRoute` hooks get it. */
 export type Route = RouteOptions & { path: string }
+
+/** What all conventions know of a route. Paths without a route are compiled together, as `*`. */
+export interface RouteFacts {
+  /** The context of the route. */
+  readonly app: FastifyInstance
+  /** Methods and path pattern, as the report has them. */
+  readonly name: string
+  /** Path pattern with all prefixes. */
+  readonly path: string
+  readonly methods: readonly string[]
+  /** The route as it was declared; `null` for the paths without a route. */
+  readonly route: Route | null
+  /** Why no rule about the content of the API applies, such as that the route is hidden; `null` if rules apply. */
+  readonly exclusionReason: string | null
+}
 
 /** A plugin of this package in a context. */
 export interface Entry extends Watcher {
   isSettingUp: boolean
   /** Compiles a route, once the plugin is set up. */
-  compile: ((context: FastifyInstance, route: Route | null) => Part) | null
+  compile: ((facts: RouteFacts) => Part) | null
   /** What it does on paths without a route. */
   unknown: Part | null
 }
@@ -27,44 +51,41 @@ export interface Entry extends Watcher {
 /** What the conventions do on a route: parts, and once the app is ready, the steps of each place. */
 class CompiledRoute {
   readonly parts: Part[] = []
-  steps: Readonly<Record<Place, readonly PlacedStep[]>> = noSteps
+  readonly #steps = new Map<Place, PlacedStep[]>()
 
-  /** The places in which its parts have steps. */
-  get places(): ReadonlySet<Place> {
-    return new Set(this.#placed().map(({ phase, side }): Place => `${phase} ${side}`))
+  at(place: Place): readonly PlacedStep[] {
+    return this.#steps.get(place) ?? noSteps
+  }
+
+  /** Returns the places in which its parts have steps. */
+  places(): ReadonlySet<Place> {
+    return new Set(this.#placed().map(([{ phase, side }]): Place => `${phase} ${side}`))
   }
 
   /** @param isServed whether it is a route: only there are hooks between those of the app and the handler */
-  arrange(isServed: boolean): this {
-    const steps = Object.fromEntries(places.map((place) => [place, [] as PlacedStep[]])) as Record<
-      Place,
-      PlacedStep[]
-    >
-    for (const { phase, side, part, name, run } of this.#placed()) {
-      const all = steps[`${phase} ${isServed ? side : 'beforeApp'}`]
-      if (!all.some((step) => step.run === run)) all.push({ name, part, run })
+  arrange(isServed: boolean): void {
+    for (const [{ name, phase, side }, part, run] of this.#placed()) {
+      const place: Place = `${phase} ${isServed ? side : 'beforeApp'}`
+      const steps = this.#steps.get(place) ?? []
+      if (!steps.some((step) => step.run === run)) steps.push({ name, part, run })
+      this.#steps.set(place, steps)
     }
-    this.steps = steps
-    return this
   }
 
-  #placed(): (PlacedStep & { readonly phase: Phase; readonly side: Side; readonly rank: number })[] {
+  #placed(): (readonly [StepPlace, Part, PayloadStep])[] {
     const placed = this.parts.flatMap((part) =>
-      memberPlaces.flatMap(({ member, phase, stepOf }) => {
-        const run = part.steps[member]
-        const name = stepOf(part.convention)
-        return run === undefined ? [] : [{ name, part, run, phase, ...placeOf(phase, name) }]
+      placesOf(part.convention).flatMap((place) => {
+        const run = part.steps[place.member]
+        return run === undefined ? [] : [[place, part, run] as const]
       }),
     )
-    return placed.sort((one, other) => one.rank - other.rank)
+    return placed.sort(([one], [other]) => one.rank - other.rank)
   }
 }
 
 type Place = `${Phase} ${Side}`
 
-const sides: readonly Side[] = ['beforeApp', 'beforeRoute', 'afterRoute']
-const places = phases.flatMap((phase) => sides.map((side): Place => `${phase} ${side}`))
-const noSteps = Object.fromEntries(places.map((place) => [place, []])) as unknown as CompiledRoute['steps']
+const noSteps: readonly PlacedStep[] = []
 
 /** What is shared by a context that registers a convention first, and by all contexts below it. */
 interface Root {
@@ -109,10 +130,8 @@ class Registry {
 
 /** The part of a route that a convention has not seen: what it does for all requests. */
 function beforeAppOnly(part: Part): Part {
-  const members = memberPlaces.filter(
-    ({ phase, stepOf }) => placeOf(phase, stepOf(part.convention)).side === 'beforeApp',
-  )
-  return { ...part, steps: Object.fromEntries(members.map(({ member }) => [member, part.steps[member]])) }
+  const early = placesOf(part.convention).filter(({ side }) => side === 'beforeApp')
+  return { ...part, steps: Object.fromEntries(early.map(({ member }) => [member, part.steps[member]])) }
 }
 
 const registries = appSlot<Registry>('registry')
@@ -170,8 +189,8 @@ function newRoot(app: FastifyInstance): Root {
   const routes = routesOf(app)
   Object.assign(root.reporter.face, { explain: (request: InjectOptions | string) => explain(app, request) })
   compiledOn.declare(app)
-  app.addHook('onRequest', onRequestOfContext)
-  app.addHook('onSend', onSendOfContext)
+  app.addHook('onRequest', hooks.onRequest.beforeApp as never)
+  app.addHook('onSend', hooks.onSend.beforeApp as never)
   app.addHook('onRoute', function compileOrShare(options) {
     compileIn(root, registries.get(this) as Registry, this, options, routes.of(options))
   })
@@ -220,13 +239,23 @@ function compileRoute(
   compiledOf.set(options, route)
   const compiling = entries.filter(({ compile }) => compile !== null)
   root.compiled.push({ registry, entries: compiling, route })
+  noteRoute(context, options)
+  const { name, methods, path } = declared
+  const facts = {
+    app: context,
+    name,
+    path,
+    methods,
+    route: options,
+    exclusionReason: exclusionReasonOf(options),
+  }
+  const plugins = entries.map((entry) => entry.name)
+  findUnread(options, name, plugins, root.reporter)
   for (const entry of entries) {
-    const { name, compile } = entry
-    declared.seenBy.add(name)
+    declared.seenBy.add(entry.name)
     entry.servesRoutes ||= !entry.isSettingUp
-    noteRoute(context, options, name, root.reporter)
-    findMisspelt(entry, options, declared.name, root.reporter)
-    if (compile !== null) route.parts.push(compile(context, options))
+    findMisspelt(entry, options, name, root.reporter)
+    if (entry.compile !== null) route.parts.push(entry.compile(facts))
   }
   return route
 }
@@ -275,89 +304,63 @@ const ofConventions = Symbol.for('fastify-conventions.hook')
 
 /** Adds the hooks of the places that have steps. */
 function addHooks(options: RouteOptions, route: CompiledRoute): void {
-  const taken = route.places
+  const taken = route.places()
   for (const phase of phases) {
     // The app may have copied the options of another route, with the hooks of that route.
     const own = [(options[phase] ?? []) as AnyHook | AnyHook[]]
       .flat()
       .filter((hook) => !(ofConventions in hook))
-    const { beforeRoute, afterRoute } = hooksOfRoutes[phase]
-    const hooks = [
-      ...(taken.has(`${phase} beforeRoute`) ? [beforeRoute] : []),
-      ...own,
-      ...(taken.has(`${phase} afterRoute`) ? [afterRoute] : []),
-    ]
-    if (hooks.length > 0) Object.assign(options, { [phase]: hooks })
+    const hookOf = (side: Side): AnyHook[] => (taken.has(`${phase} ${side}`) ? [hooks[phase][side]] : [])
+    const all = [...hookOf('beforeRoute'), ...own, ...hookOf('afterRoute')]
+    if (all.length > 0) Object.assign(options, { [phase]: all })
   }
 }
 
-const hooksOfRoutes = Object.fromEntries(
-  phases.map((phase) => [
-    phase,
-    { beforeRoute: hookAt(phase, 'beforeRoute'), afterRoute: hookAt(phase, 'afterRoute') },
-  ]),
-) as Readonly<Record<Phase, { readonly beforeRoute: AnyHook; readonly afterRoute: AnyHook }>>
+const phasesWithPayload: ReadonlySet<Phase> = new Set(['preParsing', 'preSerialization', 'onSend'])
 
-/** Returns the hook that runs the steps of a place. */
+/** Returns the hook that runs the steps of a place, with the parameters that Fastify gives to hooks of the phase. */
 function hookAt(phase: Phase, side: Side): AnyHook {
   const place: Place = `${phase} ${side}`
-  const run = (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next): void => {
-    const steps = compiledOn.get(request)?.steps[place] ?? []
-    runSteps(steps, phase, request, reply, payload, next)
+  const run = (
+    app: FastifyInstance,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: Next,
+  ): void => {
+    runSteps({ steps: routeOf(app, request).at(place), phase, request, reply, next }, payload)
   }
-  return Object.assign(hookWith(phase, run), { [ofConventions]: place })
+  const hook = phasesWithPayload.has(phase)
+    ? function (
+        this: FastifyInstance,
+        request: FastifyRequest,
+        reply: FastifyReply,
+        payload: unknown,
+        next: Next,
+      ) {
+        run(this, request, reply, payload, next)
+      }
+    : phase === 'onError'
+      ? function (
+          this: FastifyInstance,
+          request: FastifyRequest,
+          reply: FastifyReply,
+          _: unknown,
+          next: Next,
+        ) {
+          // A step has no use for the error, and the answer goes on without the step.
+          run(this, request, reply, undefined, () => next())
+        }
+      : function (this: FastifyInstance, request: FastifyRequest, reply: FastifyReply, next: Next) {
+          run(this, request, reply, undefined, next)
+        }
+  Object.defineProperty(hook, 'name', { value: `conventions ${place}` })
+  return Object.assign(hook, { [ofConventions]: place })
 }
 
-/** Returns a hook with the parameters that Fastify gives to hooks of a phase. */
-function hookWith(
-  phase: Phase,
-  run: (request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next) => void,
-): AnyHook {
-  if (phase === 'preSerialization' || phase === 'onSend' || phase === 'preParsing') {
-    return function runConventions(
-      request: FastifyRequest,
-      reply: FastifyReply,
-      payload: unknown,
-      next: Next,
-    ) {
-      run(request, reply, payload, next)
-    }
-  }
-  if (phase === 'onError') {
-    // A step has no use for the error.
-    return function runConventions(
-      request: FastifyRequest,
-      reply: FastifyReply,
-      _error: unknown,
-      next: Next,
-    ) {
-      run(request, reply, undefined, () => next())
-    }
-  }
-  return function runConventions(request: FastifyRequest, reply: FastifyReply, next: Next) {
-    run(request, reply, undefined, (error) => (error ? next(error) : next()))
-  }
-}
-
-function onRequestOfContext(
-  this: FastifyInstance,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  next: (error?: Error) => void,
-): void {
-  const steps = routeOf(this, request).steps['onRequest beforeApp']
-  runSteps(steps, 'onRequest', request, reply, undefined, (error) => (error ? next(error) : next()))
-}
-
-function onSendOfContext(
-  this: FastifyInstance,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  next: Next,
-): void {
-  runSteps(routeOf(this, request).steps['onSend beforeApp'], 'onSend', request, reply, payload, next)
-}
+const hooks = Object.fromEntries(
+  phases.map((phase) => [phase, Object.fromEntries(sides.map((side) => [side, hookAt(phase, side)]))]),
+) as Readonly<Record<Phase, Readonly<Record<Side, AnyHook>>>>
 
 /** Returns what the conventions do on the route of a request. Fastify builds `routeOptions` anew at each reading. */
 function routeOf(context: FastifyInstance, request: FastifyRequest): CompiledRoute {

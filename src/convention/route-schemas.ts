@@ -24,15 +24,17 @@ import { appSlot } from './slots.js'
 export const schemaConverter = appSlot<ToJsonSchema>('toJsonSchema')
 
 const inputs = ['body', 'params', 'querystring', 'query', 'headers'] as const
+const parts = [...inputs, 'response'] as const
 
-type Input = (typeof inputs)[number]
-type Schemas = { readonly [Part in Input | 'response']?: unknown }
+type Schemas = { readonly [Part in (typeof parts)[number]]?: unknown }
 
 /** What is converted for a context, by what it was. */
 interface Conversions {
   readonly convert: ToJsonSchema | undefined
   readonly input: WeakMap<object, object>
   readonly output: WeakMap<object, object>
+  /** The schemas of routes, and their parts as they were: an app may change them in place. */
+  readonly routes: WeakMap<object, { readonly given: Schemas; readonly json: FastifySchema }>
 }
 
 const conversionsOf = new WeakMap<RouteOptions, Conversions>()
@@ -40,22 +42,12 @@ const defaults = newConversions(undefined)
 const byConverter = new WeakMap<ToJsonSchema, Conversions>()
 
 function newConversions(convert: ToJsonSchema | undefined): Conversions {
-  return { convert, input: new WeakMap(), output: new WeakMap() }
+  return { convert, input: new WeakMap(), output: new WeakMap(), routes: new WeakMap() }
 }
 
 /** Notes the context of a route, before a convention reads its schemas. */
-export function noteRoute(
-  app: FastifyInstance,
-  route: RouteOptions,
-  plugin: string,
-  reporter: Reporter,
-): void {
+export function noteRoute(app: FastifyInstance, route: RouteOptions): void {
   if (!conversionsOf.has(route)) conversionsOf.set(route, conversionsIn(app))
-  const isHead = [route.method].flat().join() === 'HEAD'
-  if (route.schema === undefined || isHead || !readers.has(plugin)) return
-  const unread = unreadParts(route)
-  const reads = unread.includes('response') || (unread.length > 0 && plugin === 'integerTwins')
-  if (reads) noteUnread(route, unread, plugin, reporter)
 }
 
 function conversionsIn(app: FastifyInstance): Conversions {
@@ -72,20 +64,29 @@ function conversionsIn(app: FastifyInstance): Conversions {
  */
 export function jsonSchemasOf(route: Pick<RouteOptions, 'schema'>): FastifySchema | undefined {
   const { schema } = route
-  return schema && converted(schema, conversionsOf.get(route as RouteOptions) ?? defaults)
+  if (schema === undefined) return undefined
+  const conversions = conversionsOf.get(route as RouteOptions) ?? defaults
+  const known = conversions.routes.get(schema)
+  if (known !== undefined && parts.every((name) => known.given[name] === (schema as Schemas)[name])) {
+    return known.json
+  }
+  const json = converted(schema, conversions)
+  conversions.routes.set(schema, { given: { ...schema }, json })
+  return json
 }
 
-function converted(schema: FastifySchema, conversions: Conversions): FastifySchema {
-  const given: Schemas = schema
-  const changed: Partial<Record<Input | 'response', unknown>> = {}
-  for (const name of inputs) {
-    const part = given[name]
-    const json = convertedInput(part, conversions)
-    if (json !== part) changed[name] = json
-  }
-  const response = mapResponses(given.response, (part) => convertedPart(part, 'output', conversions))
-  if (response !== given.response) changed.response = response
-  return Object.keys(changed).length === 0 ? schema : { ...schema, ...changed }
+function converted(given: Schemas, conversions: Conversions): FastifySchema {
+  const changed = Object.fromEntries(
+    parts.flatMap((name) => {
+      const part = given[name]
+      const json =
+        name === 'response'
+          ? mapResponses(part, (schema) => convertedPart(schema, 'output', conversions))
+          : convertedInput(part, conversions)
+      return json === part ? [] : [[name, json]]
+    }),
+  )
+  return Object.keys(changed).length === 0 ? given : { ...given, ...changed }
 }
 
 function convertedInput(part: unknown, conversions: Conversions): unknown {
@@ -156,43 +157,30 @@ function ignore(): void {}
 /** The plugins that read response schemas. Of them, `integerTwins` reads schemas of requests, too. */
 const readers: ReadonlySet<string> = new Set(['lists', 'responseRules', 'fields', 'integerTwins', 'formats'])
 
-/** The parts that cannot be read of each route, and the plugins that would read them. */
-type Unread = Map<string, { readonly parts: readonly string[]; readonly plugins: Set<string> }>
-
-const unreadOf = new WeakMap<Reporter, Unread>()
-
-function unreadParts(route: RouteOptions): string[] {
+/** Adds a finding where plugins would read schemas of a route of which no JSON Schema can be made. */
+export function findUnread(
+  route: RouteOptions,
+  name: string,
+  plugins: readonly string[],
+  reporter: Reporter,
+): void {
+  if (route.schema === undefined || [route.method].flat().join() === 'HEAD') return
   const json = (jsonSchemasOf(route) ?? {}) as Schemas
-  const unread: string[] = inputs.filter((name) => isProviderSchema(json[name]))
+  const unread = new Set<string>(inputs.filter((part) => isProviderSchema(json[part])))
   mapResponses(json.response, (schema) => {
-    if (!unread.includes('response')) unread.push('response')
+    unread.add('response')
     return schema
   })
-  return unread
-}
-
-function noteUnread(route: RouteOptions, parts: readonly string[], plugin: string, reporter: Reporter): void {
-  const noted = unreadOf.get(reporter) ?? new Map()
-  if (!unreadOf.has(reporter)) {
-    unreadOf.set(reporter, noted)
-    reporter.checkAtReady(() => reportUnread(noted, reporter))
-  }
-  const name = `${[route.method].flat().join(', ')} ${route.url}`
-  const known = noted.get(name) ?? { parts, plugins: new Set() }
-  known.plugins.add(plugin)
-  noted.set(name, known)
-}
-
-function reportUnread(noted: Unread, reporter: Reporter): void {
-  for (const [route, { parts, plugins }] of noted) {
-    const problem = `${[...plugins].join(', ')} cannot read its schemas: no JSON Schema can be made of ${parts.join(', ')}`
-    const instead = 'the option toJsonSchema, or JSON Schema'
-    // The app may boot: what no convention can see into is left to the app.
-    reporter.addFinding(
-      { plugin: 'conventions', rule: 'schema', route, problem, instead, mode: 'report' },
-      'none',
-    )
-  }
+  if (unread.size === 0) return
+  const readBy = plugins.filter(
+    (plugin) => readers.has(plugin) && (plugin === 'integerTwins' || unread.has('response')),
+  )
+  if (readBy.length === 0) return
+  const problem = `${readBy.join(', ')} cannot read its schemas: no JSON Schema can be made of ${[...unread].join(', ')}`
+  const instead = 'the option toJsonSchema, or JSON Schema'
+  const finding = { plugin: 'conventions', rule: 'schema', route: name, problem, instead } as const
+  // The app may boot: what no convention can see into is left to the app.
+  reporter.addFinding({ ...finding, mode: 'report' }, 'none')
 }
 
 export interface OwnParameters {

@@ -3,7 +3,7 @@ import type { ProblemError } from '../problem/problem-error.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import type { Reporter } from '../report/report.js'
-import type { Phase } from './order.js'
+import { type Phase, placeOf, type Side } from './order.js'
 import { hookError, passString } from './reply.js'
 
 /** What a step says about a request or a response. `enforce` applies it, `report` counts it. */
@@ -69,23 +69,44 @@ export interface Steps {
   readonly onError?: RequestStep | undefined
 }
 
-/** The phase of each member of {@link Steps}, and how the table calls it. */
-export const memberPlaces: readonly {
+/** Where a step runs. */
+export interface StepPlace {
   readonly member: keyof Steps
+  /** Its name in the table. */
+  readonly name: string
   readonly phase: Phase
-  stepOf(convention: string): string
-}[] = [
-  { member: 'onRequest', phase: 'onRequest', stepOf: (name) => name },
-  { member: 'lastOnRequest', phase: 'onRequest', stepOf: (name) => `${name}:last` },
-  { member: 'preParsing', phase: 'preParsing', stepOf: (name) => name },
-  { member: 'preValidation', phase: 'preValidation', stepOf: (name) => name },
-  { member: 'preHandler', phase: 'preHandler', stepOf: (name) => name },
-  { member: 'preSerialization', phase: 'preSerialization', stepOf: (name) => name },
-  { member: 'serialization', phase: 'preSerialization', stepOf: () => 'serialization' },
-  { member: 'onSend', phase: 'onSend', stepOf: (name) => name },
-  { member: 'lastOnSend', phase: 'onSend', stepOf: (name) => `${name}:last` },
-  { member: 'onError', phase: 'onError', stepOf: (name) => name },
-]
+  readonly rank: number
+  readonly side: Side
+}
+
+const phaseOf: Readonly<Record<keyof Steps, Phase>> = {
+  onRequest: 'onRequest',
+  lastOnRequest: 'onRequest',
+  preParsing: 'preParsing',
+  preValidation: 'preValidation',
+  preHandler: 'preHandler',
+  preSerialization: 'preSerialization',
+  serialization: 'preSerialization',
+  onSend: 'onSend',
+  lastOnSend: 'onSend',
+  onError: 'onError',
+}
+
+const placesByConvention = new Map<string, readonly StepPlace[]>()
+
+/** Returns where the steps of a convention run. */
+export function placesOf(convention: string): readonly StepPlace[] {
+  const known = placesByConvention.get(convention)
+  if (known !== undefined) return known
+  const places = (Object.keys(phaseOf) as (keyof Steps)[]).map((member) => {
+    const phase = phaseOf[member]
+    const isLast = member.startsWith('last')
+    const name = member === 'serialization' ? member : isLast ? `${convention}:last` : convention
+    return { member, name, phase, ...placeOf(phase, name) }
+  })
+  placesByConvention.set(convention, places)
+  return places
+}
 
 /** The mode of each rule on a route, and under `*` that of what no rule names. */
 export type ModeOf = Readonly<Record<string, Mode>>
@@ -108,63 +129,60 @@ export interface PlacedStep {
   readonly run: PayloadStep
 }
 
+/** Steps that one hook of a request runs. */
+export interface Turn {
+  readonly steps: readonly PlacedStep[]
+  readonly phase: Phase
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly next: Next
+}
+
 /** Sees what steps say, while a request is explained. */
 export const witness: {
   see: ((step: PlacedStep, phase: Phase, effects: Effects) => void) | null
 } = { see: null }
 
 /** Runs steps one after the other, and applies or counts their effects. */
-export function runSteps(
-  steps: readonly PlacedStep[],
-  phase: Phase,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  next: Next,
-  from = 0,
-): void {
+export function runSteps(turn: Turn, payload: unknown, from = 0): void {
+  const { steps, request, reply, next } = turn
+  let sent = payload
   for (let index = from; index < steps.length; index++) {
     const step = steps[index] as PlacedStep
-    const { part, run } = step
     let result: StepResult
     try {
-      result = run(request, reply, payload)
+      result = step.run(request, reply, sent)
     } catch (error) {
       next(hookError(error))
       return
     }
     if (result !== undefined && 'then' in result) {
-      awaitEffects(step, result, steps, phase, request, reply, payload, next, index + 1)
+      awaitEffects(turn, step, result, sent, index + 1)
       return
     }
-    if (witness.see !== null) witness.see(step, phase, result)
+    if (witness.see !== null) witness.see(step, turn.phase, result)
     if (result === undefined) continue
-    payload = settle(part, result, phase, request, reply, payload, next)
-    if (payload === ended) return
+    sent = settle(turn, step.part, result, sent)
+    if (sent === ended) return
   }
-  next(null, payload)
+  next(null, sent)
 }
 
 // In a function of its own, so that the loop makes no closures.
 function awaitEffects(
+  turn: Turn,
   step: PlacedStep,
   promise: PromiseLike<Effects>,
-  steps: readonly PlacedStep[],
-  phase: Phase,
-  request: FastifyRequest,
-  reply: FastifyReply,
   payload: unknown,
-  next: Next,
   from: number,
 ): void {
   promise.then(
     (effects) => {
-      witness.see?.(step, phase, effects)
-      const sent =
-        effects === undefined ? payload : settle(step.part, effects, phase, request, reply, payload, next)
-      if (sent !== ended) runSteps(steps, phase, request, reply, sent, next, from)
+      witness.see?.(step, turn.phase, effects)
+      const sent = effects === undefined ? payload : settle(turn, step.part, effects, payload)
+      if (sent !== ended) runSteps(turn, sent, from)
     },
-    (error: unknown) => next(hookError(error)),
+    (error: unknown) => turn.next(hookError(error)),
   )
 }
 
@@ -172,42 +190,23 @@ function awaitEffects(
 const ended = Symbol('ended')
 
 /** Applies or counts effects. Returns the payload, or {@link ended}. */
-function settle(
-  part: Part,
-  effects: Exclude<Effects, undefined>,
-  phase: Phase,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  next: Next,
-): unknown {
-  if (!Array.isArray(effects)) return apply(part, effects as Effect, phase, request, reply, payload, next)
+function settle(turn: Turn, part: Part, effects: Exclude<Effects, undefined>, payload: unknown): unknown {
+  if (!Array.isArray(effects)) return apply(turn, part, effects as Effect, payload)
   let sent = payload
   for (const effect of effects as readonly Effect[]) {
-    sent = apply(part, effect, phase, request, reply, sent, next)
+    sent = apply(turn, part, effect, sent)
     if (sent === ended) break
   }
   return sent
 }
 
-function apply(
-  { convention, reporter, modeOf }: Part,
-  effect: Effect,
-  phase: Phase,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  next: Next,
-): unknown {
-  const { rule, given, headers, change, answer, refusal, notice } = effect
-  const mode = effect.isNeeded === true ? 'enforce' : (modeOf[rule] ?? modeOf['*'])
+function apply(turn: Turn, part: Part, effect: Effect, payload: unknown): unknown {
+  const { phase, request, reply, next } = turn
+  const { headers, answer, refusal } = effect
+  const mode = modeOfEffect(effect, part.modeOf)
   if (mode === 'off') return payload
-  if (notice !== undefined) {
-    reporter.observe(convention, rule, request, given, 'none', notice)
-    return payload
-  }
-  if (mode === 'report') {
-    count(convention, effect, request, reply, reporter)
+  if (mode === 'report' || effect.notice !== undefined) {
+    count(part, effect, request, reply)
     return payload
   }
   if (refusal !== undefined) {
@@ -216,40 +215,42 @@ function apply(
     return ended
   }
   try {
-    change?.()
+    effect.change?.()
     if (headers !== undefined) reply.headers(headers)
   } catch (error) {
     next(hookError(error))
     return ended
   }
   if (answer !== undefined) {
-    send(reply, answer)
+    reply.code(answer.status).headers(answer.headers ?? {})
+    ;(answer.isWritten === true ? passString(reply) : reply).send(answer.payload)
     return ended
   }
   return effect.payload === undefined ? payload : effect.payload
 }
 
-function send(reply: FastifyReply, { status, headers = {}, payload, isWritten = false }: Answer): void {
-  reply.code(status).headers(headers)
-  ;(isWritten ? passString(reply) : reply).send(payload)
+export function modeOfEffect({ isNeeded, rule }: Effect, modeOf: ModeOf): Mode | undefined {
+  return isNeeded === true ? 'enforce' : (modeOf[rule] ?? modeOf['*'])
 }
 
 function count(
-  convention: string,
-  { rule, given, refusal, headers }: Effect,
+  { convention, reporter }: Part,
+  { rule, given, refusal, headers, notice }: Effect,
   request: FastifyRequest,
   reply: FastifyReply,
-  reporter: Reporter,
 ): void {
-  if (refusal === undefined) {
+  const observe = (text: string, outcome: Parameters<Reporter['observe']>[4]): void =>
+    reporter.observe(convention, rule, request, text, outcome, notice)
+  if (notice !== undefined) observe(given, 'none')
+  else if (refusal === undefined) {
     const isAdded = headers !== undefined && !Object.keys(headers).some((field) => reply.hasHeader(field))
-    reporter.observe(convention, rule, request, given, isAdded ? 'header added' : 'changed')
-    return
+    observe(given, isAdded ? 'header added' : 'changed')
+  } else {
+    const { raw } = reply
+    // What the app answers says whether `enforce` would lose the request: an error of the app is not lost.
+    raw.once('finish', () => {
+      if (raw.statusCode < 400) observe(given, refusal.statusCode)
+      else observe(`${given}: ${raw.statusCode} anyway`, 'changed')
+    })
   }
-  const { raw } = reply
-  // What the app answers says whether `enforce` would lose the request: an error of the app is not lost.
-  raw.once('finish', () => {
-    if (raw.statusCode < 400) reporter.observe(convention, rule, request, given, refusal.statusCode)
-    else reporter.observe(convention, rule, request, `${given}: ${raw.statusCode} anyway`, 'changed')
-  })
 }
