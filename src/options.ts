@@ -119,6 +119,11 @@ export function functionOf<Fn>(expected: string): Check<Fn> {
     typeof received === 'function' ? (received as Fn) : invalid(label, expected, received)
 }
 
+/** Returns a check for `false`, or for what `check` accepts. */
+export function orFalse<T>(check: Check<T>): Check<T | false> {
+  return (label, received) => (received === false ? false : check(label, received))
+}
+
 /** Checks a path below which a service is mounted, or `''`. */
 export const basePath: Check<string> = text("'' or a path such as '/api'", /^$|^(\/[^/]+)+$/)
 

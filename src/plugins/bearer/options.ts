@@ -11,6 +11,7 @@ import {
   oneOf,
   option,
   optional,
+  orFalse,
   type ResolvedOptions,
   text,
 } from '../../options.js'
@@ -146,11 +147,7 @@ const others = {
    * check it. Not `false` if the issuer signs other JWTs for the same audience, such as ID tokens: these would be accepted.
    * @default 'at+jwt' (RFC 9068 §2.1)
    */
-  typ: option<string | false>(
-    (label, received) =>
-      received === false ? false : text("a type such as 'at+jwt', or false")(label, received),
-    'at+jwt',
-  ),
+  typ: option<string | false>(orFalse(text("a type such as 'at+jwt', or false")), 'at+jwt'),
   /**
    * The claim with the scopes: a text with spaces between them (RFC 9068 §2.2.3), or a list of texts, such as `scp`.
    * @default 'scope'

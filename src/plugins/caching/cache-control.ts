@@ -4,7 +4,9 @@ import { formatHttpDate, parseHttpDate } from '../../http/dates.js'
 import { mergeVary } from '../../http/header-fields.js'
 import {
   type Check,
+  type Checks,
   checksOf,
+  each,
   flag,
   integer,
   invalid,
@@ -55,55 +57,33 @@ const known = objectOf<CacheDirectives>(checksOf(declared)[0])
 export const directives: Check<CacheDirectives> = (label, received) => {
   if (!isObject(received)) return invalid(label, 'directives or false', received)
   const given = known(label, received)
-  const fault = contradictions.find(([contradicts]) => contradicts(given))?.[1]
-  return fault === undefined ? given : invalid(label, `directives without contradictions: ${fault}`, received)
+  const fault = contradictionIn(given)
+  return fault === null ? given : invalid(label, `directives without contradictions: ${fault}`, received)
 }
 
-const contradictions: readonly (readonly [(given: CacheDirectives) => boolean, string])[] = [
-  [
-    (given) => given.public === true && given.private === true,
-    'public lets shared caches store the response, private forbids it (RFC 9111 §5.2.2.7, §5.2.2.9)',
-  ],
-  [
-    (given) => given.noStore === true && (given.public === true || mayBeFresh(given) || mayBeStale(given)),
-    'noStore forbids storing the response that public, maxAge, sMaxAge, immutable and stale… apply to (RFC 9111 §5.2.2.5)',
-  ],
-  [
-    (given) => given.private === true && isPositive(given.sMaxAge),
-    'sMaxAge applies to shared caches, which private forbids to store the response (RFC 9111 §5.2.2.7, §5.2.2.10)',
-  ],
-  [
-    (given) => given.immutable === true && !isPositive(given.maxAge),
-    'immutable applies while the response is fresh: it needs a maxAge above 0 (RFC 8246 §2)',
-  ],
-  [
-    (given) => given.noCache === true && mayBeFresh(given),
-    'noCache validates the response before each use, so maxAge, sMaxAge and immutable have no effect (RFC 9111 §5.2.2.4)',
-  ],
-  [
-    (given) => (given.noCache === true || given.mustRevalidate === true) && mayBeStale(given),
-    'noCache and mustRevalidate forbid stale use, staleWhileRevalidate and staleIfError allow it (RFC 9111 §4.2.4)',
-  ],
-]
-
-function mayBeFresh(given: CacheDirectives): boolean {
-  return isPositive(given.maxAge) || isPositive(given.sMaxAge) || given.immutable === true
-}
-
-function mayBeStale(given: CacheDirectives): boolean {
-  return isPositive(given.staleWhileRevalidate) || isPositive(given.staleIfError)
-}
-
-function isPositive(time: number | undefined): boolean {
-  return time !== undefined && time > 0
+function contradictionIn(given: CacheDirectives): string | null {
+  const { maxAge = 0, sMaxAge = 0, staleWhileRevalidate = 0, staleIfError = 0 } = given
+  const mayBeFresh = maxAge > 0 || sMaxAge > 0 || given.immutable
+  const mayBeStale = staleWhileRevalidate > 0 || staleIfError > 0
+  if (given.public && given.private)
+    return 'public lets shared caches store what private forbids them (RFC 9111 §5.2.2.7, §5.2.2.9)'
+  if (given.noStore && (given.public || mayBeFresh || mayBeStale))
+    return 'noStore forbids what public, maxAge, sMaxAge, immutable and stale… allow (RFC 9111 §5.2.2.5)'
+  if (given.private && sMaxAge > 0)
+    return 'sMaxAge is for shared caches, which private forbids to store (RFC 9111 §5.2.2.7, §5.2.2.10)'
+  if (given.immutable && maxAge === 0)
+    return 'immutable applies while the response is fresh: it needs a maxAge above 0 (RFC 8246 §2)'
+  if (given.noCache && mayBeFresh)
+    return 'noCache validates before each use: maxAge, sMaxAge and immutable have no effect (RFC 9111 §5.2.2.4)'
+  if ((given.noCache || given.mustRevalidate) && mayBeStale)
+    return 'noCache and mustRevalidate forbid the stale use that stale… allow (RFC 9111 §4.2.4)'
+  return null
 }
 
 /** Returns the value of `Cache-Control`; `''` for no directives. */
 export function cacheControl(given: CacheDirectives): string {
-  const keys = Object.keys(declared) as (keyof CacheDirectives)[]
-  const written = keys.flatMap((key) => {
-    const name =
-      key === 'sMaxAge' ? 's-maxage' : key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const written = (Object.keys(declared) as (keyof CacheDirectives)[]).flatMap((key) => {
+    const name = key === 'sMaxAge' ? 's-maxage' : key.replace(/[A-Z]/g, '-$&').toLowerCase()
     const value = given[key]
     return typeof value === 'number' ? `${name}=${value}` : value === true ? name : []
   })
@@ -114,10 +94,7 @@ export function cacheControl(given: CacheDirectives): string {
 const maxExpiry = 365 * 24 * 60 * 60 * 1000
 
 /** Returns `Expires` (RFC 9111 §5.3), at most one year ahead; `null` for a time that is past or invalid. */
-export function expiresOf(
-  time: Date | number | string,
-  now: number,
-): { readonly text: string; readonly at: number; readonly isCut: boolean } | null {
+export function expiresOf(time: Date | number | string, now: number) {
   const given = Number((typeof time === 'string' ? parseHttpDate(time, now) : time) ?? Number.NaN)
   const at = Math.floor(Math.min(given, now + maxExpiry) / 1000) * 1000
   if (!Number.isFinite(given) || at <= now) return null
@@ -160,15 +137,11 @@ export interface CachingFields {
 type Reply = Parameters<PayloadStep>[1]
 
 // Each member has its own check when it is written.
-const unchecked: Check<never> = (_label, received) => received as never
-
-const checkFields = objectOf<CachingFields>({
-  cacheControl: directives,
-  etag: unchecked,
-  lastModified: unchecked,
-  expires: unchecked,
-  vary: unchecked,
-})
+const unchecked = each(
+  ['etag', 'lastModified', 'expires', 'vary'],
+  (_label: string, received: unknown) => received,
+)
+const checkFields = objectOf({ cacheControl: directives, ...unchecked } as Checks<CachingFields>)
 
 /** Returns the method `reply.caching()`; `this` is the reply. */
 export function cachingHelper(now: () => number) {
@@ -177,22 +150,20 @@ export function cachingHelper(now: () => number) {
     const written = given === undefined ? '' : cacheControl(given)
     if (written !== '') this.header('cache-control', written)
     if (etag !== undefined) this.header('etag', entityTagOf(etag))
-    if (lastModified !== undefined) setLastModified(this, [lastModified].flat(), now())
-    if (expires !== undefined) setExpires(this, expires, now())
+    const times = lastModified === undefined ? [] : [lastModified].flat()
+    if (times.length > 0) {
+      const latest =
+        latestTime(times, now()) ??
+        invalid('reply.caching().lastModified', 'dates, or RFC 3339 text', lastModified)
+      this.header('last-modified', formatHttpDate(latest))
+    }
+    if (expires !== undefined) setExpires(this, expiresOf(expires, now()))
     if (vary !== undefined) this.header('vary', mergeVary(headerOf(this, 'vary'), vary))
     return this
   }
 }
 
-function setLastModified(reply: Reply, times: readonly unknown[], now: number): void {
-  if (times.length === 0) return
-  const latest = latestTime(times, now)
-  if (latest === null) invalid('reply.caching().lastModified', 'dates, or RFC 3339 text', times)
-  else reply.header('last-modified', formatHttpDate(latest))
-}
-
-function setExpires(reply: Reply, time: Date | number | string, now: number): void {
-  const expires = expiresOf(time, now)
+function setExpires(reply: Reply, expires: ReturnType<typeof expiresOf>): void {
   if (expires !== null) reply.header('expires', expires.text)
   if (expires?.isCut === false) return
   const { method, routeOptions } = reply.request

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { tagInFormat } from '../../convention/selection.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, PayloadStep, RequestStep, Steps } from '../../convention/steps.js'
-import { isPromise } from '../../maybe-async.js'
+import { isPromise, withValue } from '../../maybe-async.js'
 import { isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { FindValidators, ResourceVersion, RouteValidators } from './options.js'
@@ -38,45 +38,48 @@ export function stepsOf(plan: CachingPlan): Steps {
 /** Evaluates preconditions by the validators of the route, before the handler runs. */
 function checkPreconditions(plan: CachingPlan, find: FindValidators): RequestStep {
   return function checkBeforeHandler(request, reply) {
-    const reads = isRead(request.method)
-    if (!reads && !isConditional(request)) return missingPrecondition(request)
-    if (plan.isReport) return reads ? undefined : unknownPrecondition
+    const { method } = request
+    if (!isRead(method)) {
+      if (!isConditional(request))
+        return plan.isPreconditionRequired && method !== 'OPTIONS' ? missingPrecondition() : undefined
+      if (plan.isReport) return unknownPrecondition
+    } else if (plan.isReport) return undefined
     const found = find(request)
-    const check = reads ? checkRead : checkWrite
     // Query builders are not promises, but can be awaited.
-    return isPromise(found)
-      ? Promise.resolve(found).then((validators) => check(request, reply, validators))
-      : check(request, reply, found)
+    return withValue(isPromise(found) ? Promise.resolve(found) : found, (validators) =>
+      check(plan, request, reply, validators),
+    )
   }
+}
 
-  function missingPrecondition({ method }: FastifyRequest): Effect | undefined {
-    if (!plan.isPreconditionRequired || method === 'OPTIONS') return undefined
-    const refusal = new ProblemError('precondition-required', { detail: howToGuard })
-    return { rule: 'precondition', given: 'has no precondition', refusal }
-  }
-
-  function checkRead(request: FastifyRequest, reply: FastifyReply, found: RouteValidators | null) {
-    if (!found) return undefined
-    const now = plan.now()
-    const validators = readValidators(found, request, now)
+function check(
+  plan: CachingPlan,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  found: RouteValidators | null,
+) {
+  const { method, headers } = request
+  const now = plan.now()
+  const validators = found ? readValidators(found, request, now) : null
+  if (isRead(method)) {
+    if (validators === null) return undefined
     knownValidators.set(reply, validators)
     // The tag of the bytes is known after the handler only.
-    if (!isConditional(request) || (validators.etag === undefined && namesTags(request.headers)))
-      return undefined
-    const verdict = evaluatePreconditions(request, validators, now)
-    return verdict === 'proceed' ? undefined : verdict === 'not-modified' ? answer304 : refusalOf(request)
-  }
-
-  function checkWrite(request: FastifyRequest, _reply: FastifyReply, found: RouteValidators | null) {
+    if (validators.etag === undefined && namesTags(headers)) return undefined
+  } else {
     // Set for a 404 too: another request may create the resource before the handler runs.
     expectedVersion.set(request, found ? found.version : null)
     // RFC 9110 §13.2.1: without the precondition these would be a 404; only PUT creates a resource.
-    if (!found && (request.method === 'PATCH' || request.method === 'DELETE')) return undefined
-    const now = plan.now()
-    const validators = found ? readValidators(found, request, now) : null
-    const verdict = evaluatePreconditions(request, validators, now)
-    return verdict === 'proceed' ? undefined : refusalOf(request)
+    if (!found && (method === 'PATCH' || method === 'DELETE')) return undefined
   }
+  const verdict = evaluatePreconditions(request, validators, now)
+  if (verdict === 'proceed') return undefined
+  return verdict === 'not-modified' ? answer304 : refusalOf(request)
+}
+
+function missingPrecondition(): Effect {
+  const refusal = new ProblemError('precondition-required', { detail: howToGuard })
+  return { rule: 'precondition', given: 'has no precondition', refusal }
 }
 
 const unknownPrecondition: Effect = {
@@ -89,38 +92,32 @@ const unknownPrecondition: Effect = {
 function readValidators(found: RouteValidators, request: FastifyRequest, now: number): KnownValidators {
   if ('then' in found) throw new TypeError('config.caching.validatorsOf must be synchronous')
   const { etag, lastModified, version } = found
-  const tag =
-    etag !== undefined ? entityTagOf(etag) : version === undefined ? undefined : tagOfVersion(String(version))
-  const date = typeof lastModified === 'number' ? new Date(lastModified) : lastModified
+  const ofVersion = version === undefined ? undefined : tagOfVersion(String(version))
+  const tag = etag === undefined ? ofVersion : entityTagOf(etag)
+  const date = lastModified === undefined ? null : latestTime([new Date(lastModified)], now)
   return {
     // Of a write it names the stored resource, whatever the format of the response.
     etag: tag !== undefined && isRead(request.method) ? tagInFormat(request, tag) : tag,
-    lastModified: date === undefined ? undefined : (latestTime([date], now) ?? undefined),
+    lastModified: date ?? undefined,
     isOfItems: false,
   }
 }
 
 /** Reads the validators in what the handler returned, before anything else changes it. */
 function readPayload(plan: CachingPlan): PayloadStep {
-  const { isReport, validatorsOf, lastModified: member } = plan
+  const { isReport, lastModified: member, validatorsOf } = plan
   return function readPayloadValidators(request, reply, payload) {
     const { statusCode } = reply
     if (statusCode !== 200 && statusCode !== 201) return undefined
     let known = knownValidators.get(reply)
-    if (validatorsOf !== undefined && !isReport && isObject(payload)) {
-      const own = validatorsOf(payload, request)
-      if (own) {
-        const read = readValidators(own, request, plan.now())
-        const { etag = read.etag, lastModified = read.lastModified } = known ?? {}
-        known = { etag, lastModified, isOfItems: false }
-      }
+    const own = validatorsOf && !isReport && isObject(payload) ? validatorsOf(payload, request) : null
+    if (own) {
+      const read = readValidators(own, request, plan.now())
+      const { etag = read.etag, lastModified = read.lastModified } = known ?? {}
+      known = { etag, lastModified, isOfItems: false }
     }
-    if (
-      member !== false &&
-      known?.lastModified === undefined &&
-      statusCode === 200 &&
-      isRead(request.method)
-    ) {
+    const isDated = known?.lastModified !== undefined || member === false
+    if (!isDated && statusCode === 200 && isRead(request.method)) {
       const date = payloadDate(payload, member, plan.now())
       if (date !== null) known = known === undefined ? date : { etag: known.etag, ...date }
     }

@@ -15,7 +15,6 @@ import {
   type VersionOf,
 } from './options.js'
 import { describeCaching, planOf } from './plan.js'
-import { isRead } from './preconditions.js'
 import { forbidStoring, knownValidators } from './response.js'
 
 export type { CacheDirectives, CachingFields, ModificationTimes } from './cache-control.js'
@@ -84,7 +83,7 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     return offerNames(app, { ...offered, owner: 'request', members: { expectedVersion: { get: versionOf } } })
   },
   route(context) {
-    const { name, methods, route, isConfigured, options, state: needVersion } = context
+    const { name, route, isConfigured, options, state: needVersion } = context
     // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
     if (route === null) {
       return {
@@ -99,15 +98,10 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     }
     if (options.mode === 'off') return undefined
     const plan = planOf({ ...context, route })
-    const { reads, isReport, validators, lastModified } = plan
-    if (validators !== undefined && !methods.every(isRead)) {
-      needVersion(name, 'expectedVersion')
-    }
+    const { reads, writes, isReport, validators, lastModified } = plan
+    if (validators !== undefined && writes) needVersion(name, 'expectedVersion')
     if (reads && lastModified !== false && !isReport) needFields(route, () => [lastModified], true)
-    return {
-      ...stepsOf(plan),
-      describe: isReport ? undefined : describeCaching(methods, plan),
-    }
+    return { ...stepsOf(plan), describe: isReport ? undefined : describeCaching(plan) }
   },
 })
 

@@ -11,10 +11,11 @@ import {
   oneOf,
   option,
   optional,
+  orFalse,
   text,
 } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
-import { type CacheDirectives, directives } from './cache-control.js'
+import { directives } from './cache-control.js'
 
 /**
  * The rules of caching: `private` (no header shows a hidden field, and no shared cache stores what depends on the caller)
@@ -67,11 +68,8 @@ export type ReadValidators = AnyFunction<
   RouteValidators | null | undefined
 >
 
-const directivesOrNone: Check<CacheDirectives | false> = (label, received) =>
-  received === false ? false : directives(label, received)
-
-const memberOrNone: Check<string | false> = (label, received) =>
-  received === false ? false : text('the name of a member, or false')(label, received)
+const directivesOrNone = orFalse(directives)
+const memberOrNone = orFalse(text('the name of a member, or false'))
 
 const time: Check<Date | number | string> = (label, received) =>
   received instanceof Date || typeof received === 'number' || typeof received === 'string'

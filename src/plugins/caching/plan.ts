@@ -1,4 +1,3 @@
-import type { AnyRequest } from '../../convention/any-request.js'
 import { callerFields } from '../../convention/caller.js'
 import { keyStyleOf } from '../../convention/contexts.js'
 import type { RouteContext } from '../../convention/convention.js'
@@ -7,45 +6,8 @@ import { varyMerger, withPrivate } from '../../http/header-fields.js'
 import { invalid, type OptionsOf, type ResolvedOptions } from '../../options.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { cacheControl, expiresOf } from './cache-control.js'
-import {
-  type CachingRule,
-  type cachingOptions,
-  type cachingRouteOptions,
-  type FindValidators,
-  hasCredentials,
-  type ReadValidators,
-} from './options.js'
+import { type CachingRule, type cachingOptions, type cachingRouteOptions, hasCredentials } from './options.js'
 import { isRead } from './preconditions.js'
-
-/** What the steps of a route do, decided at boot. */
-export interface CachingPlan {
-  readonly isReport: boolean
-  /** Whether the route has a method that reads. */
-  readonly reads: boolean
-  /** `Cache-Control` of responses to requests without and with credentials; `null` for none. */
-  readonly cacheControl: string | null
-  readonly privateCacheControl: string | null
-  /** Whether no cache may store the response, whatever the handler says. */
-  readonly isConfidential: boolean
-  /** `Expires`, and the same in milliseconds since the epoch; it is not sent after that time. */
-  readonly expires: { readonly text: string; readonly at: number } | null
-  /** Whether the bytes of a response without `ETag` get one. */
-  readonly tagsBytes: boolean
-  /** Member with the time of the last modification. */
-  readonly lastModified: string | false
-  /** Whether a 200 without `Last-Modified` is reported. */
-  readonly notesMissingDate: boolean
-  readonly validators: FindValidators | undefined
-  readonly validatorsOf: ReadValidators | undefined
-  /** Whether a write without a precondition is a 428. */
-  readonly isPreconditionRequired: boolean
-  readonly isAuthenticated: AnyRequest<[], boolean>
-  /** Adds the names to `Vary` that responses depend on, if there are any. Known when the app is ready. */
-  addVary: ReturnType<typeof varyMerger> | null
-  /** Whether a plugin may compress the response. Known when the app is ready. */
-  isCompressed: boolean
-  readonly now: () => number
-}
 
 type Context = RouteContext<
   ResolvedOptions<typeof cachingOptions> & OptionsOf<typeof cachingRouteOptions>,
@@ -53,115 +15,121 @@ type Context = RouteContext<
   unknown
 > & { readonly route: object }
 
+/** What the steps of a route do, decided at boot. */
+export type CachingPlan = ReturnType<typeof planOf>
+
 /** Returns the plan of a route, and adds its findings. @throws FST_CONV_OPTION_INVALID */
-export function planOf(context: Context): CachingPlan {
+export function planOf(context: Context) {
   const { app, name, methods, route, options, modeOf } = context
-  const { validators, expires, vary = [] } = options
-  const isReport = options.mode === 'report'
-  const isPreconditionRequired = options.preconditions === 'required'
+  const { validators, validatorsOf, vary = [], now } = options
   const label = `${name} config.caching`
-  if (isPreconditionRequired && validators === undefined) {
+  const isPreconditionRequired = options.preconditions === 'required'
+  if (isPreconditionRequired && validators === undefined)
     invalid(`${label}.preconditions`, "'optional', for the route has no validators", 'required')
-  }
-  const expiry = expires === undefined ? null : expiresOf(expires, options.now())
-  if (expires !== undefined && expiry?.isCut !== false) {
-    invalid(`${label}.expires`, 'an HTTP-date within a year from now', expires)
-  }
+  const expires = options.expires === undefined ? null : expiresOf(options.expires, now())
+  if (options.expires !== undefined && expires?.isCut !== false)
+    invalid(`${label}.expires`, 'an HTTP-date within a year from now', options.expires)
+  const isReport = options.mode === 'report'
   const written = options.cacheControl === false ? '' : cacheControl(options.cacheControl)
+  // No cache may store the response, whatever the handler says.
   const isConfidential = written.includes('no-store')
-  const reads = methods.some(isRead)
-  const plan: CachingPlan = {
+  const plan = {
     isReport,
-    reads,
-    cacheControl: written || null,
-    privateCacheControl: written === '' ? null : withPrivate(written),
+    reads: methods.some(isRead),
+    writes: !methods.every(isRead),
+    /** For requests without and with credentials; `''` for none. */
+    cacheControl: written,
+    privateCacheControl: written && withPrivate(written),
     isConfidential,
-    expires: expiry,
+    expires,
+    /** Whether the bytes of a response without `ETag` get one. */
     tagsBytes: options.etag && !isConfidential,
     lastModified: options.lastModified ?? (keyStyleOf(app) === 'camelCase' ? 'updatedAt' : 'updated_at'),
     notesMissingDate: options.lastModified !== false && modeOf['last-modified'] === 'report',
     validators,
-    validatorsOf: options.validatorsOf,
+    validatorsOf,
     isPreconditionRequired,
     // A function of the app is not called in `report` mode.
     isAuthenticated: isReport ? hasCredentials : options.isAuthenticated,
-    addVary: null,
+    /** Adds what responses depend on to `Vary`; known when the app is ready. */
+    addVary: null as ReturnType<typeof varyMerger> | null,
+    /** Whether a plugin may compress the response; known when the app is ready. */
     isCompressed: false,
-    now: options.now,
+    now,
   }
-  if (!reads) return plan
   // A plugin that is registered later may authenticate the route, or compress its responses.
-  context.atReady(() => {
-    const callers = callerFields.get(route) ?? []
-    plan.isCompressed = app.hasReplyDecorator('compress')
-    const names = [...vary, ...callers, ...(plan.isCompressed ? ['accept-encoding'] : [])]
-    if (names.length > 0) plan.addVary = varyMerger(names)
-    findShown(context, plan, callers.length > 0)
-  })
+  if (plan.reads)
+    context.atReady(() => {
+      const callers = callerFields.get(route) ?? []
+      plan.isCompressed = app.hasReplyDecorator('compress')
+      const names = [...vary, ...callers, ...(plan.isCompressed ? ['accept-encoding'] : [])]
+      if (names.length > 0) plan.addVary = varyMerger(names)
+      findShown(context, plan.lastModified, callers.length > 0)
+    })
   return plan
 }
 
 /** Adds the findings of what a route shows to others than its caller. */
-function findShown({ route, options, addFinding }: Context, plan: CachingPlan, hasCallers: boolean): void {
+function findShown(
+  { route, options: { cacheControl: given }, addFinding }: Context,
+  member: string | false,
+  hasCallers: boolean,
+): void {
   const hidden = hiddenFieldsOf(route)
-  if (plan.lastModified !== false && Object.hasOwn(hidden, plan.lastModified)) {
-    const problem = `${plan.lastModified} is hidden by config.fields, and Last-Modified shows it`
+  if (member !== false && Object.hasOwn(hidden, member)) {
+    const problem = `${member} is hidden by config.fields, and Last-Modified shows it`
     addFinding('private', problem, 'caching: { lastModified: false }, or a member that is not hidden')
   }
-  const { cacheControl: given } = options
   // RFC 9111 §3.5: these let shared caches use one response for several callers.
   if (given === false || (given.public !== true && given.sMaxAge === undefined)) return
-  const instead = 'cacheControl without public and sMaxAge'
-  if (hasCallers) {
-    const problem =
-      'callers are authenticated, and public or sMaxAge lets shared caches store their responses (RFC 9111 §3.5)'
-    addFinding('private', problem, instead)
-  }
   const ofSome = Object.keys(hidden).filter((path) => hidden[path] !== true)
-  if (ofSome.length > 0) {
-    const problem = `${ofSome.join(', ')} is hidden from some callers, and a shared cache answers all of them with one response`
-    addFinding('private', problem, instead)
-  }
+  const problems = [
+    hasCallers &&
+      'callers are authenticated, and public or sMaxAge lets shared caches store their responses (RFC 9111 §3.5)',
+    ofSome.length > 0 &&
+      `${ofSome.join(', ')} is hidden from some callers, and a shared cache answers all of them with one response`,
+  ]
+  for (const problem of problems)
+    if (problem !== false) addFinding('private', problem, 'cacheControl without public and sMaxAge')
 }
 
-const cacheControlField = header('Cache-Control', 'How caches may store the response (RFC 9111 §5.2.2)')
-const readTag = header('ETag', 'Identifies this representation (RFC 9110 §8.8.3)')
-const readDate = header('Last-Modified', 'When it last changed (RFC 9110 §8.8.2)')
-const writeTag = header('ETag', 'Names what is stored now, for the next If-Match (RFC 9110 §8.8.3)')
-const varyHeader = header('Vary', 'The request header fields that the response depends on')
+const header = (description: string) => ({ type: 'string', description })
+const tag = { ETag: header('Identifies what is stored, for If-None-Match and If-Match (RFC 9110 §8.8.3)') }
+const date = { 'Last-Modified': header('When it last changed (RFC 9110 §8.8.2)') }
+const varyHeader = { Vary: header('The request header fields that the response depends on') }
 
-const readParameters = {
-  ...condition('If-None-Match', 'The ETag of the copy of the client: if it is current, the response is 304'),
-  ...condition('If-Modified-Since', 'The Last-Modified of the copy; only without If-None-Match'),
-  ...condition('If-Match', 'The ETag that the client expects; for another one, the response is 412'),
-  ...condition('If-Unmodified-Since', 'The Last-Modified that the client expects; only without If-Match'),
+const condition = (description: string) => ({ schema: header(description) })
+const ofAll = {
+  'If-Match': condition('The ETag of what was read; if it has changed since, the response is 412'),
+  'If-Unmodified-Since': condition('The Last-Modified of what was read; only without If-Match'),
 }
-
-const writeParameters = {
-  ...condition('If-Match', 'The ETag of what was read; if it has changed since, nothing is written'),
-  ...condition('If-Unmodified-Since', 'The Last-Modified of what was read; only without If-Match'),
-  ...condition('If-None-Match', '*: only if there is nothing yet'),
+const ofReads = {
+  'If-None-Match': condition('The ETag of the copy of the client: if it is current, the response is 304'),
+  'If-Modified-Since': condition('The Last-Modified of the copy; only without If-None-Match'),
+  ...ofAll,
 }
+const ofWrites = { ...ofAll, 'If-None-Match': condition('*: only if there is nothing yet') }
 
 /** Returns what caching adds to a route: its header fields, 304 to reads, 412, and 428 if a precondition is required. */
 export function describeCaching(
-  methods: readonly string[],
-  plan: Pick<CachingPlan, 'tagsBytes' | 'validators' | 'validatorsOf' | 'isPreconditionRequired'>,
+  plan: Pick<
+    CachingPlan,
+    'reads' | 'writes' | 'tagsBytes' | 'validators' | 'validatorsOf' | 'isPreconditionRequired'
+  >,
 ): RouteDescription {
-  const { tagsBytes, validators, validatorsOf, isPreconditionRequired } = plan
-  const reads = methods.some(isRead)
-  const guards = validators !== undefined && !methods.every(isRead)
+  const { reads, tagsBytes, validators, validatorsOf, isPreconditionRequired } = plan
+  const guards = validators !== undefined && plan.writes
   const isTagged = tagsBytes || validators !== undefined || validatorsOf !== undefined
-  const ofRead = { ...(isTagged ? readTag : {}), ...readDate }
+  const ofRead = isTagged ? { ...tag, ...date } : date
   return {
-    allHeaders: cacheControlField,
-    headers: reads ? ofRead : validatorsOf !== undefined ? { ...writeTag, ...readDate } : {},
+    allHeaders: { 'Cache-Control': header('How caches may store the response (RFC 9111 §5.2.2)') },
+    headers: reads || validatorsOf !== undefined ? ofRead : {},
     ...(reads && {
       statuses: { 304: 'Not modified: the copy of the client is current' },
       // Beside a tag it has no date.
-      headersOf: { 304: { ...(isTagged ? readTag : readDate), ...varyHeader } },
+      headersOf: { 304: { ...(isTagged ? tag : date), ...varyHeader } },
     }),
-    parameters: { ...(reads && readParameters), ...(guards && writeParameters) },
+    parameters: { ...(reads && ofReads), ...(guards && ofWrites) },
     problems: problemsOf({
       ...((reads || guards) && { 'precondition-failed': 'A precondition of the request does not hold' }),
       ...(guards &&
@@ -170,12 +138,4 @@ export function describeCaching(
         }),
     }),
   }
-}
-
-function header(name: string, description: string) {
-  return { [name]: { type: 'string', description } }
-}
-
-function condition(name: string, description: string) {
-  return { [name]: { schema: { type: 'string', description } } }
 }

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { otherFormats } from '../../convention/selection.js'
+import { otherFormats, tagOfFormat } from '../../convention/selection.js'
 import { parseHttpDate } from '../../http/dates.js'
-import { isRepeated } from '../../http/header-fields.js'
-import { acceptedCodings, codings, formsOf, isEntityTag, isWeak, parseEntityTags } from './validators.js'
+import { firstMembers, isRepeated, memberParts } from '../../http/header-fields.js'
+import { codedTag, isEntityTag, parseEntityTags } from './validators.js'
 
 /** The validators of the current representation (RFC 9110 §8.8). */
 export interface Validators {
@@ -13,7 +13,7 @@ export interface Validators {
 }
 
 /** The request that preconditions are evaluated for; a Fastify request is one. */
-export interface ConditionalRequest {
+interface ConditionalRequest {
   readonly method: string
   readonly headers: IncomingHttpHeaders
   readonly raw: { readonly rawHeaders: readonly string[] }
@@ -86,21 +86,16 @@ export function evaluatePreconditions(
 
 /** RFC 9110 §13.1.1: by strong comparison. */
 function ifMatchHolds(request: ConditionalRequest, field: string, validators: Validators | null): boolean {
-  if (validators === null) return false
   const listed = parseEntityTags(field)
-  if (listed === '*') return true
-  const { etag } = validators
-  if (listed === null || etag === undefined) return false
-  // A write is of the resource, whichever format the client has read.
-  const forms = field.includes('--')
-    ? formsOf(etag, codings, isRead(request.method) ? [] : otherFormats)
-    : [etag]
-  return listed.some((tag) => !isWeak(tag) && forms.includes(tag))
+  if (validators === null || listed === '*') return validators !== null
+  if (listed === null || validators.etag === undefined) return false
+  const forms = formsOf(request, validators.etag)
+  return listed.some((tag) => !tag.startsWith('W/') && forms.includes(tag))
 }
 
 /** RFC 9110 §13.1.2: by weak comparison. Returns `null` if the field value is neither `*` nor a list. */
 function ifNoneMatchHolds(
-  { headers }: ConditionalRequest,
+  request: ConditionalRequest,
   field: string,
   validators: Validators | null,
 ): boolean | null {
@@ -109,27 +104,46 @@ function ifNoneMatchHolds(
   if (field === etag && isEntityTag(etag)) return false
   const listed = parseEntityTags(field)
   if (listed === null) return null
-  if (validators === null) return true
-  if (listed === '*') return false
-  if (etag === undefined) return true
-  const forms = (field.includes('--') ? formsAccepted(etag, headers) : [etag]).map(opaqueTag)
+  if (validators === null || listed === '*') return validators === null
+  const forms = etag === undefined ? [] : formsOf(request, etag).map(opaqueTag)
   return !listed.some((tag) => forms.includes(opaqueTag(tag)))
 }
 
 /** Returns the entity tag of a 304: the form by which the client has it, with a content coding or without. */
-export function tagOfNotModified(headers: IncomingHttpHeaders, etag: string): string {
-  const field = headers['if-none-match']
-  if (field === undefined || field === etag || !field.includes('--')) return etag
-  return formsAccepted(etag, headers).find((form) => field.includes(form)) ?? etag
+export function tagOfNotModified(request: ConditionalRequest, etag: string): string {
+  const field = request.headers['if-none-match']
+  if (field === undefined || field.includes(etag)) return etag
+  return formsOf(request, etag).find((form) => field.includes(form)) ?? etag
 }
 
-// A cache sends the tags of all that it stored (RFC 9111 §4.3.1), also of codings that this client does not accept.
-function formsAccepted(etag: string, headers: IncomingHttpHeaders): readonly string[] {
-  return formsOf(etag, acceptedCodings(headers['accept-encoding']))
+const codings: readonly string[] = ['br', 'deflate', 'gzip', 'zstd']
+
+/**
+ * Returns the tags by which a client may know a representation. A cache sends the tags of all that it stored (RFC 9111
+ * §4.3.1), also of codings that this client does not accept. A write is of the resource, however the client has read it.
+ */
+function formsOf({ method, headers }: ConditionalRequest, etag: string): readonly string[] {
+  if (isRead(method)) return inCodings(etag, acceptedCodings(headers['accept-encoding']))
+  const tags = [etag, ...otherFormats.map((format) => tagOfFormat(etag, format))]
+  return tags.flatMap((tag) => inCodings(tag, codings))
+}
+
+function inCodings(etag: string, accepted: readonly string[]): readonly string[] {
+  return [etag, ...accepted.map((coding) => codedTag(etag, coding))]
+}
+
+/** Returns the codings that `Accept-Encoding` accepts (RFC 9110 §12.5.3). Without the field, plugins do not compress. */
+function acceptedCodings(field: string | readonly string[] = ''): readonly string[] {
+  const weights = firstMembers(String(field)).map((member): [string, boolean] => {
+    const [name = '', weight = ''] = memberParts(member)
+    return [name.toLowerCase(), !/^q\s*=\s*0(?:\.0*)?$/i.test(weight)]
+  })
+  const accepted = new Map(weights)
+  return codings.filter((coding) => accepted.get(coding) ?? accepted.get('*') ?? false)
 }
 
 function opaqueTag(etag: string): string {
-  return isWeak(etag) ? etag.slice(2) : etag
+  return etag.replace(/^W\//, '')
 }
 
 function dateOf(

@@ -30,51 +30,49 @@ export const knownValidators = replySlot<KnownValidators>('caching.validators')
 
 const notModified: Effect = { rule: 'not-modified', given: 'would be answered with 304' }
 export const answer304: Effect = { ...notModified, answer: { status: 304 } }
+const missingDate: Effect = {
+  rule: 'last-modified',
+  given: 'a 200 without Last-Modified',
+  notice: 'each rule',
+}
+const noStore = Object.freeze({ 'cache-control': 'no-store' })
+const unstored: Effect = { rule: 'headers', given: 'cache-control: no-store', headers: noStore }
 
 export function refusalOf({ headers }: Request, fields: Headers = {}): Effect {
-  const refusal = new ProblemError('precondition-failed', {
-    detail: failureDetail(headers),
-    headers: { ...fields, 'cache-control': 'no-store' },
-  })
+  const detail = failureDetail(headers)
+  const refusal = new ProblemError('precondition-failed', { detail, headers: { ...fields, ...noStore } })
   return { rule: 'precondition', given: 'its precondition fails', refusal }
 }
-
-const unstored: Effect = Object.freeze({
-  rule: 'headers',
-  given: 'cache-control: no-store',
-  headers: Object.freeze({ 'cache-control': 'no-store' }),
-})
 
 const ofRepresentation: readonly string[] = ['etag', 'last-modified', 'expires']
 
 /** Makes a response one that no cache stores, without validators. */
-export function forbidStoring(reply: Reply): Effect | undefined {
-  const change = removalOf(reply, ofRepresentation)
-  if (change !== undefined) return { ...unstored, change }
-  return headerOf(reply, 'cache-control') === 'no-store' ? undefined : unstored
+export function forbidStoring(reply: Reply, plan?: CachingPlan): Effect | undefined {
+  const vary = plan && varyOf(plan, reply)
+  const headers = vary === undefined ? noStore : { ...noStore, vary }
+  if (ofRepresentation.some((name) => reply.hasHeader(name)))
+    return { ...unstored, headers, change: () => removeHeaders(reply, ofRepresentation) }
+  const isForbidden = headerOf(reply, 'cache-control') === 'no-store' && vary === undefined
+  return isForbidden ? undefined : { ...unstored, headers }
 }
 
 /** Completes the headers of a response, and answers 304 or 412 in its place. */
 export function finishResponse(plan: CachingPlan): PayloadStep {
   return function finish(request, reply, payload) {
     const status = isResponse(payload) ? payload.status : reply.statusCode
-    if (status >= 400) {
-      const effect = forbidStoring(reply)
-      const vary = varyOf(plan, reply)
-      return vary === undefined ? effect : { ...unstored, ...effect, headers: { ...effect?.headers, vary } }
-    }
+    if (status >= 400) return forbidStoring(reply, plan)
     return isRead(request.method)
       ? finishRead(plan, request, reply, payload, status)
-      : finishWrite(plan, reply, knownValidators.get(reply))
+      : finishWrite(plan, reply)
   }
 }
 
-function finishWrite(plan: CachingPlan, reply: Reply, known?: KnownValidators): Effect | undefined {
+function finishWrite(plan: CachingPlan, reply: Reply): Effect | undefined {
+  const known = knownValidators.get(reply)
   const isSilent = !reply.hasHeader('cache-control')
   if (known === undefined) return isSilent ? unstored : undefined
-  const headers: Headers = isSilent ? { 'cache-control': 'no-store' } : {}
-  const ownTag = headerOf(reply, 'etag')
-  setTag(headers, ownTag ?? known.etag, ownTag)
+  const headers: Headers = isSilent ? { ...noStore } : {}
+  if (known.etag !== undefined && !reply.hasHeader('etag')) headers.etag = known.etag
   setDate(headers, known, headerOf(reply, 'last-modified'))
   return effectOf(plan, headers)
 }
@@ -89,16 +87,14 @@ function finishRead(
   const headers: Headers = {}
   const current = headerOf(reply, 'cache-control')
   const cacheControl = cacheControlOf(plan, request, status, current)
-  if (cacheControl !== null && cacheControl !== current) headers['cache-control'] = cacheControl
+  if (cacheControl !== '' && cacheControl !== current) headers['cache-control'] = cacheControl
   const vary = varyOf(plan, reply)
   if (vary !== undefined) headers.vary = vary
-  const isRepresentation = hasRepresentation(status)
-  if (!isRepresentation && status !== 304) return effectOf(plan, headers)
+  if (!hasRepresentation(status) && status !== 304) return effectOf(plan, headers)
 
   const { expires } = plan
-  if (expires !== null && expires.at > plan.now() && !reply.hasHeader('expires')) {
+  if (expires !== null && expires.at > plan.now() && !reply.hasHeader('expires'))
     headers.expires = expires.text
-  }
   const known = knownValidators.get(reply)
   const ownTag = headerOf(reply, 'etag')
   const ownDate = headerOf(reply, 'last-modified')
@@ -106,40 +102,36 @@ function finishRead(
   const etag = ownTag ?? known?.etag ?? (isMade ? byteTag(payload) : undefined)
   const isSent = isResponse(payload) || !isConditional(request)
   const verdict =
-    status === 304
-      ? 'not-modified'
-      : isSent
-        ? 'proceed'
-        : evaluatePreconditions(request, { etag, lastModified: dateOf(known, ownDate, plan) }, plan.now())
-  if (verdict === 'not-modified') {
+    isSent || status === 304
+      ? 'proceed'
+      : evaluatePreconditions(request, { etag, lastModified: dateOf(known, ownDate, plan) }, plan.now())
+  if (verdict === 'precondition-failed') {
+    if (!plan.isReport) discard(payload)
+    return refusalOf(request, vary === undefined ? {} : { vary })
+  }
+  if (verdict === 'not-modified' || status === 304) {
     if (plan.isReport) return status === 304 ? effectOf(plan, headers) : notModified
-    setTag(headers, etag && tagOfNotModified(request.headers, etag), ownTag)
+    const sent = etag && tagOfNotModified(request, etag)
+    if (sent !== undefined && sent !== ownTag) headers.etag = sent
+    // RFC 9110 §15.4.5: with an `ETag`, a 304 needs no `Last-Modified`.
     if (etag === undefined) setDate(headers, known, ownDate)
-    const removal = removalOf(reply, etag === undefined ? contentFields : notIn304)
-    if (status === 304 && payload === undefined)
-      return { rule: 'not-modified', given: '', headers, change: removal }
     return {
-      rule: 'not-modified',
-      given: '',
+      ...notModified,
       headers,
       change() {
         discard(payload)
-        removal?.()
+        removeHeaders(reply, etag === undefined ? contentFields : notIn304)
         reply.code(304)
       },
       // The hook of Fastify on the HEAD route that it adds to a GET route fails without a payload.
       payload: request.method === 'HEAD' ? '' : null,
     }
   }
-  if (verdict === 'precondition-failed') {
-    if (!plan.isReport) discard(payload)
-    return refusalOf(request, vary === undefined ? {} : { vary })
-  }
-  setTag(headers, etag, ownTag)
+  if (etag !== undefined && ownTag === undefined) headers.etag = etag
   setDate(headers, known, ownDate)
   const effect = effectOf(plan, headers)
-  const isUndated = known?.lastModified === undefined && ownDate === undefined
-  return plan.notesMissingDate && isUndated && status === 200 && request.method === 'GET'
+  const isDated = known?.lastModified !== undefined || ownDate !== undefined
+  return plan.notesMissingDate && !isDated && status === 200 && request.method === 'GET'
     ? [missingDate, ...(effect ? [effect] : [])]
     : effect
 }
@@ -154,16 +146,15 @@ function cacheControlOf(
   request: Request,
   status: number,
   current: string | undefined,
-): string | null {
-  if (plan.cacheControl === null) return null
+): string {
+  if (plan.cacheControl === '') return ''
   if (plan.isConfidential) return 'no-store'
   const isPrivate = (request.caller ?? null) !== null || plan.isAuthenticated(request)
   if (current !== undefined) return isPrivate ? withPrivate(current) : current
-  if (hasRepresentation(status) || status === 204 || status === 304) {
+  if (hasRepresentation(status) || status === 204 || status === 304)
     return isPrivate ? plan.privateCacheControl : plan.cacheControl
-  }
   // A permanent redirect may be stored as it is (RFC 9110 §15.1). A pending operation or a login is another response soon.
-  return status === 301 || status === 308 ? null : 'no-store'
+  return status === 301 || status === 308 ? '' : 'no-store'
 }
 
 function varyOf({ addVary }: CachingPlan, reply: Reply): string | undefined {
@@ -174,22 +165,14 @@ function varyOf({ addVary }: CachingPlan, reply: Reply): string | undefined {
 }
 
 /** Returns the date that `If-Modified-Since` and `If-Unmodified-Since` are compared with. */
-function dateOf(
-  known: KnownValidators | undefined,
-  own: string | undefined,
-  { now }: CachingPlan,
-): number | undefined {
+function dateOf(known: KnownValidators | undefined, own: string | undefined, { now }: CachingPlan) {
   if (own !== undefined) return parseHttpDate(own, now()) ?? undefined
   return known?.isOfItems === true ? undefined : known?.lastModified
 }
 
-function setTag(headers: Headers, etag: string | undefined, own: string | undefined): void {
-  if (etag !== undefined && etag !== own) headers.etag = etag
-}
-
 function setDate(headers: Headers, known: Validators | undefined, own: string | undefined): void {
-  const date = own === undefined ? known?.lastModified : undefined
-  if (date !== undefined) headers['last-modified'] = formatHttpDate(date)
+  if (own === undefined && known?.lastModified !== undefined)
+    headers['last-modified'] = formatHttpDate(known.lastModified)
 }
 
 /** Returns the effect of header fields, if there are any. */
@@ -199,7 +182,6 @@ function effectOf({ isReport }: CachingPlan, headers: Headers): Effect | undefin
   return told.length === 0 ? undefined : { rule: 'headers', given: told.join(', '), headers }
 }
 
-// RFC 9110 §15.4.5: with an `ETag`, a 304 needs no `Last-Modified`.
 const notIn304: readonly string[] = [...contentFields, 'last-modified']
 
 /** Changes what other hooks have made of a response: the tag of coded content, and the length of a 304 to HEAD. */
@@ -210,30 +192,15 @@ export function completeLast(plan: CachingPlan): PayloadStep {
       if (!reply.hasHeader('content-length')) return undefined
       return { ...notModified, change: () => reply.removeHeader('content-length') }
     }
-    if (!plan.isCompressed || !isRead(method) || !hasRepresentation(statusCode) || isResponse(payload)) {
-      return undefined
-    }
+    const isCoded = plan.isCompressed && isRead(method) && hasRepresentation(statusCode)
+    const coding = isCoded && !isResponse(payload) ? headerOf(reply, 'content-encoding') : undefined
     const etag = headerOf(reply, 'etag')
-    const coding = headerOf(reply, 'content-encoding') ?? 'identity'
-    if (etag === undefined || coding === 'identity') return undefined
+    if (etag === undefined || coding === undefined || coding === 'identity') return undefined
     return { rule: 'headers', given: '', headers: { etag: codedTag(etag, coding) } }
   }
 }
 
 // In Fastify, removing a header makes all later work on the headers slow, even if the header was not there.
-function removalOf(reply: Reply, names: readonly string[]): (() => void) | undefined {
-  for (const name of names) {
-    if (reply.hasHeader(name)) return () => removeHeaders(reply, names)
-  }
-  return undefined
-}
-
 function removeHeaders(reply: Reply, names: readonly string[]): void {
   for (const name of names) if (reply.hasHeader(name)) reply.removeHeader(name)
-}
-
-const missingDate: Effect = {
-  rule: 'last-modified',
-  given: 'a 200 without Last-Modified',
-  notice: 'each rule',
 }

@@ -1,7 +1,5 @@
 import crypto from 'node:crypto'
-import { type Format, tagOfFormat } from '../../convention/selection.js'
 import { timeOf } from '../../http/dates.js'
-import { directiveName, firstMembers, memberParts } from '../../http/header-fields.js'
 
 // RFC 9110 §8.8.3: etagc = %x21 / %x23-7E / obs-text. Node.js gives each byte of obs-text as one character.
 const tag = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"'
@@ -22,11 +20,6 @@ export function isEntityTag(text: string): boolean {
 export function parseEntityTags(fieldValue: string): '*' | readonly string[] | null {
   if (/^[ \t]*\*[ \t]*$/.test(fieldValue)) return '*'
   return wholeList.test(fieldValue) ? (fieldValue.match(anyTag) ?? []) : null
-}
-
-/** Whether an entity tag is weak. */
-export function isWeak(etag: string): boolean {
-  return etag.startsWith('W/')
 }
 
 /** Returns an entity tag as it is, and any other text as a strong one. @throws TypeError */
@@ -62,53 +55,23 @@ const sha1: (bytes: string | Uint8Array) => string =
     ? (bytes) => crypto.hash('sha1', bytes, 'base64')
     : (bytes) => crypto.createHash('sha1').update(bytes).digest('base64')
 
-/** The content codings of plugins that compress (RFC 9110 §8.4.1, RFC 7932, RFC 8878). */
-export const codings: readonly string[] = ['br', 'deflate', 'gzip', 'zstd']
-
 /** Returns the entity tag of a representation in a content coding; a weak one is that of all codings. */
 export function codedTag(etag: string, coding: string): string {
   return etag.startsWith('"') ? `${etag.slice(0, -1)}--${coding}"` : etag
 }
 
-/** Returns the tags by which clients may know a representation: with the codings, and of a resource in the formats too. */
-export function formsOf(
-  etag: string,
-  inCodings: readonly string[],
-  inFormats: readonly Format[] = [],
-): readonly string[] {
-  const tags = [etag, ...inFormats.map((format) => tagOfFormat(etag, format))]
-  return tags.flatMap((one) => [one, ...inCodings.map((coding) => codedTag(one, coding))])
-}
-
-/** Returns the codings that `Accept-Encoding` accepts (RFC 9110 §12.5.3). Without the field, plugins do not compress. */
-export function acceptedCodings(acceptEncoding: unknown): readonly string[] {
-  const accepted = new Map<string, boolean>()
-  for (const member of firstMembers(String(acceptEncoding ?? ''))) {
-    const [name = '', weight = ''] = memberParts(member)
-    accepted.set(directiveName(name), !/^q\s*=\s*0(?:\.0*)?$/i.test(weight))
-  }
-  return codings.filter((coding) => accepted.get(coding) ?? accepted.get('*') ?? false)
-}
-
 /** Maximum number of items of a list that are read. */
 const maxItems = 1_000
-
-/** When a payload was last modified. */
-interface PayloadDate {
-  /** To the second, in milliseconds since the epoch, and never later than now (RFC 9110 §8.8.2.1). */
-  readonly lastModified: number
-  /** Whether it is the latest date of the items of a list, which does not change when an item leaves the list. */
-  readonly isOfItems: boolean
-}
 
 /**
  * Returns when a payload was last modified, by a member of it such as `updated_at`: its own, or the latest of a list,
  * which is the payload itself or the only array in it (`{ "users": [...] }`).
  *
  * Returns `null` if that is not known: an item has no valid date, the list is empty or has more than 1,000 items, or there
- * are several. The date of some items alone could be older than the change of another item.
+ * are several. The date of some items alone could be older than the change of another item. `isOfItems` tells a date of
+ * items, which does not change when an item leaves the list.
  */
-export function payloadDate(payload: unknown, member: string, now: number): PayloadDate | null {
+export function payloadDate(payload: unknown, member: string, now: number) {
   if (typeof payload !== 'object' || payload === null) return null
   try {
     const isOfItems = !Object.hasOwn(payload, member)

@@ -11,6 +11,7 @@ import {
   oneOf,
   option,
   optional,
+  orFalse,
   type ResolvedOptions,
   text,
 } from '../../options.js'
@@ -78,10 +79,7 @@ export const maintenanceOptions = {
    * or with `retryAfter` in seconds. Any other content means maintenance without an end.
    * @default false: none
    */
-  file: option<string | false>(
-    (label, received) => (received === false ? false : text('a path, or false')(label, received)),
-    false,
-  ),
+  file: option<string | false>(orFalse(text('a path, or false')), false),
   /**
    * Where `enable()` and `disable()` write, for several instances to share. It is polled.
    * @default none: they are for this instance alone

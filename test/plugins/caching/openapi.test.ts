@@ -2,32 +2,35 @@ import t from 'tap'
 import { describeCaching } from '../../../src/plugins/caching/plan.js'
 
 const plan = {
+  reads: true,
+  writes: false,
   tagsBytes: true,
   validators: undefined,
   validatorsOf: undefined,
   isPreconditionRequired: false,
 }
+const writing = { reads: false, writes: true }
+const ofPut = { ...plan, ...writing }
 
 t.test('the additions to a route, by its methods and options', async (t) => {
-  const statuses = (...given: Parameters<typeof describeCaching>) => {
-    const { statuses: empty = {}, problems = [] } = describeCaching(...given)
+  const statuses = (given: Parameters<typeof describeCaching>[0]) => {
+    const { statuses: empty = {}, problems = [] } = describeCaching(given)
     return [...Object.keys(empty), ...problems.map(({ status }) => `${status}`)]
   }
-  const guarded = { ...plan, validators: () => null }
-  const required = { ...guarded, isPreconditionRequired: true }
-  t.strictSame(statuses(['GET', 'HEAD'], plan), ['304', '412'])
-  t.strictSame(statuses(['GET', 'HEAD'], required), ['304', '412'])
-  t.strictSame(statuses(['PUT'], guarded), ['412'])
-  t.strictSame(statuses(['PUT'], required), ['412', '428'])
-  t.strictSame(statuses(['GET', 'PUT'], required), ['304', '412', '428'])
-  t.strictSame(statuses(['PUT'], plan), [])
-  const tagged = describeCaching(['PUT'], { ...plan, validatorsOf: () => null })
+  const required = { ...plan, validators: () => null, isPreconditionRequired: true }
+  t.strictSame(statuses(plan), ['304', '412'])
+  t.strictSame(statuses(required), ['304', '412'])
+  t.strictSame(statuses({ ...ofPut, validators: () => null }), ['412'])
+  t.strictSame(statuses({ ...required, ...writing }), ['412', '428'])
+  t.strictSame(statuses({ ...required, writes: true }), ['304', '412', '428'])
+  t.strictSame(statuses(ofPut), [])
+  const tagged = describeCaching({ ...ofPut, validatorsOf: () => null })
   t.strictSame(Object.keys(tagged.headers ?? {}), ['ETag', 'Last-Modified'], 'a write with validators')
 })
 
 t.test('the headers of a read: those that are sent', async (t) => {
-  const headers = (given: Parameters<typeof describeCaching>[1]) => {
-    const { allHeaders = {}, headers: ok = {}, headersOf = {} } = describeCaching(['GET'], given)
+  const headers = (given: Parameters<typeof describeCaching>[0]) => {
+    const { allHeaders = {}, headers: ok = {}, headersOf = {} } = describeCaching(given)
     return [allHeaders, ok, headersOf[304] ?? {}].map((one) => Object.keys(one))
   }
   const all = ['Cache-Control']
@@ -38,15 +41,13 @@ t.test('the headers of a read: those that are sent', async (t) => {
 })
 
 t.test('the conditions that a route takes', async (t) => {
-  const names = (...given: Parameters<typeof describeCaching>) =>
-    Object.keys(describeCaching(...given).parameters ?? {})
-  const guarded = { ...plan, validators: () => null }
-  t.strictSame(names(['GET'], plan), [
-    'If-None-Match',
-    'If-Modified-Since',
+  const names = (given: Parameters<typeof describeCaching>[0]) =>
+    Object.keys(describeCaching(given).parameters ?? {})
+  t.strictSame(names(plan), ['If-None-Match', 'If-Modified-Since', 'If-Match', 'If-Unmodified-Since'])
+  t.strictSame(names({ ...ofPut, validators: () => null }), [
     'If-Match',
     'If-Unmodified-Since',
+    'If-None-Match',
   ])
-  t.strictSame(names(['PUT'], guarded), ['If-Match', 'If-Unmodified-Since', 'If-None-Match'])
-  t.strictSame(names(['POST'], plan), [], 'a write without validators')
+  t.strictSame(names(ofPut), [], 'a write without validators')
 })
