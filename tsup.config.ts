@@ -30,6 +30,9 @@ const library = defineConfig({
   splitting: true,
   dts: true,
   treeshake: { moduleSideEffects: false },
+  esbuildOptions(options) {
+    options.minifyWhitespace = true
+  },
   esbuildPlugins: [subpathsOfRoot],
   plugins: [markPure, requireInCommonJs],
 })

@@ -109,25 +109,25 @@ export async function hooksOf(
     `${[route.method].flat().join()} ${route.url}`,
     Object.fromEntries(Object.keys(order).map((phase) => [phase, namesOf(route, phase)])),
   ])
-  const { steps } = keyOf<{ unknown: Compiled }>(app, 'registry').unknown
+  const { unknown } = keyOf<{ unknown: Compiled }>(app, 'registry')
   const ofApp = ['onRequest', 'onSend'].map((phase) => [
     phase,
-    steps[`${phase} beforeApp`]?.map(({ name }) => name),
+    unknown.at(`${phase} beforeApp`).map(({ name }) => name),
   ])
   return { app: Object.fromEntries(ofApp), ...Object.fromEntries(ofRoutes) }
 }
 
 interface Compiled {
-  readonly steps: Readonly<Record<string, readonly { readonly name: string }[]>>
+  at(place: string): readonly { readonly name: string }[]
 }
 
 /** The names of the hooks of a route, with the steps in place of the hooks that run them. */
 function namesOf(route: RouteOptions, phase: string): string[] {
-  const { steps } = keyOf<Compiled>(route.config ?? {}, 'compiled')
+  const compiled = keyOf<Compiled>(route.config ?? {}, 'compiled')
   return [route[phase as 'onSend'] ?? []].flat().flatMap((hook) => {
     const place = keyOf<string | undefined>(hook, 'hook')
     if (place === undefined) return hook.name === own ? own : 'of Fastify'
-    return steps[place]?.map(({ name }) => name) ?? []
+    return compiled.at(place).map(({ name }) => name)
   })
 }
 
