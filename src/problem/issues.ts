@@ -43,7 +43,7 @@ export class IssueList {
   }
 }
 
-export function boundedIssues(issues: readonly ProblemIssue[]): readonly ProblemIssue[] {
+export function boundedIssues(issues: Iterable<ProblemIssue>): readonly ProblemIssue[] {
   const list = new IssueList()
   for (const issue of issues) {
     if (list.isFull) break
@@ -69,48 +69,37 @@ interface SchemaFault {
   readonly propertyName?: unknown
 }
 
-const places = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const
+const places: ReadonlyMap<unknown, 'query' | 'path' | 'header'> = new Map([
+  ['querystring', 'query'],
+  ['params', 'path'],
+  ['headers', 'header'],
+] as const)
 
 /** @param part `body`, `querystring`, `params` or `headers` */
-export function validationIssues(
-  faults: readonly unknown[],
-  part: string | undefined,
-): readonly ProblemIssue[] {
-  const place =
-    part !== undefined && Object.hasOwn(places, part) ? places[part as keyof typeof places] : 'body'
-  const list = new IssueList()
-  for (const given of faults) {
-    for (const fault of faultsOf(faultOf(given))) {
-      if (list.isFull) return list.issues
-      list.add(issueOf(fault, place))
-    }
-  }
-  return list.issues
+export function validationIssues(faults: readonly unknown[], part: unknown): readonly ProblemIssue[] {
+  return boundedIssues(issuesOf(faults, places.get(part) ?? 'body'))
 }
 
 /** Whether a message is the one that Fastify makes of these faults. */
 export function isDefaultMessage(message: string, [first]: readonly unknown[], part = ''): boolean {
   const { instancePath, message: text } = faultOf(first)
-  return message.startsWith(`${part}${typeof instancePath === 'string' ? instancePath : ''} ${text}`)
+  return message.startsWith(`${part}${isString(instancePath) ? instancePath : ''} ${text}`)
 }
 
-/** One error for each member that an error of TypeBox names. Its error of `false` repeats the one for an additional member. */
-function faultsOf(fault: SchemaFault): readonly SchemaFault[] {
-  if (fault.keyword === 'boolean') return []
-  const names = listParams.map((name) => param(fault, name)).find(Array.isArray)
-  return names === undefined
-    ? [fault]
-    : names.filter(isString).map((missingProperty) => ({ ...fault, params: { missingProperty } }))
-}
-
-const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
-
-function issueOf(fault: SchemaFault, place: ProblemIssue['in']): ProblemIssue {
-  const pointer = pointerOf(fault)
-  const message = messageOf(fault)
-  return place === 'body'
-    ? { in: place, pointer, message }
-    : { in: place, name: nameOfToken(pointer.split('/', 2)[1] ?? ''), message }
+function* issuesOf(faults: readonly unknown[], place: ProblemIssue['in']): Generator<ProblemIssue> {
+  for (const fault of faults.map(faultOf)) {
+    // TypeBox repeats the error for an additional member as one of the schema `false`.
+    if (fault.keyword === 'boolean') continue
+    const params = isObject(fault.params) ? fault.params : {}
+    const at = isString(fault.instancePath) ? fault.instancePath : ''
+    const message = messageOf(fault, params)
+    for (const member of membersOf(fault, params)) {
+      const pointer = member === undefined ? at : `${at}/${pointerToken(member)}`
+      yield place === 'body'
+        ? { in: place, pointer, message }
+        : { in: place, name: nameOfToken(pointer.split('/', 2)[1] ?? ''), message }
+    }
+  }
 }
 
 // Other validators may have texts, or a form of their own.
@@ -118,25 +107,27 @@ function faultOf(given: unknown): SchemaFault {
   return isObject(given) ? given : { message: given }
 }
 
-// For a missing or additional member, Ajv points at its object.
-function pointerOf(fault: SchemaFault): string {
-  const at = typeof fault.instancePath === 'string' ? fault.instancePath : ''
-  const member = [fault.propertyName, ...memberParams.map((name) => param(fault, name))].find(isString)
-  return member === undefined ? at : `${at}/${pointerToken(member)}`
+/** Returns the missing or additional members: Ajv and TypeBox point at their object. */
+function membersOf({ propertyName }: SchemaFault, params: Params): readonly (string | undefined)[] {
+  const listed = listParams.map((name) => params[name]).find(Array.isArray)
+  if (listed !== undefined) return listed.filter(isString)
+  return [[propertyName, ...memberParams.map((name) => params[name])].find(isString)]
 }
 
+type Params = Readonly<Record<string, unknown>>
+
+const listParams = ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']
 const memberParams = ['missingProperty', 'additionalProperty', 'unevaluatedProperty', 'propertyName']
 
-function messageOf(fault: SchemaFault): string {
-  const message = isString(fault.message) ? fault.message : 'is invalid'
-  if (fault.keyword === 'required') return 'is required'
-  if (fault.keyword === 'additionalProperties' || fault.keyword === 'unevaluatedProperties')
-    return 'is not known here'
-  if (fault.keyword === 'const') return `must be ${shown(param(fault, 'allowedValue'))}`
-  const allowed = fault.keyword === 'enum' ? param(fault, 'allowedValues') : undefined
-  if (Array.isArray(allowed)) return `must be one of ${allowed.slice(0, maxAllowed).map(shown).join(', ')}`
+function messageOf({ keyword, message }: SchemaFault, params: Params): string {
+  const { allowedValue, allowedValues, pattern } = params
+  if (keyword === 'required') return 'is required'
+  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') return 'is not known here'
+  if (keyword === 'const') return `must be ${shown(allowedValue)}`
+  if (keyword === 'enum' && Array.isArray(allowedValues))
+    return `must be one of ${allowedValues.slice(0, maxAllowed).map(shown).join(', ')}`
+  if (!isString(message)) return 'is invalid'
   // Regular expressions are not for clients.
-  const pattern = param(fault, 'pattern')
   return isString(pattern) && message.includes(pattern) ? 'must match the required pattern' : message
 }
 
@@ -144,10 +135,6 @@ const maxAllowed = 20
 
 function shown(value: unknown): string {
   return isString(value) ? value : (exactJson(value, false) ?? 'another value')
-}
-
-function param(fault: SchemaFault, name: string): unknown {
-  return isObject(fault.params) ? fault.params[name] : undefined
 }
 
 function isString(value: unknown): value is string {

@@ -81,33 +81,33 @@ export interface ProblemErrorOptions {
    * Explains the occurrence to the client's developer. For a 5xx it is sent only if the code is one of this package.
    * @default the title
    */
-  readonly detail?: string
+  readonly detail?: string | undefined
   /**
    * HTTP status, 400–599. Required for a code that is not one of {@link problemTypes}; 500 without it.
    * @default the status of the code
    */
-  readonly status?: number
+  readonly status?: number | undefined
   /**
    * Summary of the problem type.
    * @default the title of the code, or the code in words
    */
-  readonly title?: string
+  readonly title?: string | undefined
   /**
    * The faults in the input. Not sent for a 5xx. At most 50 and about 10,000 characters are kept, and each text is cut
    * after 300, because they may grow with the input.
    * @default none
    */
-  readonly errors?: readonly ProblemIssue[]
+  readonly errors?: readonly ProblemIssue[] | undefined
   /**
    * Header fields of the response, such as `Allow` or `Retry-After`.
    * @default none
    */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /**
    * Further members of the problem document (RFC 9457 §3.2), such as `balance`; JSON values. Not sent for a 5xx.
    * @default none
    */
-  readonly extensions?: Readonly<Record<string, unknown>>
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
   /**
    * The cause, for the log only.
    * @default none
@@ -190,7 +190,8 @@ export function isErrorStatus(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 400 && Number(value) <= 599
 }
 
-function inWords(code: string): string {
+/** Returns a code as a sentence begins: `Not retryable`. */
+export function inWords(code: string): string {
   return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('-', ' ')
 }
 

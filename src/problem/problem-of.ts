@@ -11,7 +11,6 @@ import {
   longestDetail,
   type ProblemCode,
   ProblemError,
-  type ProblemErrorOptions,
   problemTypes,
 } from './problem-error.js'
 
@@ -66,16 +65,13 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   const cause = isJsonSyntaxError(thrown) ? 'body-malformed' : causes.get(error.code)
   const code = cause ?? byStatus[status]
   const message = status < 500 && isText(error.message) ? clip(error.message, longestDetail) : undefined
-  return new ProblemError(
-    code ?? statusCode(status),
-    defined({
-      status,
-      title: code === undefined ? statusTitle(status) : problemTypes[code].title,
-      detail: (cause && details[cause]) ?? message,
-      headers: foreignFields(error.headers, status),
-      cause: thrown,
-    }),
-  )
+  return new ProblemError(code ?? statusCode(status), {
+    status,
+    title: code === undefined ? statusTitle(status) : problemTypes[code].title,
+    detail: (cause && details[cause]) ?? message,
+    headers: foreignFields(error.headers, status),
+    cause: thrown,
+  })
 }
 
 /**
@@ -101,18 +97,16 @@ export function problemOfBody(
   if (message !== text && message !== undefined) members.message = message
   if (phrase !== text && phrase !== undefined) members.error = phrase
   for (const name of keepMembers) if (body[name] !== undefined) members[name] = body[name]
-  return new ProblemError(
-    kebabCode(ownCode) ?? problem.code,
-    defined({
-      status,
-      title: isText(title) ? title : problem.title,
-      detail: words,
-      errors: problem.errors,
-      headers: problem.headers,
-      extensions: { ...problem.extensions, ...members },
-      cause: problem.cause,
-    }),
-  )
+  const { errors, headers, cause } = problem
+  return new ProblemError(kebabCode(ownCode) ?? problem.code, {
+    status,
+    title: isText(title) ? title : problem.title,
+    detail: words,
+    errors,
+    headers,
+    extensions: { ...problem.extensions, ...members },
+    cause,
+  })
 }
 
 /** Whether the JSON parser of an older Fastify 5 has thrown: its errors have no code. */
@@ -125,18 +119,10 @@ export function isJsonSyntaxError(thrown: unknown): boolean {
   )
 }
 
-interface ThrownFields {
-  readonly code?: unknown
-  readonly statusCode?: unknown
-  readonly status?: unknown
-  readonly message?: unknown
-  readonly headers?: unknown
-  readonly validation?: unknown
-  readonly validationContext?: unknown
-}
+type ThrownFields = Readonly<Record<string, unknown>>
 
 function validationProblem(error: ThrownFields, faults: readonly unknown[], cause: unknown): ProblemError {
-  const part = typeof error.validationContext === 'string' ? error.validationContext : undefined
+  const part = isText(error.validationContext) ? error.validationContext : undefined
   const errors = validationIssues(faults, part)
   const isWorded = isText(error.message) && !isDefaultMessage(error.message, faults, part)
   const detail = isWorded ? String(error.message) : textOfIssues(errors)
@@ -146,8 +132,4 @@ function validationProblem(error: ThrownFields, faults: readonly unknown[], caus
     errors,
     cause,
   })
-}
-
-function defined(options: { [Name in keyof ProblemErrorOptions]: ProblemErrorOptions[Name] | undefined }) {
-  return options as ProblemErrorOptions
 }

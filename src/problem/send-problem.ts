@@ -80,22 +80,18 @@ export function jsonOfProblem(
   error: ProblemError,
   style: ProblemStyle = styleOf(server),
 ): string {
-  const json = (problem: ProblemError): string => {
-    const document = problemDocument(problem, style.typeBase, request.id, style.keepMembers)
-    if (problem.extensions === undefined) return JSON.stringify(document)
-    const written = exactJson(document, false)
-    if (written === undefined) throw new TypeError('a problem document became undefined')
-    return written
-  }
+  const documentOf = (problem: ProblemError) =>
+    problemDocument(problem, style.typeBase, request.id, style.keepMembers)
+  if (error.extensions === undefined) return JSON.stringify(documentOf(error))
   try {
-    const whole = json(error)
-    if (whole.length <= maxDocumentLength) return whole
-    log.warn({ length: whole.length }, 'a problem is too long, and its members are not sent')
+    const whole = exactJson(documentOf(error), false) ?? ''
+    if (whole !== '' && whole.length <= maxDocumentLength) return whole
+    log.warn({ length: whole.length }, 'the members of a problem are too long or not JSON, and are not sent')
   } catch (err) {
     log.warn({ err }, 'the members of a problem are not JSON, and are not sent')
   }
   const { code, statusCode: status, title, message: detail, errors = [] } = error
-  return json(new ProblemError(code, { status, title, detail, errors }))
+  return JSON.stringify(documentOf(new ProblemError(code, { status, title, detail, errors })))
 }
 
 function fieldsOf({ headers = {} }: ProblemError, { log }: FastifyReply): Readonly<Record<string, string>> {
@@ -236,8 +232,7 @@ const maxCauses = 3
 /** Returns an error for the log: of one that is too long, the main members, cut. */
 function bounded(thrown: unknown, depth = 0): unknown {
   if (typeof thrown === 'string') return clip(thrown, maxLogged)
-  if (!(thrown instanceof Error)) return thrown
-  if (!('validation' in thrown) && lengthOf(thrown) <= maxLogged) return thrown
+  if (!(thrown instanceof Error) || isShort(thrown)) return thrown
   const { name: type, message, stack = '', code, cause } = thrown as Error & { readonly code?: unknown }
   return {
     type,
@@ -248,14 +243,19 @@ function bounded(thrown: unknown, depth = 0): unknown {
   }
 }
 
-/** Returns the number of characters of an error and its causes in the log; `Infinity` if they are circular or cannot be JSON. */
-function lengthOf(error: Error, depth = 0): number {
-  const { message, stack = '', cause } = error
-  if (depth > maxCauses) return Number.POSITIVE_INFINITY
+function isShort(error: Error): boolean {
+  if ('validation' in error) return false
   try {
-    const own = message.length + stack.length + JSON.stringify({ ...error, cause: undefined }).length
-    return own + (cause instanceof Error ? lengthOf(cause, depth + 1) : JSON.stringify({ cause }).length)
+    return JSON.stringify(error, withTexts).length <= maxLogged
   } catch {
-    return Number.POSITIVE_INFINITY
+    // Circular, or not JSON.
+    return false
   }
+}
+
+// JSON leaves out the texts of an error.
+function withTexts(_: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value
+  const { message, stack, cause } = value
+  return { ...value, message, stack, cause }
 }

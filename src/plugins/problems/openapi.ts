@@ -1,11 +1,10 @@
 import type { RouteOptions } from 'fastify'
 import { isJson } from '../../http/media-types.js'
 import { hasParameter } from '../../http/url.js'
-import { problemMediaType } from '../../problem/problem-error.js'
+import { inWords, problemMediaType } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { isPlainObject } from '../../schema/json-schema.js'
 import { responseBodies } from '../../schema/responses.js'
-import { wordsOf } from '../../words/words.js'
 
 /** Returns the problems of Fastify and of the app on a route, for the OpenAPI document. */
 export function describeErrors(
@@ -19,10 +18,11 @@ export function describeErrors(
 ): RouteDescription {
   const takesBody = methods.some((method) => !bodiless.has(method))
   const isValidated = inputs.some((part) => part in schema)
-  const ofApp = Object.entries(codes ?? {}).map(([code, status]) => {
-    const words = wordsOf(code).join(' ')
-    return { code, status, description: words.charAt(0).toUpperCase() + words.slice(1) }
-  })
+  const ofApp = Object.entries(codes ?? {}).map(([code, status]) => ({
+    code,
+    status,
+    description: inWords(code),
+  }))
   return {
     problems: [
       ...problemsOf({
