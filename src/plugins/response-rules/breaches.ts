@@ -16,14 +16,13 @@ import { successBodies } from '../../schema/responses.js'
 import { restyledKey } from '../../words/words.js'
 import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './options.js'
 import {
-  formatsOf,
   isOutcome,
   isTwin,
   mayWrap,
-  namedTime,
   nounOf,
   pluralName,
-  type TimeVocabulary,
+  type TimeFormats,
+  timeFormats,
   wrappingMember,
 } from './words.js'
 
@@ -44,11 +43,7 @@ type Parts = readonly SchemaObject[]
 type Fault = readonly [problem: string, instead: string]
 
 /** Returns how a member that is a time breaks the rule; `null` if it keeps it. */
-export type TimeFault = (
-  parts: Parts,
-  types: ReadonlySet<string>,
-  formats: readonly [string, ...string[]],
-) => Fault | null
+export type TimeFault = (parts: Parts, types: ReadonlySet<string>, formats: TimeFormats) => Fault | null
 
 /** A subschema that is used twice is reported once, at its shortest place. Never throws, whatever the schema is. */
 export function schemaBreaches(
@@ -72,8 +67,11 @@ export function schemaBreaches(
     for (const name of unjudged.keys()) {
       const member = partsOf(reader, members.get(name) ?? [])
       const place = `${pointer}/${pointerToken(name)}`
-      for (const { rule, fault } of memberFaults(name, member, members, vocabulary, timeFault))
-        breaches.push({ rule, problem: `${place} ${fault[0]}`, instead: fault[1] })
+      const faults = memberFaults(name, member, members, vocabulary, timeFault)
+      for (const rule of responseRuleNames) {
+        const [problem, instead] = faults[rule] ?? []
+        if (problem && instead) breaches.push({ rule, problem: `${place} ${problem}`, instead })
+      }
       if (!member.every(isScalar)) pending.push({ parts: member, pointer: place })
     }
     for (const nameless of namelessOf(fresh))
@@ -101,18 +99,12 @@ function topLevelBreaches(form: Parts, reader: SchemaReader): ResponseBreach[] {
     const isState = values.length > 0 && !values.every(isOutcome)
     return { name, isList, isState, canWrap: memberTypes.size === 0 || isList || memberTypes.has('object') }
   })
-  const name = wrappingMember(members)
-  if (name === null) return []
-  const isList = members.some((member) => member.name === name && member.isList)
-  return [
-    {
-      rule: 'envelope',
-      problem: `/${pointerToken(name)} wraps the ${isList ? 'list' : 'resource'}`,
-      instead: isList
-        ? '{ "<collection>": [...] }, the rest in status and headers'
-        : `the members of ${name} at the top level, the rest in status and headers`,
-    },
-  ]
+  const wrapping = wrappingMember(members)
+  if (wrapping === undefined) return []
+  const { name, isList } = wrapping
+  const problem = `/${pointerToken(name)} wraps the ${isList ? 'list' : 'resource'}`
+  const kept = isList ? '{ "<collection>": [...] }' : `the members of ${name} at the top level`
+  return [{ rule: 'envelope', problem, instead: `${kept}, the rest in status and headers` }]
 }
 
 function memberFaults(
@@ -121,26 +113,22 @@ function memberFaults(
   siblings: { has(name: string): boolean },
   vocabulary: ResponseVocabulary,
   timeFault: TimeFault,
-): readonly { readonly rule: ResponseRule; readonly fault: Fault }[] {
-  const { keyStyle, words } = vocabulary
+): Readonly<Partial<Record<ResponseRule, Fault | null>>> {
+  const { keyStyle, words, unixTimes } = vocabulary
   const types = typesOfParts(parts)
   const isJudged = !isTwin(name, siblings)
   const restyled = isJudged ? restyledKey(name, keyStyle) : null
   const isList = types.has('array') && [...types].every((type) => type === 'array' || type === 'null')
   const plural = isJudged && isList && !isTuple(parts) ? pluralName(name, words) : null
-  const time = words.has(name) ? null : namedTime(name, vocabulary)
   // Listed values are words, whatever the name: `best_time: "morning"`.
-  const isTime = time !== null && time !== 'unix' && valuesOf(parts).every((value) => value === null)
-  const faults: Readonly<Partial<Record<ResponseRule, Fault | null>>> = {
+  const isWord = words.has(name) || valuesOf(parts).some((value) => value !== null)
+  const formats = isWord ? null : timeFormats(name, unixTimes)
+  return {
     keys: restyled === null ? null : [`is not in ${keyStyle}`, restyled],
     plural: plural === null ? null : ['is a list under a singular name', plural],
     sex: sexFault(nounOf(name), parts, types),
-    dates: isTime ? timeFault(parts, types, formatsOf[time]) : null,
+    dates: formats === null ? null : timeFault(parts, types, formats),
   }
-  return responseRuleNames.flatMap((rule) => {
-    const fault = faults[rule] ?? null
-    return fault === null ? [] : [{ rule, fault }]
-  })
 }
 
 const maxShown = 5
@@ -163,7 +151,7 @@ function sexFault(noun: string, parts: Parts, types: ReadonlySet<string>): Fault
   return [`has values that are not a biological sex: ${shown}`, `gender, or ${biologicalEnum}`]
 }
 
-function formatFault({ unixTimes }: TimeVocabulary): TimeFault {
+function formatFault({ unixTimes }: ResponseVocabulary): TimeFault {
   const suffix = unixTimes.find((pattern) => pattern.startsWith('_'))
   const unix = suffix === undefined ? 'the name in unixTimes' : `a name in ${suffix}, if it is Unix time`
   return (parts, types, formats) => {

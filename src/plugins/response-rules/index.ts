@@ -1,9 +1,9 @@
-import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { declareKeyStyle } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
-import type { Effect, PayloadStep } from '../../convention/steps.js'
+import type { Effect } from '../../convention/steps.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
 import { type Json, schemaText } from '../../schema/json-schema.js'
 import { clip, counted } from '../../text.js'
@@ -53,11 +53,10 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     const vocabulary = vocabularyOf(options)
     declareKeyStyle(app, options.keyStyle)
     const state = { vocabulary, verdictOf: verdictsOf(vocabulary), unchecked: 0 }
-    note(() =>
-      state.unchecked === 0
-        ? ''
-        : `responseRules: ${counted(state.unchecked, 'route has no response schema and was', 'routes have no response schema and were')} not checked`,
-    )
+    note(() => {
+      const routes = counted(state.unchecked, 'route has', 'routes have')
+      return state.unchecked === 0 ? '' : `responseRules: ${routes} no response schema`
+    })
     return state
   },
   route({ app, route, modeOf, exclusionReason, state, atReady, addFinding, breaks, exclude }) {
@@ -69,12 +68,22 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     const schemas = () => successSchemas(jsonSchemasOf(route)?.response)
     const hasSchema = ({ judged, excluded } = schemas()): boolean => judged.length + excluded.length > 0
     const isWatched = !hasSchema() && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
-    const watch = isWatched ? payloadWatch(state.vocabulary) : null
+    let left = samples
+
+    function judgePayload(_request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+      const isJudged = left > 0 && reply.statusCode >= 200 && reply.statusCode < 300
+      if (!isJudged || !isJson(mediaTypeOf(String(reply.getHeader('content-type') ?? '')))) return undefined
+      left -= 1
+      return payloadBreaches(payload, state.vocabulary).map(({ rule, problem, instead }): Effect => {
+        const given = clip(`${rule}: ${problem}; write ${instead}`, maxShown)
+        return { rule, given, notice: 'each route' }
+      })
+    }
 
     // Shared schemas, and changes by other plugins, are complete when the app gets ready.
     atReady(function checkSchemas() {
       const { judged, excluded } = schemas()
-      if (hasSchema()) watch?.stop()
+      if (hasSchema()) left = 0
       const { breaches, unresolved } = routeBreaches(judged, (schema) => state.verdictOf(app, schema))
       for (const reason of [...excluded, ...unresolved]) exclude(reason)
       for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
@@ -84,36 +93,14 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       state.unchecked++
       exclude('no response schema: only its first payloads are checked')
     })
-    return watch === null ? undefined : { preSerialization: watch.step }
+    return isWatched ? { preSerialization: judgePayload } : undefined
   },
 })
 
 const rulesOfPayloads = ['object', 'envelope', 'keys', 'plural', 'dates'] as const
 const maxShown = 300
-// Payloads to check for each status of a route.
+// Payloads to check for each route.
 const samples = 20
-
-/** Returns a step that notes the breaches of the first payloads, and a function that turns it off. */
-function payloadWatch(vocabulary: ResponseVocabulary): { readonly step: PayloadStep; stop(): void } {
-  // The payloads still to check, by status from 200 to 299.
-  const left = new Uint16Array(100).fill(samples)
-
-  return {
-    step(_request, reply, payload) {
-      const index = reply.statusCode - 200
-      const remaining = left[index] ?? 0
-      if (remaining === 0 || !isJson(mediaTypeOf(String(reply.getHeader('content-type') ?? '')))) {
-        return undefined
-      }
-      left[index] = remaining - 1
-      return payloadBreaches(payload, vocabulary).map(({ rule, problem, instead }): Effect => {
-        const given = clip(`${rule}: ${problem}; write ${instead}`, maxShown)
-        return { rule, given, notice: 'each route' }
-      })
-    },
-    stop: () => void left.fill(0),
-  }
-}
 
 /** Judges schemas when the app gets ready: in one context, equal schemas mean the same. */
 function verdictsOf(vocabulary: ResponseVocabulary) {

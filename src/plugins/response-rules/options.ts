@@ -1,7 +1,7 @@
 import { listOf, type OptionsOf, oneOf, option, type ResolvedOptions, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
 import type { KeyStyle } from '../../words/words.js'
-import { defaultUnixTimes, type TimeVocabulary } from './words.js'
+import { defaultUnixTimes } from './words.js'
 
 export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
 
@@ -9,8 +9,10 @@ export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex',
 export type ResponseRule = (typeof responseRuleNames)[number]
 
 /** The words of the API and its domain that the rules use. */
-export interface ResponseVocabulary extends TimeVocabulary {
+export interface ResponseVocabulary {
   readonly keyStyle: KeyStyle
+  /** Names of integers that are Unix times; one that begins with `_` matches all names with that ending. */
+  readonly unixTimes: readonly string[]
   /** Names that `plural` and `dates` accept as they are. */
   readonly words: ReadonlySet<string>
 }
@@ -52,6 +54,5 @@ export type ResponseRulesRouteOptions = RouteRuleOptions<ResponseRule>
 
 /** Returns the words that the rules use. */
 export function vocabularyOf(options: ResolvedOptions<typeof ownOptions>): ResponseVocabulary {
-  const { keyStyle, words, unixTimes } = options
-  return { keyStyle, words: new Set(words), unixTimes }
+  return { ...options, words: new Set(options.words) }
 }

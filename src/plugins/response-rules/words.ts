@@ -26,13 +26,10 @@ const metadata: ReadonlySet<string> = new Set(
 // The states of JSend and similar ones, which repeat the status of the response.
 const outcomes: ReadonlySet<string> = new Set(['error', 'fail', 'failure', 'ok', 'success'])
 
-/** Returns the member that wraps the representation; `null` if the object is not an envelope. */
-export function wrappingMember(parts: readonly EnvelopePart[]): string | null {
+/** Returns the member that wraps the representation; `undefined` if the object is not an envelope. */
+export function wrappingMember<Part extends EnvelopePart>(parts: readonly Part[]): Part | undefined {
   const wrapped = parts.filter((part) => mayWrap(part.name) && part.canWrap)
-  const [first] = wrapped
-  if (first === undefined) return null
-  const others = parts.filter((part) => !wrapped.includes(part))
-  return others.every((part) => isMetadata(part)) ? first.name : null
+  return parts.every((part) => wrapped.includes(part) || isMetadata(part)) ? wrapped[0] : undefined
 }
 
 export function mayWrap(name: string): boolean {
@@ -79,24 +76,17 @@ export function isTwin(name: string, siblings: { has(name: string): boolean }): 
   return number !== null && siblings.has(number)
 }
 
-/** The names of members that are times. */
-export interface TimeVocabulary {
-  /** Names of integers that are Unix times; one that begins with `_` matches all names with that ending. */
-  readonly unixTimes: readonly string[]
-}
-
-/** The kind of time that a name means: a point in time, a day, a time of day, or Unix time. */
-export type NamedTime = 'instant' | 'day' | 'clock' | 'unix'
-
 const timeName = /(?:.(?:_at|_time)|(?:^|._)(?:date|datetime|timestamp))$/
 
 export const defaultUnixTimes: readonly string[] = ['_unix', '_ts']
 
-export const formatsOf: Readonly<Record<Exclude<NamedTime, 'unix'>, readonly [string, ...string[]]>> = {
-  instant: ['date-time'],
-  day: ['date', 'date-time'],
-  clock: ['date-time', 'time', 'duration'],
+// By the last word of a name: a day, a time of day, or else a point in time.
+const formatsOfWord: Readonly<Record<string, TimeFormats>> = {
+  date: ['date', 'date-time'],
+  time: ['date-time', 'time', 'duration'],
 }
+
+export type TimeFormats = readonly [usual: string, ...others: string[]]
 
 // These are durations, such as `response_time`.
 const durationName = new RegExp(
@@ -105,22 +95,13 @@ const durationName = new RegExp(
     'total|transit|travel|trip|turnaround|up|wait|waiting|walking|watch|working)_time$',
 )
 
-/** Returns the kind of time that a name means; `null` if it means none. */
-export function namedTime(name: string, { unixTimes }: TimeVocabulary): NamedTime | null {
+/** Returns the formats of the time that a name means; `null` if it means none, or Unix time. */
+export function timeFormats(name: string, unixTimes: readonly string[]): TimeFormats | null {
   const words = wordsOf(name)
   const key = words.join('_')
-  if (unixTimes.some((pattern) => matchesName(pattern, key))) return 'unix'
-  if (!timeName.test(key) || durationName.test(key)) return null
-  switch (words.at(-1)) {
-    case 'at':
-    case 'datetime':
-    case 'timestamp':
-      return 'instant'
-    case 'date':
-      return 'day'
-    default:
-      return 'clock'
-  }
+  const isUnix = unixTimes.some((pattern) => matchesName(pattern, key))
+  if (isUnix || !timeName.test(key) || durationName.test(key)) return null
+  return formatsOfWord[words.at(-1) ?? ''] ?? ['date-time']
 }
 
 function matchesName(pattern: string, key: string): boolean {

@@ -87,7 +87,7 @@ t.test('the boot and the report say which routes have no response schema', async
     ['GET /v1/users', 'POST /v1/users'],
   )
   const said = logs.lines.map(({ msg }) => msg).filter((msg) => /no response schema/.test(String(msg)))
-  t.same(said, ['conventions: responseRules: 2 routes have no response schema and were not checked'])
+  t.same(said, ['conventions: responseRules: 2 routes have no response schema'])
 })
 
 t.test('each rule that needs no schema has its mode', async (t) => {
@@ -193,7 +193,7 @@ t.test('breaches in report mode are counted, and logged once, without values', a
   t.notMatch(JSON.stringify(logs.lines), /secret/)
 })
 
-t.test('the first payloads of each status of success are checked', async (t) => {
+t.test('the first payloads of success are checked', async (t) => {
   const app = Fastify()
   await app.register(responseRules)
   app.get('/v1/things/:status', async (request, reply) =>
@@ -205,11 +205,9 @@ t.test('the first payloads of each status of success are checked', async (t) => 
   }
   t.equal(await countAfter(302), undefined, 'only success is judged')
   t.equal(await countAfter(404), undefined)
-  t.equal(await countAfter(200), 1)
+  t.equal(await countAfter(201), 1)
   for (let count = 2; count <= 20; count++) t.equal(await countAfter(200), count)
   t.equal(await countAfter(200), 20, 'after 20, payloads are not checked')
-  t.equal(await countAfter(201), 21, 'another status has a count of its own')
-  t.equal(await countAfter(299), 22)
 })
 
 t.test('a response counts once for each rule, however many members break it', async (t) => {
