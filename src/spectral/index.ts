@@ -1,6 +1,6 @@
 import type { ConventionsOptions } from '../preset.js'
 import { pageOf } from '../report/format-report.js'
-import { type DocumentFinding, documentLinter } from './document-findings.js'
+import { documentLinter } from './document-findings.js'
 
 /** A rule of a ruleset of Spectral. */
 export interface SpectralRule {
@@ -51,11 +51,11 @@ export interface SpectralRuleset {
  */
 export function conventionsRuleset(options: ConventionsOptions = {}): SpectralRuleset {
   const { rules, find } = documentLinter(options)
-  const known = new WeakMap<object, readonly DocumentFinding[]>()
+  const known = new WeakMap<object, ReturnType<typeof find>>()
   // Spectral calls each rule with the same document.
-  function findingsIn(document: unknown, inventory: SpectralContext['documentInventory']) {
+  function findingsIn(document: unknown, { resolved }: SpectralContext['documentInventory']) {
     if (typeof document !== 'object' || document === null) return []
-    const findings = known.get(document) ?? find(hasOtherFiles(document) ? inventory.resolved : document)
+    const findings = known.get(document) ?? find(hasOtherFiles(document) ? resolved : document)
     known.set(document, findings)
     return findings
   }
