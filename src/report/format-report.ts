@@ -3,7 +3,7 @@ import { counted } from '../text.js'
 import type { ConventionsReport, Effect, Exception, Finding, Observation } from './findings.js'
 
 /** The forms of {@link formatReport}. */
-const reportFormats = ['table', 'json', 'markdown', 'github'] as const
+const reportFormats = ['table', 'json', 'github'] as const
 
 /** A form of {@link formatReport}. */
 export type ReportFormat = (typeof reportFormats)[number]
@@ -15,7 +15,6 @@ export type ReportFormat = (typeof reportFormats)[number]
  *
  * - `table`: for a terminal
  * - `json`: the report itself, indented; findings, exceptions and observations of one route have the same `route`
- * - `markdown`: for a pull request or a job summary
  * - `github`: a workflow command per row, which GitHub Actions shows as an annotation; empty without rows
  *
  * ```ts
@@ -32,15 +31,14 @@ export function formatReport(report: ConventionsReport, format: ReportFormat = '
 /** Returns findings that stop the boot as a table: route, rule, what is wrong, and what to write instead. */
 export function findingsTable(findings: readonly Finding[]): string {
   const rows = rowsOf({ findings, observations: [], exceptions: [] })
-  return rowTables(rows, plainTable, ['route', 'rule', 'problem', 'instead']).join('\n\n')
+  return rowTables(rows, ['route', 'rule', 'problem', 'instead']).join('\n\n')
 }
 
 const checkFormat = oneOf(...reportFormats)
 
 const formatters: Readonly<Record<ReportFormat, (report: ConventionsReport) => string>> = {
-  table: (report) => sections(report, plainTable),
+  table: sections,
   json: (report) => JSON.stringify(report, null, 2),
-  markdown: (report) => sections(report, markdownTable),
   github: (report) => rowsOf(report).map(annotation).join('\n'),
 }
 
@@ -142,9 +140,7 @@ function rulesOf(plugin: string, rules: readonly string[]): string {
   return rules.map((rule) => `${plugin}.${rule}`).join(', ')
 }
 
-type Table = (header: readonly string[], rows: readonly (readonly string[])[]) => string
-
-function sections(report: ConventionsReport, table: Table): string {
+function sections(report: ConventionsReport): string {
   const { findings, observations, exceptions } = report
   const declared = exceptions.filter((exception) => exception.declared)
   const kept = exceptionRows(declared.filter(({ unused }) => !unused))
@@ -155,24 +151,24 @@ function sections(report: ConventionsReport, table: Table): string {
   ]
   return [
     summary.join(', '),
-    ...rowTables(rowsOf(report), table, ['route', 'rule', 'does', 'problem', 'instead']),
-    ...(kept.length === 0 ? [] : [table(['exception for', 'rules', 'reason'], kept)]),
+    ...rowTables(rowsOf(report), ['route', 'rule', 'does', 'problem', 'instead']),
+    ...(kept.length === 0 ? [] : [sparseTable(['exception for', 'rules', 'reason'], kept)]),
     ...withoutRules(exceptions.filter((exception) => !exception.declared)),
   ].join('\n\n')
 }
 
 /** Returns a table of rows, and one that has for each rule how to except a route from it, and its page. */
-function rowTables(rows: readonly Row[], table: Table, shown: readonly Column[]): string[] {
+function rowTables(rows: readonly Row[], shown: readonly Column[]): string[] {
   if (rows.length === 0) return []
   const rules = new Map(
     rows.map(({ rule, except, page }) => [rule, [rule, except, page.replace(/^[^/]+\//, '')]]),
   )
   return [
-    table(
+    sparseTable(
       shown.map((column) => columns[column]),
       rows.map((row) => shown.map((column) => row[column])),
     ),
-    table(['rule', 'except a route by', 'see, in fastify-conventions'], [...rules.values()]),
+    sparseTable(['rule', 'except a route by', 'see, in fastify-conventions'], [...rules.values()]),
   ]
 }
 
@@ -228,24 +224,14 @@ export function groupsOf<Item>(
   return groups
 }
 
-const plainTable: Table = (header, rows) =>
-  textTable(
-    header,
-    rows.map((cells, index) => {
-      const above = rows[index - 1]
-      // What a row has in common with the one above is not repeated, if that is about the same route.
-      const isSame = (column: number) => above?.[0] === cells[0] && above?.[column] === cells[column]
-      return cells.map((cell, column) => (isSame(column) ? '' : printable(cell)))
-    }),
-  )
-
-const markdownTable: Table = (header, rows) =>
-  [header, header.map(() => '---'), ...rows.map((cells) => cells.map(inMarkdown))]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n')
-
-function inMarkdown(text: string): string {
-  return printable(text).replace(/[\\`*_[\]<>#|~]/g, String.raw`\$&`)
+/** Returns a table in which a row does not repeat what the one above it has, if both are about one route. */
+function sparseTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const sparse = rows.map((cells, index) => {
+    const above = rows[index - 1]
+    const isSame = (column: number) => above?.[0] === cells[0] && above?.[column] === cells[column]
+    return cells.map((cell, column) => (isSame(column) ? '' : printable(cell)))
+  })
+  return textTable(header, sparse)
 }
 
 /** Returns a workflow command of GitHub Actions. A percent sign begins an escape there, and a comma ends the title. */
@@ -290,14 +276,14 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
 /** Returns a text in lines of a width, broken at spaces, and within words that are too long. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = []
-  let line: string | null = null
-  for (const word of text.split(' ')) {
-    const longer: string = line === null ? word : `${line} ${word}`
-    if (longer.length > width && line !== null) lines.push(line)
-    line = longer.length <= width || line === null ? longer : indent + word
-    for (; line.length > width; line = indent + line.slice(width)) lines.push(line.slice(0, width))
+  let rest = text
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width)
+    const end = space > indent.length ? space : width
+    lines.push(rest.slice(0, end))
+    rest = indent + rest.slice(end).trimStart()
   }
-  return [...lines, line ?? '']
+  return [...lines, rest]
 }
 
 /** Returns the width of each column: the widest are narrowed until all fit, down to their longest words if possible. */

@@ -175,21 +175,23 @@ export function servesAllMethods(methods: readonly string[]): boolean {
   return methodsOfApi.every((method) => methods.includes(method))
 }
 
+type Route = RouteOptions & { readonly path: string }
+
 /** Returns why no rule of shape applies to a route: it does not send the API's JSON. `null` for a route of the API. */
-export function exclusionReasonOf(route: RouteOptions & { path: string }): string | null {
-  return foreignReasonOf(route) ?? hiddenReasonOf(route)
+export function exclusionReasonOf(route: Route): string | null {
+  return foreignReasonOf(route) ?? (isHidden(route) ? hiddenReason : null)
 }
 
 /** Returns why a route is known to send other content than the API's JSON; `null` if it may send that. */
-export function nonJsonReasonOf(route: RouteOptions & { path: string }): string | null {
-  return streamReasonOf(route) ?? hiddenReasonOf(route)
+export function nonJsonReasonOf(route: Route): string | null {
+  return streamReasonOf(route) ?? (isHidden(route) ? hiddenReason : null)
 }
 
 /**
  * Returns why a route may send what is not the app's own: files, the messages of a WebSocket, what is behind a proxy. A
  * route that the document does not show is not one of these: what is about transport and trust is kept there.
  */
-export function foreignReasonOf(route: RouteOptions & { path: string }): string | null {
+export function foreignReasonOf(route: Route): string | null {
   const isProxy = servesAllMethods([route.method].flat())
   return streamReasonOf(route) ?? (isProxy ? 'a route for all methods: a proxy' : null)
 }
@@ -202,11 +204,7 @@ export function isHidden({ schema }: Pick<RouteOptions, 'schema'>): boolean {
 /** Why no rule of shape applies to a route that the OpenAPI document does not show. */
 export const hiddenReason = 'hidden from the OpenAPI document: not part of the API'
 
-function hiddenReasonOf(route: RouteOptions): string | null {
-  return isHidden(route) ? hiddenReason : null
-}
-
-function streamReasonOf(route: RouteOptions & { path: string }): string | null {
+function streamReasonOf(route: Route): string | null {
   if (route.path.includes('*')) return 'a wildcard route: files or a proxy'
   return 'websocket' in route && route.websocket === true ? 'a WebSocket route' : null
 }

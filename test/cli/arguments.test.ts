@@ -11,10 +11,6 @@ t.test('valid arguments', async (t) => {
     ['check app.js --format json', { ...defaults, format: 'json' }],
     ['--format=github check app.js', { ...defaults, format: 'github' }],
     ['check app.js --mode enforce --timeout 5', { ...defaults, mode: 'enforce', timeout: 5 }],
-    [
-      'explain app.js get /v1/users --mode enforce',
-      { ...defaults, mode: 'enforce', request: { method: 'GET', url: '/v1/users' } },
-    ],
     ['--help', 'help'],
     ['check -h', 'help'],
   ]
@@ -23,41 +19,24 @@ t.test('valid arguments', async (t) => {
 
 t.test('invalid arguments', async (t) => {
   const table: ReadonlyArray<readonly [args: readonly string[], error: RegExp]> = [
-    [[], /expected the command check or explain, received none/],
-    [['lint', 'app.js'], /expected the command check or explain, received lint/],
+    [[], /expected the command check, received none/],
+    [['lint', 'app.js'], /expected the command check, received lint/],
     [['check'], /expected one file/],
     [['check', 'a.js', 'b.js'], /expected one file/],
-    [
-      ['check', 'a.js', '--format', 'yaml'],
-      /--format: expected one of table, json, markdown, github, received yaml/,
-    ],
+    [['check', 'a.js', '--format', 'yaml'], /--format: expected one of table, json, github, received yaml/],
     [['check', 'a.js', '--mode', 'off'], /--mode: expected one of report, enforce, received off/],
     [['check', 'a.js', '--timeout', '0'], /--timeout: expected seconds/],
     [['check', 'a.js', '--timeout', 'soon'], /--timeout: expected seconds/],
     [['check', 'a.js', '--fix'], /--fix/],
-    [['explain', 'a.js', 'GET'], /expected a file, a method and a path/],
-    [['explain', 'a.js', 'GET', '/v1/users', '--format', 'github'], /--format: expected one of table, json/],
   ]
   for (const [args, error] of table) t.match(readArguments(args), { error }, args.join(' '))
 })
 
 t.test('the state of the OpenAPI document', async (t) => {
-  const schema = { content: { 'application/json': { schema: {} } } }
-  const paths = {
-    '/v1/users': { get: { responses: { 200: schema } }, post: { responses: { 201: { description: '' } } } },
-    '/v1/users/{id}': {
-      delete: { responses: { 204: {} } },
-      get: { responses: { 400: schema } },
-      parameters: [],
-    },
-    '/v1/old': { get: { responses: { 301: {} } } },
-  }
+  const paths = { '/v1/users': { get: {}, post: {}, parameters: [] }, '/v1/old': { get: {} } }
   const made = (document: object) => documentState(() => document, true)
-  t.strictSame(made({ openapi: '3.1.0', paths }), {
-    isBroken: false,
-    text: '3.1.0, 5 operations; without a response schema: POST /v1/users and 1 more',
-  })
-  t.equal(made({ swagger: '2.0', paths: { '/v1/users': paths['/v1/old'] } }).text, '2.0, 1 operation')
+  t.strictSame(made({ openapi: '3.1.0', paths }), { isBroken: false, text: '3.1.0, 3 operations' })
+  t.equal(made({ swagger: '2.0', paths: { '/v1/old': paths['/v1/old'] } }).text, '2.0, 1 operation')
   t.match(documentState(undefined, true), {
     isBroken: false,
     text: /^none, @fastify\/swagger is not registered/,
