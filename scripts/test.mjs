@@ -147,6 +147,10 @@ async function bundle(processes) {
       contents: entryOf(processes.get(path)),
       resolveDir: root,
     }))
+    const pglite = join(root, 'test/support/pglite.ts')
+    builder.onResolve({ filter: /^@electric-sql\/pglite$/ }, ({ importer }) =>
+      importer === pglite ? undefined : { path: pglite },
+    )
     // A test finds the files beside it by `import.meta.url`, which must stay that of its source.
     builder.onLoad({ filter: /\/(test|bench|examples)\/.*\.ts$/ }, async ({ path }) => ({
       contents: (await readFile(path, 'utf8')).replaceAll(
