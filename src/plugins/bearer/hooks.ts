@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
 import { isRepeated } from '../../http/header-fields.js'
+import { whenSettled } from '../../maybe-async.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { DocumentOperation } from '../../schema/openapi.js'
-import type { BearerOptions } from './options.js'
+import type { ResolvedBearer } from './options.js'
 import { IssuerUnavailable, type TokenCache, TokenRefused, type VerifiedToken } from './tokens.js'
 
 /** The credentials of a request: a token, `none` of the scheme Bearer, or `malformed` ones. */
@@ -61,20 +62,21 @@ function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
-interface Requirement {
-  readonly scopes: readonly string[]
-  readonly isOptional: boolean
-  readonly refuse: Refusal
-}
-
 export const bearerRules = ['credentials', 'token', 'scope', 'issuer'] as const
 type BearerRule = (typeof bearerRules)[number]
 
+/** What a route requires. */
+export interface Requirement {
+  readonly scopes: readonly string[]
+  readonly isOptional: boolean
+}
+
 export function authenticationOf(
   tokens: TokenCache,
-  { scopes, isOptional, refuse }: Requirement,
-  mode: 'enforce' | 'report',
+  { realm, mode }: Pick<ResolvedBearer, 'realm' | 'mode'>,
+  { scopes, isOptional }: Requirement,
 ): RequestStep {
+  const refuse = refusalOf(realm, scopes)
   const lacking = `The token lacks a scope that is required here: ${scopes.join(' ')}`
 
   function admit({ caller }: VerifiedToken, request: FastifyRequest): Effect | undefined {
@@ -109,11 +111,10 @@ export function authenticationOf(
       const detail = 'Send the token once, in the header field Authorization'
       return effectOf('credentials', refuse('authorization-malformed', detail))
     }
-    const verified = tokens.get(credentials.token)
-    if (!(verified instanceof Promise)) return admit(verified, request)
-    return verified.then(
+    return whenSettled(
+      () => tokens.get(credentials.token),
       (token) => admit(token, request),
-      (error: unknown) => fail(error, request),
+      (error) => fail(error, request),
     )
   }
 }
@@ -130,48 +131,40 @@ export function knownSubjectOf(tokens: TokenCache) {
   }
 }
 
-function securitySchemeOf({ issuer, introspection }: DescribedOptions) {
-  return {
+/**
+ * Adds the security requirement of a route, `null` for one that needs no token, and the scheme that it names. What the app
+ * has itself stays.
+ */
+export function documentSecurity(
+  { issuer, introspection, securityScheme: name = 'bearer' }: ResolvedBearer,
+  requirement: Requirement | null,
+): DocumentOperation {
+  const scheme = {
     type: 'http',
     scheme: 'bearer',
     // Tokens that the issuer is asked about may be opaque.
-    ...(introspection === undefined ? { bearerFormat: 'JWT' } : {}),
+    ...(introspection === undefined && { bearerFormat: 'JWT' }),
     description: `An access token of ${issuer}, in Authorization: Bearer (RFC 6750)`,
   }
-}
-
-type DescribedOptions = Pick<BearerOptions, 'issuer' | 'introspection' | 'securityScheme'>
-
-/** What the document shows of a route; `null` for a route that needs no token. */
-export interface DescribedPlan {
-  readonly scopes: readonly string[]
-  readonly isOptional: boolean
-}
-
-/** Adds the security requirement of a route, and the scheme that it names. What the app has itself stays. */
-export function documentSecurity(options: DescribedOptions, plan: DescribedPlan | null): DocumentOperation {
   return (operation, { document, is30 }) => {
-    const { securityScheme: name = 'bearer' } = options
     document.components ??= {}
-    const schemes = { [name]: securitySchemeOf(options), ...document.components.securitySchemes }
+    const schemes = { [name]: scheme, ...document.components.securitySchemes }
     document.components.securitySchemes = schemes
     if (operation.security !== undefined) return operation
     // OpenAPI 3.0 §4.7.30 has scopes in two types only.
     const takesScopes = !is30 || schemes[name]?.type !== 'http'
-    const required = plan === null ? [] : [{ [name]: takesScopes ? [...plan.scopes] : [] }]
-    return { ...operation, security: plan?.isOptional === true ? [{}, ...required] : required }
+    const required = requirement === null ? [] : [{ [name]: takesScopes ? [...requirement.scopes] : [] }]
+    return { ...operation, security: requirement?.isOptional === true ? [{}, ...required] : required }
   }
 }
 
-export function describeRefusals({ scopes, isOptional }: DescribedPlan): RouteDescription {
+export function describeRefusals({ scopes, isOptional }: Requirement): RouteDescription {
   return {
     problems: problemsOf({
       'authorization-malformed': 'The token is sent in more than one way',
-      ...(isOptional ? {} : { unauthorized: 'There is no token' }),
+      ...(!isOptional && { unauthorized: 'There is no token' }),
       'invalid-token': 'The token is not valid',
-      ...(scopes.length === 0
-        ? {}
-        : { 'insufficient-scope': `The token lacks a scope: ${scopes.join(' ')}` }),
+      ...(scopes.length > 0 && { 'insufficient-scope': `The token lacks a scope: ${scopes.join(' ')}` }),
       'authentication-unavailable': 'The token cannot be verified at the moment',
     }),
     headersOf: { 400: challenge, 401: challenge, 403: challenge },

@@ -11,11 +11,10 @@ import { logOf } from '../../report/report.js'
 import {
   authenticationOf,
   bearerRules,
-  type DescribedPlan,
   describeRefusals,
   documentSecurity,
   knownSubjectOf,
-  refusalOf,
+  type Requirement,
 } from './hooks.js'
 import { introspector } from './introspection.js'
 import { issuerOf, keySet } from './issuer.js'
@@ -26,7 +25,7 @@ import {
   bearerRouteOptions,
   resolveBearer,
 } from './options.js'
-import { jwtVerifier, TokenCache, type VerificationKeys } from './tokens.js'
+import { jwtVerifier, tokenCache, type VerificationKeys, type VerifyToken } from './tokens.js'
 
 export type { Caller } from '../../convention/caller.js'
 export type {
@@ -70,12 +69,10 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     const { mode, introspection, jwks, now } = options
     if (mode === 'off') return null
     const isEnforced = mode === 'enforce'
-    const document = (plan: DescribedPlan | null) => documentSecurity(given as BearerOptions, plan)
     const issuer = issuerOf(options, app.log)
+    let verify: VerifyToken
     let warmUp: () => Promise<unknown> = async () => {}
-    let tokens: TokenCache
-    if (introspection !== undefined)
-      tokens = new TokenCache(introspector(issuer, options, introspection), now)
+    if (introspection !== undefined) verify = introspector(issuer, options, introspection)
     else {
       const jose = await loadPeer('bearer', 'jose', () => import('jose'))
       let keys: VerificationKeys
@@ -87,12 +84,11 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
         const find = jose.createLocalJWKSet(jwks as Parameters<typeof jose.createLocalJWKSet>[0])
         keys = { find, freshUntil: () => Number.POSITIVE_INFINITY }
       }
-      tokens = new TokenCache(jwtVerifier(jose, options, keys, app.log), now)
+      verify = jwtVerifier(jose, options, keys, app.log)
     }
-    const stepFor = (scopes: readonly string[], isOptional: boolean) => {
-      const requirement = { scopes, isOptional, refuse: refusalOf(options.realm, scopes) }
-      return authenticationOf(tokens, requirement, mode)
-    }
+    const tokens = tokenCache(verify, now)
+    const stepFor = (requirement: Requirement) => authenticationOf(tokens, options, requirement)
+    const document = (requirement: Requirement | null) => documentSecurity(options, requirement)
 
     if (isEnforced) {
       // A `caller` of the app is set, too.
@@ -111,7 +107,7 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       warmUp().catch(() => {})
       done()
     })
-    const authenticate = stepFor(options.scopes, false)
+    const authenticate = stepFor({ scopes: options.scopes, isOptional: false })
     // The response tells an unknown path from one that is protected. Routes that are declared earlier are protected, too.
     const standard: RequestStep = (request, reply) =>
       request.is404 ? undefined : authenticate(request, reply)
@@ -126,7 +122,7 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     if (isOptional && own !== undefined && own.length > 0)
       invalid(`${name} config.bearer.scopes`, 'no scopes on a route whose token is optional', own)
     const requirement = { scopes: isOptional ? [] : options.scopes, isOptional }
-    const onRequest = isConfigured ? stepFor(requirement.scopes, isOptional) : standard
+    const onRequest = isConfigured ? stepFor(requirement) : standard
     if (modeOf.token !== 'enforce') return { onRequest }
     callerFields.set(route, ['authorization'])
     return { onRequest, describe: describeRefusals(requirement), document: document(requirement) }

@@ -168,9 +168,7 @@ const others = {
    * Sends the requests to the issuer: for proxies, or a certificate authority of your own.
    * @default globalThis.fetch
    */
-  fetch: option(functionOf<typeof fetch>('a function such as fetch'), ((
-    ...parameters: Parameters<typeof fetch>
-  ) => fetch(...parameters)) as typeof fetch),
+  fetch: option(functionOf<typeof fetch>('a function such as fetch'), (...given) => fetch(...given)),
   /**
    * Returns the time, in milliseconds since the epoch. For tests.
    * @default Date.now

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type * as Jose from 'jose'
 import { BoundedCache } from '../../bounded-cache.js'
 import type { Caller } from '../../convention/caller.js'
+import type { MaybeAsync } from '../../maybe-async.js'
 import type { ResolvedBearer } from './options.js'
 
 const maxWarned = 100
@@ -122,45 +123,44 @@ function deepFreeze<Value>(value: Value): Value {
 /** Verified tokens in memory, about 2 kB each. */
 const maxTokens = 5000
 
-/** The tokens that were verified, by their SHA-256: a dump of the memory has no token that is not in use. */
-export class TokenCache {
-  readonly #verify: VerifyToken
-  readonly #now: () => number
-  /** The verifications that run, so that requests with the same token share one. */
-  readonly #running = new Map<string, Promise<VerifiedToken>>()
-  #verified = new BoundedCache<string, VerifiedToken>(maxTokens)
+export type TokenCache = ReturnType<typeof tokenCache>
 
-  constructor(verify: VerifyToken, now: () => number) {
-    this.#verify = verify
-    this.#now = now
-  }
+/** The tokens that were verified, by their SHA-256: a dump of the memory has no token that is not in use. */
+export function tokenCache(verify: VerifyToken, now: () => number) {
+  /** The verifications that run, so that requests with the same token share one. */
+  const running = new Map<string, Promise<VerifiedToken>>()
+  let verified = new BoundedCache<string, VerifiedToken>(maxTokens)
 
   /** Returns a token that was verified before. */
-  known(token: string, digest = digestOf(token)): VerifiedToken | null {
-    const verified = this.#verified.get(digest)
-    return verified !== undefined && this.#now() < verified.verifyAgainAt ? verified : null
+  function known(token: string, digest = digestOf(token)): VerifiedToken | null {
+    const found = verified.get(digest)
+    return found !== undefined && now() < found.verifyAgainAt ? found : null
   }
 
-  /** Returns a token that is known, or verifies it. Rejects with what the function of the constructor throws. */
-  get(token: string): VerifiedToken | Promise<VerifiedToken> {
+  /** Returns a token that is known, or verifies it. */
+  function get(token: string): MaybeAsync<VerifiedToken> {
     const digest = digestOf(token)
-    const known = this.known(token, digest) ?? this.#running.get(digest)
-    if (known !== undefined) return known
     // Into the cache of the time when it began: the keys may have changed since.
-    const cache = this.#verified
-    const verification = this.#verify(token)
-      .then((verified) => {
-        if (this.#now() < verified.verifyAgainAt) cache.set(digest, verified)
-        return verified
+    const cache = verified
+    const found = known(token, digest) ?? running.get(digest)
+    if (found !== undefined) return found
+    const verification = verify(token)
+      .then((one) => {
+        if (now() < one.verifyAgainAt) cache.set(digest, one)
+        return one
       })
-      .finally(() => this.#running.delete(digest))
-    this.#running.set(digest, verification)
+      .finally(() => running.delete(digest))
+    running.set(digest, verification)
     return verification
   }
 
-  /** Forgets all tokens, because the keys of the issuer have changed. */
-  clear(): void {
-    this.#verified = new BoundedCache(maxTokens)
+  return {
+    known,
+    get,
+    /** Forgets all tokens, because the keys of the issuer have changed. */
+    clear() {
+      verified = new BoundedCache(maxTokens)
+    },
   }
 }
 

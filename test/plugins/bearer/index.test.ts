@@ -16,7 +16,7 @@ import {
   operations,
   problems,
 } from '../../../src/index.js'
-import { TokenCache } from '../../../src/plugins/bearer/tokens.js'
+import { tokenCache } from '../../../src/plugins/bearer/tokens.js'
 import { type TestTokenOptions, testIssuer } from '../../../src/testing/index.js'
 import { keepLogs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
@@ -565,7 +565,7 @@ t.test('a key that the issuer has removed: its cached tokens are refused after 1
 t.test('a verification that began before the keys changed is not kept', async (t) => {
   const verified = { caller: { subject: 'ada', scopes: [], claims: {} }, verifyAgainAt: 1 }
   let finish = () => {}
-  const tokens = new TokenCache(
+  const tokens = tokenCache(
     () =>
       new Promise((resolve) => {
         finish = () => resolve(verified)
