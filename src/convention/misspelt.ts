@@ -1,29 +1,22 @@
 /** Whether a text is a name with up to two letters wrong; in a short name one, because two make another word. */
 export function isMisspelt(text: string, name: string): boolean {
-  const most = name.length > shortName ? 2 : 1
-  if (text === name || Math.abs(text.length - name.length) > most) return false
-  return distance(text.toLowerCase(), name.toLowerCase()) <= most
+  return text !== name && isNear(text.toLowerCase(), name.toLowerCase(), name.length > shortName ? 2 : 1)
 }
 
 const shortName = 7
 
-function distance(one: string, other: string): number {
-  let before: number[] = []
-  let above = Array.from({ length: other.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= one.length; row++) {
-    const current = [row]
-    for (let column = 1; column <= other.length; column++) {
-      const isSame = one[row - 1] === other[column - 1]
-      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
-      current[column] = Math.min(
-        (above[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (above[column - 1] ?? 0) + (isSame ? 0 : 1),
-        row > 1 && column > 1 && isSwapped ? (before[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
-      )
-    }
-    before = above
-    above = current
-  }
-  return above[other.length] ?? 0
+/** Whether at most so many letters are replaced, added, left out, or swapped with the next one. */
+function isNear(one: string, other: string, most: number): boolean {
+  let same = 0
+  while (same < one.length && one[same] === other[same]) same++
+  const [rest, wanted] = [one.slice(same), other.slice(same)]
+  if (rest === wanted) return true
+  if (most === 0) return false
+  const isSwapped = rest[0] === wanted[1] && rest[1] === wanted[0]
+  return (
+    isNear(rest.slice(1), wanted.slice(1), most - 1) ||
+    isNear(rest.slice(1), wanted, most - 1) ||
+    isNear(rest, wanted.slice(1), most - 1) ||
+    (isSwapped && isNear(rest.slice(2), wanted.slice(2), most - 1))
+  )
 }

@@ -1,13 +1,16 @@
 const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const month = `(${monthNames.join('|')})`
+const month = `(?<month>${monthNames.join('|')})`
 const dayName = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
-const timeOfDay = '(\\d{2}):(\\d{2}):(\\d{2})'
+const longDayName = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day'
+const time = '(?<hour>\\d{2}):(?<minute>\\d{2}):(?<second>\\d{2})'
 
-const imfFixdate = new RegExp(`^${dayName}, (\\d{2}) ${month} (\\d{4}) ${timeOfDay} GMT$`)
-const rfc850Date = new RegExp(
-  `^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (\\d{2})-${month}-(\\d{2}) ${timeOfDay} GMT$`,
-)
-const asctimeDate = new RegExp(`^${dayName} ${month} ([ \\d]\\d) ${timeOfDay} (\\d{4})$`)
+/** IMF-fixdate, the date of RFC 850, and that of asctime() (RFC 9110 §5.6.7). */
+const formats: readonly RegExp[] = [
+  `^${dayName}, (?<day>\\d{2}) ${month} (?<year>\\d{4}) ${time} GMT$`,
+  `^${longDayName}, (?<day>\\d{2})-${month}-(?<year>\\d{2}) ${time} GMT$`,
+  `^${dayName} ${month} (?<day>[ \\d]\\d) ${time} (?<year>\\d{4})$`,
+].map((format) => new RegExp(format))
+const longest = 33
 
 /** Time of the first and of the last second that HTTP dates and RFC 3339 can express, in milliseconds since the epoch. */
 const minHttpTime = Date.parse('0001-01-01T00:00:00Z')
@@ -17,20 +20,15 @@ let lastSecond = 0
 let lastText = 'Thu, 01 Jan 1970 00:00:00 GMT'
 
 /** Reads the three formats of RFC 9110 §5.6.7 and no other that `Date.parse` accepts. A second 60 is read as 59. */
-export function parseHttpDate(text: string, now?: number): number | null {
-  switch (text.length) {
-    case 29:
-      return imfFixdateTime(text)
-    case 24:
-      return asctimeTime(text)
-    case 30:
-    case 31:
-    case 32:
-    case 33:
-      return rfc850Time(text, now ?? Date.now())
-    default:
-      return null
+export function parseHttpDate(text: string, now = Date.now()): number | null {
+  if (text.length > longest) return null
+  for (const format of formats) {
+    const parts = format.exec(text)?.groups
+    if (parts !== undefined) {
+      return parts.year?.length === 2 ? nearestTime(parts, now) : timeIn(Number(parts.year), parts)
+    }
   }
+  return null
 }
 
 /** Keeps the last result, because most dates that a server writes are of the current second. @throws RangeError */
@@ -46,71 +44,44 @@ export function formatHttpDate(time: number): string {
   return lastText
 }
 
-function imfFixdateTime(text: string): number | null {
-  const match = imfFixdate.exec(text)
-  if (match === null) return null
-  const [, day, name = '', year, hour, minute, second] = match
-  return timeAt(Number(year), name, Number(day), Number(hour), Number(minute), Number(second))
-}
+type Parts = Readonly<Record<string, string>>
 
-function asctimeTime(text: string): number | null {
-  const match = asctimeDate.exec(text)
-  if (match === null) return null
-  const [, name = '', day, hour, minute, second, year] = match
-  return timeAt(Number(year), name, Number(day), Number(hour), Number(minute), Number(second))
-}
-
-function rfc850Time(text: string, now: number): number | null {
-  const match = rfc850Date.exec(text)
-  if (match === null) return null
-  const [, day, name = '', digits, hour, minute, second] = match
-  const inYear = (year: number): number | null =>
-    timeAt(year, name, Number(day), Number(hour), Number(minute), Number(second))
+/** A year of two digits is at most 50 years ahead. */
+function nearestTime(parts: Parts, now: number): number | null {
   const bound = new Date(now)
   bound.setUTCFullYear(bound.getUTCFullYear() + 50)
   const lastYear = bound.getUTCFullYear()
-  const year = lastYear - ((((lastYear - Number(digits)) % 100) + 100) % 100)
-  const time = inYear(year)
+  const year = lastYear - ((((lastYear - Number(parts.year)) % 100) + 100) % 100)
+  const found = timeIn(year, parts)
   // One of the two centuries may not have the 29th of February.
-  return time === null || time > bound.getTime() ? inYear(year - 100) : time
+  return found === null || found > bound.getTime() ? timeIn(year - 100, parts) : found
 }
 
-function timeAt(
-  year: number,
-  name: string,
-  day: number,
-  hour: number,
-  minute: number,
-  second: number,
-): number | null {
-  const leap = second === 60 && minute === 59 && hour === 23
-  if (hour > 23 || minute > 59 || (second > 59 && !leap)) return null
+function timeIn(year: number, parts: Parts): number | null {
+  const [day, hour, minute, second] = [parts.day, parts.hour, parts.minute, parts.second].map(Number) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  const isLeap = second === 60 && minute === 59 && hour === 23
+  if (hour > 23 || minute > 59 || (second > 59 && !isLeap)) return null
   const date = new Date(0)
   // Date.UTC reads the years 0 to 99 as 1900 to 1999.
-  date.setUTCFullYear(year, monthNames.indexOf(name), day)
+  date.setUTCFullYear(year, monthNames.indexOf(parts.month ?? ''), day)
   if (date.getUTCDate() !== day) return null
-  return date.setUTCHours(hour, minute, leap ? 59 : second)
+  return date.setUTCHours(hour, minute, isLeap ? 59 : second)
 }
 
 const dateTime =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+  /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /** Returns an RFC 3339 date-time in UTC, with all digits of its fraction; `null` for any other text, as leap seconds. */
 export function utcDateTime(text: string): string | null {
   const match = dateTime.exec(text)
   if (match === null) return null
-  const [
-    ,
-    year = '',
-    month = '',
-    day = '',
-    hours = '',
-    minutes = '',
-    seconds = '',
-    fraction = '',
-    offset = '',
-  ] = match
-  const whole = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}`
+  const [, day, hours, fraction = '', offset = ''] = match
+  const whole = `${day}T${hours}`
   const local = new Date(`${whole}Z`)
   // `Date` accepts the hour 24 and 30 February, as times of another day.
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 19) !== whole) return null
@@ -122,11 +93,7 @@ export function utcDateTime(text: string): string | null {
 
 /** Returns the time of a `Date` or of an RFC 3339 date-time, in milliseconds; `null` for anything else. */
 export function timeOf(value: unknown): number | null {
-  const time =
-    value instanceof Date
-      ? value.getTime()
-      : typeof value === 'string'
-        ? Date.parse(utcDateTime(value) ?? '')
-        : Number.NaN
+  const text = typeof value === 'string' ? utcDateTime(value) : null
+  const time = value instanceof Date ? value.getTime() : Date.parse(text ?? '')
   return time >= minHttpTime && time < maxHttpTime + 1000 ? time : null
 }
