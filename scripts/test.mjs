@@ -1,5 +1,6 @@
-// Runs the tests: node scripts/test.mjs [--all] [--fuzz] [--coverage] [--bundle] [file or folder …] [option of tap …]
-// Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these. `--fuzz` gives
+// Runs the tests: node scripts/test.mjs [--all] [--package] [--fuzz] [--coverage] [--bundle] [file or folder …] [option of tap …]
+// Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these, and `--package` leaves out those of
+// the demo, the docs and the bench. `--fuzz` gives
 // property tests new random values instead of the same ones in each run.
 // esbuild bundles each test with the sources that it imports, and tap runs the bundles: this takes a third of the time that
 // compiling in every test process takes. `npm run types` checks the types. `--bundle` makes one bundle per test file, for
@@ -60,7 +61,7 @@ const shared = [
 ]
 
 const args = process.argv.slice(2)
-const own = ['--all', '--fuzz', '--coverage', '--bundle']
+const own = ['--all', '--package', '--fuzz', '--coverage', '--bundle']
 if (args.includes('--fuzz')) process.env.FUZZ = '1'
 const named = args.filter((arg) => !arg.startsWith('-'))
 const tapOptions = args.filter((arg) => arg.startsWith('-') && !own.includes(arg))
@@ -68,7 +69,9 @@ const tapOptions = args.filter((arg) => arg.startsWith('-') && !own.includes(arg
 const files =
   named.length > 0
     ? named.flatMap((name) => testFiles(resolve(name), true))
-    : testFiles(join(root, 'test'), args.includes('--all'))
+    : testFiles(join(root, 'test'), args.includes('--all')).filter(
+        (file) => !args.includes('--package') || !/^test\/(demo|docs|bench|scripts)\//.test(file),
+      )
 if (files.length === 0) {
   console.error(`no test file: ${named.join(' ')}`)
   process.exit(2)
