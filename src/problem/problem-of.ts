@@ -11,7 +11,6 @@ import {
   longestDetail,
   type ProblemCode,
   ProblemError,
-  problemTypes,
 } from './problem-error.js'
 
 const causes: ReadonlyMap<unknown, ProblemCode> = new Map(
@@ -27,20 +26,6 @@ const causes: ReadonlyMap<unknown, ProblemCode> = new Map(
     FST_ERR_HANDLER_TIMEOUT: 'handler-timeout',
   } as const),
 )
-
-// The codes of errors without a code of Fastify, by status.
-const byStatus: Readonly<Record<number, ProblemCode>> = {
-  404: 'not-found',
-  405: 'method-not-allowed',
-  406: 'not-acceptable',
-  408: 'request-timeout',
-  413: 'content-too-large',
-  414: 'uri-too-long',
-  415: 'unsupported-media-type',
-  417: 'expectation-failed',
-  431: 'header-fields-too-large',
-  500: 'internal-server-error',
-}
 
 /** The `detail` of `uri-too-long`. */
 export const segmentTooLong = 'A segment of the path is too long'
@@ -63,11 +48,11 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
 
   const status = [error.statusCode, error.status, statusSoFar].find(isErrorStatus) ?? 500
   const cause = isJsonSyntaxError(thrown) ? 'body-malformed' : causes.get(error.code)
-  const code = cause ?? byStatus[status]
   const message = status < 500 && isText(error.message) ? clip(error.message, longestDetail) : undefined
-  return new ProblemError(code ?? statusCode(status), {
+  const ofStatus = status === 431 ? 'header-fields-too-large' : statusCode(status)
+  return new ProblemError(cause ?? ofStatus, {
     status,
-    title: code === undefined ? statusTitle(status) : problemTypes[code].title,
+    title: cause === undefined ? statusTitle(status) : undefined,
     detail: (cause && details[cause]) ?? message,
     headers: foreignFields(error.headers, status),
     cause: thrown,

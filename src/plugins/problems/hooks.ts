@@ -131,10 +131,8 @@ export function errorAnswers(
       logProblem(reply, passed.problem)
       return written(reply, passed.problem, payload)
     }
-    const contentType = isResponse(payload)
-      ? payload.headers.get('content-type')
-      : headerOf(reply, 'content-type')
-    const type = mediaTypeOf(contentType ?? undefined)
+    const ofResponse = isResponse(payload) ? payload.headers.get('content-type') : null
+    const type = mediaTypeOf(ofResponse ?? headerOf(reply, 'content-type'))
     // Other types, such as HTML, are what the app has chosen.
     const isWrapped = wraps && (type === '' || type === 'text/plain' || isJson(type))
     if (hasAnswered(request) && !isWrapped) return undefined
@@ -142,8 +140,7 @@ export function errorAnswers(
     const isKept = type === problemMediaType || (ofHealth && passed === undefined)
     if (isKept || !isRewritable(reply, payload)) return keptBody(reply, status)
     const cause = wraps && passed?.problem.statusCode === status ? passed.problem : undefined
-    const body = type === 'text/plain' ? messageOf(payload) : parsed(payload)
-    const problem = problemOfBody(status, body, cause, options.keepMembers)
+    const problem = problemOfBody(status, bodyOf(payload, type), cause, options.keepMembers)
     return written(reply, unsupportedMediaType(problem, request), payload)
   }
 
@@ -222,7 +219,7 @@ function isAnswered({ statusCode, message }: ProblemError, status: number, paylo
 /** Whether a payload is an error in Fastify's own form (`statusCode`, `error`, `message`) with a status, and a message. */
 function isErrorOfFramework(payload: unknown, status: number, message?: string): boolean {
   if (typeof payload !== 'string' || payload.length > maxFrameworkError) return false
-  const body = parsed(payload)
+  const body = bodyOf(payload, '')
   if (!isObject(body)) return false
   const { statusCode, message: text, error, code: _, ...others } = body
   const hasForm = typeof error === 'string' && Object.keys(others).length === 0
@@ -235,15 +232,13 @@ function isTextOrEmpty(payload: unknown): boolean {
   return payload === undefined || payload === null || typeof payload === 'string' || Buffer.isBuffer(payload)
 }
 
-function messageOf(payload: unknown): unknown {
-  const message = payload === null || payload === undefined ? '' : String(payload)
-  return message.length > longestDetail ? undefined : { message }
-}
-
-// The body of a Response is not read.
-function parsed(payload: unknown): unknown {
+/** Returns the JSON of an error body, or its text as the `message`. The body of a Response is not read. */
+function bodyOf(payload: unknown, type: string): unknown {
+  if (!isTextOrEmpty(payload)) return undefined
+  const text = String(payload ?? '')
+  if (type === 'text/plain') return text.length > longestDetail ? undefined : { message: text }
   try {
-    return isTextOrEmpty(payload) ? parseExact(String(payload)) : undefined
+    return parseExact(text)
   } catch {
     return undefined
   }

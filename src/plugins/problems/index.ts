@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { type ConventionRegistration, convention, type RouteContext } from '../../convention/convention.js'
+import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { isFramingFaulty } from '../../convention/early-answers.js'
 import { checkJsonBodies } from '../../convention/json-bodies.js'
@@ -22,7 +22,6 @@ import {
   type ProblemsRouteOptions,
   problemsOptions,
   problemsRouteOptions,
-  type ResolvedProblems,
 } from './options.js'
 
 export { isProblemError, ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
@@ -54,10 +53,9 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
   rules: ['server', 'header-fields', 'accept', 'content', 'body'],
   options: problemsOptions,
   routeOptions: problemsRouteOptions,
-  setUp(registration) {
-    const { app, options, atReady } = registration
-    const routes: HandledRoute[] = []
+  setUp({ app, options, atReady, addFinding }) {
     const contexts = new Set<FastifyInstance>()
+    let isClosing = false
     const answers = errorAnswers(app, options, contexts)
     declareStyle(app, options)
     sending.declare(app)
@@ -67,23 +65,45 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
         done()
       })
     }
+    app.addHook('preClose', function noteClosing(done) {
+      isClosing = options.whileClosing === 'refuse'
+      done()
+    })
+    /** Adds what leaves errors in another format. None of it stops the boot. */
+    function find(route: string, rule: string, problem: string, instead: string): void {
+      addFinding({ route, mode: 'report', rule, problem, instead }, 'none')
+    }
     atReady(function checkApp() {
-      addFindings(registration, routes, answers)
+      if (options.mode === 'enforce' && answers.isNotFoundOfApp(app)) {
+        const problem =
+          'a not-found handler of the app answers paths without a route, and other methods on known paths'
+        find('*', 'not-found-handler', problem, 'remove the handler')
+      }
       for (const context of contexts) {
         checkJsonBodies(context, (request) => modeOfRoute.of(request) ?? 'off', reporterOf(app))
       }
     })
-    return { answers, routes, contexts, codes: options.codes, admit: admission(closingOf(registration)) }
+    return { answers, contexts, find, codes: options.codes, admit: admission(() => isClosing) }
   },
-  route({ app, name, route, methods, options, exclusionReason, state }) {
-    const { answers, routes, contexts, admit } = state
+  route({ app, name, route, methods, options, exclusionReason, atReady, state }) {
+    const { answers, contexts, find, admit } = state
     const steps = { onRequest: admit, onSend: answers.rewrite }
     const { mode } = options
     if (route === null) return mode === 'off' ? undefined : steps
     const hasHandler = answers.note(route, mode)
     if (mode === 'off') return undefined
     contexts.add(app)
-    if (exclusionReason === null) routes.push({ name, app, route, hasHandler })
+    if (exclusionReason === null) {
+      atReady(function checkFormat() {
+        if (options.errorHandler === 'leave' && answers.isOfApp(app, hasHandler)) {
+          const instead = "problems: { errorHandler: 'wrap' }, or remove the handler"
+          find(name, 'error-handler', 'an error handler of the app answers its errors', instead)
+        } else {
+          for (const { rule, problem, instead } of documentedErrors(jsonSchemasOf(route)?.response))
+            find(name, rule, problem, instead)
+        }
+      })
+    }
     const produced = producedTypes(route.schema?.response)
     const plan = { ...steps, preParsing: negotiation(produced) }
     if (mode === 'report') return plan
@@ -96,15 +116,6 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
   },
 })
 
-function closingOf({ app, options }: ConventionRegistration<ResolvedProblems>): () => boolean {
-  let isClosing = false
-  app.addHook('preClose', function noteClosing(done) {
-    isClosing = options.whileClosing === 'refuse'
-    done()
-  })
-  return () => isClosing
-}
-
 /** Makes Node.js pass on requests with an unknown `Expect`, and all header fields: it ignores those after the 1,000th. */
 function passOnAll({ server, initialConfig }: FastifyInstance): void {
   if (server.listenerCount('checkExpectation') === 0) {
@@ -116,53 +127,18 @@ function passOnAll({ server, initialConfig }: FastifyInstance): void {
   if (initialConfig.http2 !== true) server.maxHeadersCount ??= 0
 }
 
-/** A route whose errors this plugin answers, unless a handler of the app does. */
-interface HandledRoute extends Pick<RouteContext<unknown, string, unknown>, 'name' | 'app' | 'route'> {
-  /** Whether the route itself has an error handler of the app. */
-  readonly hasHandler: boolean
-}
-
-/** Adds what leaves errors in another format, known when the app gets ready. None of it stops the boot. */
-function addFindings(
-  { app, options, addFinding }: ConventionRegistration<ResolvedProblems>,
-  routes: readonly HandledRoute[],
-  answers: ReturnType<typeof errorAnswers>,
-): void {
-  const add = (route: string, rule: string, problem: string, instead: string) =>
-    addFinding({ route, mode: 'report', rule, problem, instead }, 'none')
-  for (const { name, app: context, route, hasHandler } of routes) {
-    if (options.errorHandler === 'leave' && answers.isOfApp(context, hasHandler)) {
-      const problem = 'an error handler of the app answers its errors'
-      add(name, 'error-handler', problem, "problems: { errorHandler: 'wrap' }, or remove the handler")
-      continue
-    }
-    for (const { rule, problem, instead } of documentedErrors(route && jsonSchemasOf(route)?.response))
-      add(name, rule, problem, instead)
-  }
-  if (options.mode === 'enforce' && answers.isNotFoundOfApp(app)) {
-    const problem =
-      'a not-found handler of the app answers paths without a route, and other methods on known paths'
-    add('*', 'not-found-handler', problem, 'remove the handler')
-  }
-}
-
 /** Returns the step that refuses requests wherever they go to: without a valid `Host`, or while the server closes. */
 function admission(isClosing: () => boolean): RequestStep {
   return function admit(request) {
     const { raw } = request
     const fault = hostFault(raw)
-    const refused =
-      fault !== null
-        ? effect('header-fields', new ProblemError('request-malformed', { detail: fault }))
-        : isClosing()
-          ? effect('server', closing())
-          : undefined
+    let refused: Effect | undefined
+    if (fault !== null)
+      refused = effect('header-fields', new ProblemError('request-malformed', { detail: fault }))
+    else if (isClosing()) refused = effect('server', closing())
     if (!isFramingFaulty(request)) return refused
-    const closed = {
-      rule: 'header-fields',
-      given: 'Transfer-Encoding in HTTP/1.0',
-      headers: { connection: 'close' },
-    }
+    const given = 'Transfer-Encoding in HTTP/1.0'
+    const closed = { rule: 'header-fields', given, headers: { connection: 'close' } }
     return refused === undefined ? closed : [closed, refused]
   }
 }
@@ -173,18 +149,9 @@ function closing(): ProblemError {
 }
 
 /** Returns what is wrong with the `Host` of a request (RFC 9112 §3.2); `null` if nothing is. */
-function hostFault({
-  headers,
-  rawHeaders,
-  httpVersionMajor,
-  httpVersionMinor,
-}: IncomingMessage): string | null {
+function hostFault({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
   const host = headers.host ?? headers[':authority']
-  if (host === undefined) {
-    return httpVersionMajor === 1 && httpVersionMinor === 1
-      ? 'An HTTP/1.1 request must have a Host header'
-      : null
-  }
+  if (host === undefined) return httpVersion === '1.1' ? 'An HTTP/1.1 request must have a Host header' : null
   if (isRepeated(rawHeaders, 'host')) return 'A request must have exactly one Host header'
   return isHostValue(String(host)) ? null : 'The Host header must be a host, with or without a port'
 }
@@ -200,26 +167,20 @@ function negotiation(produced: readonly string[] | null): PayloadStep {
     }
     if (produced !== null && accept !== undefined && accept !== '*/*' && !produced.includes(accept)) {
       if (negotiates.of(request) !== true && !acceptsAny(accept, produced)) {
-        return {
-          ...effect('accept', notAcceptable(produced)),
-          given: `Accept takes none of ${produced.join(', ')}`,
-        }
+        const given = `Accept takes none of ${produced.join(', ')}`
+        return { rule: 'accept', given, refusal: notAcceptable(produced) }
       }
     }
     // A hook of the app that decodes passes on another stream, or removes the header.
-    return payload === request.raw && isCoded(request)
-      ? effect('content', codedProblem(request.raw.headers['content-encoding']))
-      : undefined
+    if (payload !== request.raw || !isCoded(request)) return undefined
+    const coding = clip(request.raw.headers['content-encoding'] ?? '', 100)
+    // RFC 9110 §15.5.16: a 415 for a coding names the supported ones.
+    const refusal = new ProblemError('unsupported-media-type', {
+      detail: `Content-Encoding ${coding} is not supported here`,
+      headers: { 'accept-encoding': 'identity' },
+    })
+    return effect('content', refusal)
   }
-}
-
-function codedProblem(codings = ''): ProblemError {
-  const coding = clip(codings, 100)
-  // RFC 9110 §15.5.16: a 415 for a coding names the supported ones.
-  return new ProblemError('unsupported-media-type', {
-    detail: `Content-Encoding ${coding} is not supported here`,
-    headers: { 'accept-encoding': 'identity' },
-  })
 }
 
 function effect(rule: string, refusal: ProblemError): Effect {

@@ -39,12 +39,13 @@ export function describeErrors(
     isComplete: codes !== null,
     headersOf: {
       415: {
-        ...(methods.includes('PATCH') ? acceptPatch : {}),
-        ...(takesBody && methods.some((method) => method !== 'PATCH') ? accept : {}),
+        ...(methods.includes('PATCH') && { 'Accept-Patch': field(`${supported} (RFC 5789 §3.1)`) }),
+        ...(takesBody &&
+          methods.some((method) => method !== 'PATCH') && {
+            Accept: field(`${supported} (RFC 9110 §15.5.16)`),
+          }),
       },
-      503: {
-        'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' },
-      },
+      503: { 'Retry-After': field('Seconds, or the time, after which to try again') },
     },
   }
 }
@@ -63,12 +64,10 @@ const ofPath = {
   'uri-too-long': 'A part of the path is too long',
 } as const
 
-const acceptPatch = {
-  'Accept-Patch': { type: 'string', description: 'The media types that are supported (RFC 5789 §3.1)' },
-}
+const supported = 'The media types that are supported'
 
-const accept = {
-  Accept: { type: 'string', description: 'The media types that are supported (RFC 9110 §15.5.16)' },
+function field(description: string): object {
+  return { type: 'string', description }
 }
 
 /** An error that a route documents in another format than that of its problems. */
