@@ -106,14 +106,10 @@ export function modesOf<Rule extends string>(
   return Object.fromEntries(entries) as Record<Rule, Mode>
 }
 
-/** An exception for the routes of one path. */
-export interface RuleException<Rule extends string> {
-  /** Path pattern as it was registered; a final `/*` stands for the path before it and everything below. */
-  readonly url: string
+/** An exception from rules for the routes of one path. */
+export interface RuleException<Rule extends string> extends RouteException<Rule> {
   /** The rules that do not apply there. */
   readonly except: readonly Rule[]
-  /** Why; the report of the boot shows it. */
-  readonly reason: string
 }
 
 /** An exception that applies to a route. */
@@ -153,11 +149,11 @@ function exceptionOf<Name extends string, Needed extends keyof RuleException<Nam
 export function exceptionsOf<Rule extends string>(
   path: string,
   label: string,
-  own: Partial<AppliedException<Rule>> | false,
+  own: Partial<AppliedException<Rule>>,
   declared: readonly RuleException<Rule>[],
 ): AppliedException<Rule>[] {
   const applied: AppliedException<Rule>[] = declared.filter(({ url }) => matchesUrl(url, path))
-  if (own === false || own.except === undefined) return applied
+  if (own.except === undefined) return applied
   if (own.reason === undefined) return invalid(`${label}.reason`, 'the reason for the exception', own.reason)
   return [...applied, { except: own.except, reason: own.reason }]
 }

@@ -127,15 +127,12 @@ export function reporterOf(app: FastifyInstance): Reporter {
   if (known !== undefined) return known
   const reporter = new Reporter()
   reporterSlot.set(app, reporter)
-  const isTaken = app.hasDecorator('conventions')
-  if (!isTaken) app.decorate<unknown>('conventions', reporter.face)
-  reporter.checkAtReady(function findTakenName() {
-    if (!isTaken) return
+  if (app.hasDecorator('conventions')) {
     const problem = 'app.conventions is a decorator of the app, which keeps it'
     const instead = 'conventionsReport(app) in place of app.conventions.report()'
     const finding = { plugin: 'conventions', rule: 'decorators', route: '(all)', problem, instead } as const
     reporter.addFinding({ ...finding, mode: 'report' }, 'none')
-  })
+  } else app.decorate<unknown>('conventions', reporter.face)
   const reporters = pending.get(appKey(app)) ?? new Map<Reporter, FastifyInstance>()
   pending.set(appKey(app), reporters.set(reporter, app))
   // All contexts are complete by then, so the first hook concludes for all of them.

@@ -14,14 +14,7 @@ import {
 } from '../options.js'
 import { hiddenReason, matchesUrl, type RouteException, routeException } from '../report/modes.js'
 import { conventionsReport } from '../report/report.js'
-import {
-  type AppPath,
-  appPaths,
-  type ParameterValue,
-  type ProbedApp,
-  pathFiller,
-  sender,
-} from './probed-app.js'
+import { appPaths, type ParameterValue, type ProbedApp, pathFiller, sender } from './probed-app.js'
 import {
   Probe,
   type ProbeRule,
@@ -110,6 +103,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
   const all: Verdict[] = []
   const notProbed: string[] = []
   const paths = appPaths(app.printRoutes())
+  const methodsOf = (url: string) => new Set(paths.flatMap((path) => (path.url === url ? path.methods : [])))
   const send = sender(app, headers)
   const fill = pathFiller(send, paths, params)
   const hidden = hiddenPaths(app)
@@ -121,7 +115,6 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
     )
 
   await probeNoRoute(new Probe(send, all))
-  const methods = methodsByUrl(paths)
   for (const path of paths) {
     const { url } = path
     if (probeRules.every((rule) => isExcepted(url, rule))) continue
@@ -131,7 +124,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
       continue
     }
     const probe = new Probe(send, all, path, target)
-    await probeMethods(probe, methods.get(url) ?? new Set())
+    await probeMethods(probe, methodsOf(url))
     if (path.methods.includes('GET')) {
       await probeSpelling(probe)
       await probeRead(probe)
@@ -178,13 +171,6 @@ function hiddenPaths(app: ProbedApp): ReadonlySet<string> {
   const exceptions = conventionsReport(app as FastifyInstance)?.exceptions ?? []
   const hidden = exceptions.filter(({ reason }) => reason === hiddenReason)
   return new Set(hidden.map(({ route }) => route.slice(route.lastIndexOf(' ') + 1)))
-}
-
-function methodsByUrl(paths: readonly AppPath[]): Map<string, Set<string>> {
-  const methods = new Map<string, Set<string>>()
-  for (const path of paths)
-    methods.set(path.url, new Set([...(methods.get(path.url) ?? []), ...path.methods]))
-  return methods
 }
 
 /** Runs probes while the app is in maintenance, if it has the plugin. */

@@ -84,7 +84,6 @@ t.test('exceptions of a path: those of the route, and those of the plugin for it
 
   const own: RouteRuleOptions<Rule> = { except: ['case'], reason: 'published' }
   t.same(exceptionsOf('/metrics', label, own, declared), [metrics, { except: ['case'], reason: 'published' }])
-  t.same(exceptionsOf('/metrics', label, false, declared), [metrics])
   t.same(exceptionsOf('/x', label, { reason: 'a reason alone excepts nothing' }, declared), [])
 })
 
