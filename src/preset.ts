@@ -7,11 +7,13 @@ import {
   basePath,
   type Check,
   type Checks,
+  checksOf,
   functionOf,
   invalid,
   isObject,
   listOf,
-  oneOf,
+  option,
+  optional,
   resolveOptions,
 } from './options.js'
 import { bearer } from './plugins/bearer/index.js'
@@ -34,7 +36,7 @@ import { securityHeaders } from './plugins/security-headers/index.js'
 import { selfAlias } from './plugins/self-alias/index.js'
 import { versions } from './plugins/versions/index.js'
 import { xsrf } from './plugins/xsrf/index.js'
-import { type Mode, modes, type RouteException, routeException } from './report/modes.js'
+import { type Mode, modeOption, type RouteException, routeException } from './report/modes.js'
 import { exceptRoutes } from './report/route-exceptions.js'
 
 /**
@@ -222,31 +224,17 @@ const exceptable = names.filter((name) => name !== 'methodOverride')
 /** An exception of {@link ConventionsOptions.exceptions}. */
 export type ConventionsException = RouteException<ConventionName>
 
-const checkException = routeException(exceptable)
+const [checks, defaults] = checksOf({
+  ...Object.fromEntries(names.map((name) => [name, option(pluginOptions, optIn.has(name) ? false : {})])),
+  mode: modeOption,
+  identify: optional(functionOf('a function of the request that returns the id of the caller')),
+  basePath: optional(basePath),
+  exceptions: option(listOf(routeException(exceptable)), []),
+})
 
-const exceptionOfRoute: Check<ConventionsException> = (label, received) => {
-  const except: unknown = isObject(received) ? received.except : undefined
-  if (Array.isArray(except) && except.includes('methodOverride')) {
-    const expected =
-      'no methodOverride, which decides before the route is known; use its options, such as methodOverride: { form: false }'
-    return invalid(`${label}.except`, expected, 'methodOverride')
-  }
-  return checkException(label, received)
-}
-
-const checks = {
-  ...Object.fromEntries(names.map((name) => [name, pluginOptions])),
-  mode: oneOf(...modes),
-  identify: functionOf('a function of the request that returns the id of the caller'),
-  basePath,
-  exceptions: listOf(exceptionOfRoute),
-} as Checks<OwnOptions>
-
-const defaults = {
-  ...Object.fromEntries(names.map((name) => [name, optIn.has(name) ? false : {}])),
-  mode: 'enforce',
-  exceptions: [] as readonly ConventionsException[],
-} as Required<Omit<OwnOptions, 'identify' | 'basePath'>>
+/** The options of the preset with their defaults. */
+type ResolvedOptions = Required<Omit<OwnOptions, 'identify' | 'basePath'>> &
+  Pick<OwnOptions, 'identify' | 'basePath'>
 
 /**
  * The whole preset: every convention of this package.
@@ -264,13 +252,12 @@ const defaults = {
 export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlugin<OwnOptions>(
   'conventions',
   async function setUpConventions(app, received) {
-    const resolved = resolveOptions<OwnOptions, typeof defaults & Pick<OwnOptions, 'identify' | 'basePath'>>(
+    const { mode, identify, basePath, exceptions, ...options } = resolveOptions<OwnOptions, ResolvedOptions>(
       'conventions',
       received,
-      checks,
-      defaults,
+      checks as Checks<OwnOptions>,
+      defaults as unknown as ResolvedOptions,
     )
-    const { mode, identify, basePath, exceptions, ...options } = resolved
     if (exceptions.length > 0) exceptRoutes(app, exceptions, exceptable, mode)
     for (const name of names) {
       const given = options[name] as { readonly mode?: Mode } | false

@@ -74,28 +74,22 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
       })
     },
     clientErrorHandler: function answerClientError(this: FastifyInstance | undefined, error, socket) {
-      if (error.code === 'ECONNRESET' || !socket.writable) {
+      const { request, response } = exchangeOn(socket)
+      // A second response would corrupt the one that is being sent, or follow one that was.
+      const isAnswered = response === null ? request?.complete === false : response.headersSent
+      if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) {
         socket.destroy(error)
         return
       }
-      const { response: before } = exchangeOn(socket)
-      if (before?.headersSent === true) {
-        // A second response would corrupt the one that is being sent.
-        socket.destroy(error)
-        return
-      }
-      if (before?.req.complete === true) {
+      if (response?.req.complete === true) {
         // A whole request gets its own response; then the connection is closed.
-        before.once('close', () => socket.destroy())
-        return
-      }
-      if (before === null && isAnswered(socket)) {
-        socket.destroy(error)
+        response.once('close', () => socket.destroy())
         return
       }
       // Fastify calls this function on the app.
       const fields = this === undefined ? {} : rawFieldsOf(this, socket)
-      sendRawProblem(socket, clientProblem(error.code), typeBase, fields)
+      const [code, detail] = clientProblems[error.code ?? ''] ?? malformed
+      sendRawProblem(socket, new ProblemError(code, { detail }), typeBase, fields)
       lingerThenDestroy(socket)
     },
     return503OnClosing: false,
@@ -110,29 +104,18 @@ const requestTimeout = 60_000
 /** Milliseconds. Node's default is 30,000. */
 const connectionsCheckingInterval = 5_000
 
-const codesOfErrors: Readonly<Record<string, ProblemCode>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
-  HPE_HEADER_OVERFLOW: 'header-fields-too-large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',
-}
-
-const clientDetails: Readonly<Partial<Record<ProblemCode, string>>> = {
-  'request-timeout': 'The request was not received completely in time',
-  'header-fields-too-large':
+const clientProblems: Readonly<Record<string, readonly [code: ProblemCode, detail: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request was not received completely in time'],
+  HPE_HEADER_OVERFLOW: [
+    'header-fields-too-large',
     'The request target and header fields together are larger than this server accepts',
-  'content-too-large': 'The extensions of a chunk are larger than this server accepts',
-  'request-malformed': 'The received bytes are not an HTTP/1.1 request',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    'content-too-large',
+    'The extensions of a chunk are larger than this server accepts',
+  ],
 }
-
-function clientProblem(code: string | undefined): ProblemError {
-  const problem = codesOfErrors[code ?? ''] ?? 'request-malformed'
-  return new ProblemError(problem, { detail: clientDetails[problem] ?? '' })
-}
-
-/** Whether the request that is arriving has its response already. */
-function isAnswered(socket: Socket): boolean {
-  return exchangeOn(socket).request?.complete === false
-}
+const malformed = ['request-malformed', 'The received bytes are not an HTTP/1.1 request'] as const
 
 const lingerFor = 1000
 
