@@ -82,24 +82,15 @@ export async function whenReady(url: string | URL, options: WaitOptions = {}): P
   })
 }
 
-/** Sends requests at intervals, up to a maximum number. */
-export interface Polling {
-  /** Waits, and sends requests until `read` returns a value for a 2xx or a 303. */
-  ask<T>(url: string, read: ReadResponse<T | undefined>): Promise<T>
-  /** Sets the next wait from a response. Returns whether it is a fault of the service, and not of the request. */
-  setWait(response: Response): boolean
-  /** Makes the current wait, or else the next one, as short as possible. */
-  hasten(): void
-}
-
-/** Returns a {@link Polling}; it sends one request at a time. */
-export function polling(options: WaitOptions, start?: Response): Polling {
+/** Sends requests at intervals, one at a time, up to a maximum number. */
+export function polling(options: WaitOptions, start?: Response) {
   const { signal, maxAttempts = 240, interval = 5_000, now = Date.now, sleep = sleepByTimer } = options
   let attempts = 0
   let wait = 0
   let current: AbortController | undefined
   const abort = (): void => current?.abort()
 
+  /** Sets the next wait from a response. Returns whether it is a fault of the service, and not of the request. */
   function setWait({ status, headers }: Response): boolean {
     const isFault = status === 429 || status > 499
     wait = bounded(waitAfter(headers, interval, now()), isFault ? longestStop : longestInterval)
@@ -110,6 +101,7 @@ export function polling(options: WaitOptions, start?: Response): Polling {
 
   return {
     setWait,
+    /** Waits, and sends requests until `read` returns a value for a 2xx or a 303. */
     async ask<T>(url: string, read: ReadResponse<T | undefined>): Promise<T> {
       let fault: unknown
       signal?.addEventListener('abort', abort)
@@ -143,6 +135,7 @@ export function polling(options: WaitOptions, start?: Response): Polling {
         signal?.removeEventListener('abort', abort)
       }
     },
+    /** Makes the current wait, or else the next one, as short as possible. */
     hasten() {
       wait = shortestWait
       abort()

@@ -2,7 +2,13 @@ import { deepStrictEqual, rejects, strictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { IdempotencyClaim, IdempotencyStore } from '../plugins/idempotency/stores/store.js'
-import type { ContractClause, ContractTransaction } from './operation-store-contract.js'
+import {
+  type Clauses,
+  type ContractClause,
+  type ContractTransaction,
+  clausesOf,
+  onlySuccess,
+} from './contract.js'
 
 /** The options of a contract. */
 export interface IdempotencyStoreSetUp {
@@ -26,16 +32,11 @@ export interface IdempotencyStoreSetUp {
  */
 export function idempotencyStoreContract(setUp: IdempotencyStoreSetUp): readonly ContractClause[] {
   const { transaction } = setUp
-  const all = { ...clauses, ...(transaction === undefined ? {} : clausesOfTransactions(() => transaction())) }
-  return Object.entries(all).map(([name, check]) => ({
-    name,
-    run: async () => check(...(await setUp.open())),
-  }))
+  const more = transaction === undefined ? {} : clausesOfTransactions(() => transaction())
+  return clausesOf(() => setUp.open(), { ...clauses, ...more })
 }
 
-type Clause = (one: IdempotencyStore, other: IdempotencyStore) => Promise<void>
-
-const clauses: Readonly<Record<string, Clause>> = {
+const clauses: Clauses<IdempotencyStore> = {
   async '`claim` gives a key to one request, and its record to the others'(one, other) {
     await one.check()
     const first = claimOf()
@@ -49,11 +50,11 @@ const clauses: Readonly<Record<string, Clause>> = {
       if (lease !== null) await one.claim(claimOf(key), lease)
       await later()
       const claims = Array.from({ length: 40 }, () => claimOf(key))
-      const found = await Promise.all(
-        claims.map((claim, i) => (i % 2 === 0 ? one : other).claim(claim, long)),
+      const winner = await onlySuccess(
+        [one, other],
+        async (store, number) => (await store.claim(claims[number] as IdempotencyClaim, long)) === null,
       )
-      strictEqual(found.filter((record) => record === null).length, 1)
-      await isFound(one, claims[found.indexOf(null)], null)
+      await isFound(one, claims[winner], null)
     }
   },
   async '`complete` keeps an answer character by character, and replaces that of its own claim'(one, other) {
@@ -116,7 +117,7 @@ async function completesLate(one: IdempotencyStore, other: IdempotencyStore, con
   await isFound(one, second, 'kept')
 }
 
-function clausesOfTransactions(begin: () => Promise<ContractTransaction>): Readonly<Record<string, Clause>> {
+function clausesOfTransactions(begin: () => Promise<ContractTransaction>): Clauses<IdempotencyStore> {
   return {
     async 'an answer belongs to the transaction of the app, and no step waits for that'(one, other) {
       for (const how of ['ROLLBACK', 'COMMIT'] as const) {

@@ -17,13 +17,9 @@ export {
   probeConventions,
   type Verdict,
 } from './assert-conventions.js'
+export type { ContractClause, ContractTransaction } from './contract.js'
 export { type IdempotencyStoreSetUp, idempotencyStoreContract } from './idempotency-store-contract.js'
-export {
-  type ContractClause,
-  type ContractTransaction,
-  type OperationStoreSetUp,
-  operationStoreContract,
-} from './operation-store-contract.js'
+export { type OperationStoreSetUp, operationStoreContract } from './operation-store-contract.js'
 export {
   type TestIssuer,
   type TestIssuerOptions,

@@ -16,23 +16,12 @@ import { isProblemError, ProblemError } from '../../problem/problem-error.js'
 import type { SchemaStore } from '../../schema/json-schema.js'
 import { isProviderSchema, type SchemaDirection } from '../../schema/provider-schema.js'
 import { duration } from '../../time/time-window.js'
-import type { OperationContext, OperationDefinition, OperationHandler, OperationRetry } from './api.js'
+import type { OperationDefinition, OperationHandler, OperationRetry } from './api.js'
 import { problemOfWork } from './failures.js'
 import type { Duration, Log } from './options.js'
 import type { OperationEnd, OperationRecord } from './record.js'
 import type { RunLimits } from './registry.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
-
-/** An operation of `define`. */
-export interface DefinedOperation {
-  readonly cancellable: boolean
-  readonly retryAfter: number | null
-  readonly onePer: string | null
-  readonly result: object | null
-  /** Maximum number of runs after the first one, and milliseconds before the second run. */
-  readonly retry: { readonly max: number; readonly delay: number }
-  readonly work: OperationWork
-}
 
 /** The context of a run. */
 export interface WorkContext {
@@ -46,9 +35,17 @@ export interface WorkContext {
 /** The work of an operation. */
 export interface OperationWork extends RunLimits {
   /** Whether the work may run again after an error. */
-  readonly isRetried: (error: unknown) => boolean
+  isRetried(error: unknown): boolean
   /** Runs the work. An error that it throws becomes the failure of the operation. */
-  readonly run: (context: WorkContext) => Promise<OperationEnd>
+  run(context: WorkContext): Promise<OperationEnd>
+}
+
+/** What an app needs to compile the schemas of operations. */
+export interface Compilers {
+  readonly shared: SchemaStore
+  validator(schema: object): Validate
+  /** Returns the JSON Schema of a schema. */
+  jsonSchema(schema: object, direction: SchemaDirection): object
 }
 
 const schema: Check<object> = (label, received) =>
@@ -69,172 +66,161 @@ const defaults = { maxRuns: 3, timeout: 3_600_000 as Duration, retry: {} as Oper
 
 const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
 
-interface Compiled {
-  readonly validate: Validate
-  readonly restore: Restore
-  readonly isExact: boolean
-}
+const unchanged: Restore = (value) => value
 
-/** The operations that an app has defined, by name. */
-export class OperationDefinitions {
-  readonly #defined = new Map<string, DefinedOperation & { readonly input: object | null }>()
-  readonly #inputs = new Map<string, Compiled>()
-  readonly #results = new Map<string, Restore>()
-  readonly #maxLength: number
-  #isCompiled = false
+export type DefinedOperation = ReturnType<typeof operation>
 
-  /** @param maxLength maximum of an input and of a result, in characters of JSON */
-  constructor(maxLength: number) {
-    this.#maxLength = maxLength
-  }
+function operation(
+  name: string,
+  received: OperationDefinition,
+  handler: OperationHandler,
+  log: Log,
+  maxLength: number,
+) {
+  const label = `operations.define('${name}')`
+  const options = resolveOptions<OperationDefinition, typeof defaults & OperationDefinition>(
+    label,
+    received,
+    checks,
+    defaults,
+  )
+  const { maxRuns, timeout, cancellable = false, retryAfter = null, onePer = null } = options
+  const { input = null, result = null } = options
+  const { max = 0, delay = 1_000 } = options.retry
+  if (typeof handler !== 'function') invalid(`${label} handler`, 'a function', handler)
+  let validate: Validate | null = null
+  let restoreInput = unchanged
+  let restoreResult = unchanged
 
-  get names(): readonly string[] {
-    return [...this.#defined.keys()]
-  }
-
-  get(name: string): DefinedOperation | undefined {
-    return this.#defined.get(name)
-  }
-
-  /** @throws FST_CONV_OPERATION_UNKNOWN */
-  named(name: string): DefinedOperation {
-    const defined = this.#defined.get(name)
-    if (defined === undefined)
-      throw new bootErrors.FST_CONV_OPERATION_UNKNOWN(name, this.names.join(', ') || 'none')
-    return defined
-  }
-
-  /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED */
-  define<Input>(
-    name: string,
-    received: OperationDefinition,
-    handler: OperationHandler<Input>,
-    log: Log,
-  ): void {
-    nameForm('operations.define() name', name)
-    const label = `operations.define('${name}')`
-    const options = resolveOptions<OperationDefinition, typeof defaults & OperationDefinition>(
-      label,
-      received,
-      checks,
-      defaults,
-    )
-    const { maxRuns, timeout, retry, cancellable = false, retryAfter = null, onePer = null } = options
-    const { input = null, result = null } = options
-    if (typeof handler !== 'function') invalid(`${label} handler`, 'a function', handler)
-    if (this.#isCompiled) invalid(label, 'a definition before the app is ready', 'a later one')
-    if (this.#defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
-    const work: OperationWork = {
-      maxRuns,
-      timeout: Number(timeout),
-      isRetried: (error) => problemOfWork(error).statusCode >= 500 && !isInvalidResult(error),
-      run: async (context) => {
-        const given = this.#inputOf(name, context.input)
-        return this.#endOf(label, await handler(contextOf(context, given as Input, log)))
-      },
-    }
-    const { max = 0, delay = 1_000 } = retry
-    const retries = { max, delay: Math.ceil(Number(delay) / 1_000) * 1_000 }
-    this.#defined.set(name, { cancellable, retryAfter, onePer, input, result, retry: retries, work })
-  }
-
-  /** Compiles the schemas, when the app gets ready. */
-  compile(
-    compile: (schema: object) => Validate,
-    shared: SchemaStore,
-    convert: (schema: object, direction: SchemaDirection) => object = (schema) => schema,
-  ): void {
-    this.#isCompiled = true
-    for (const [name, { input, result }] of this.#defined) {
-      const restore = (given: object, direction: SchemaDirection): Restore => {
-        const json = convert(given, direction)
-        return isProviderSchema(json) ? (value) => value : restorer(json, shared)
-      }
-      if (input !== null) {
-        const isExact = isProviderSchema(input)
-        this.#inputs.set(name, { validate: compile(input), restore: restore(input, 'input'), isExact })
-      }
-      if (result !== null) this.#results.set(name, restore(result, 'output'))
-    }
-  }
-
-  /** Reads a stored result. With `twins`, declared 64-bit integers have them. */
-  readResult(name: string, json: string, twins: boolean): unknown {
-    const result = parseExact(json)
-    return this.#results.get(name)?.(result, twins) ?? result
-  }
-
-  #inputOf(name: string, json: string | null): unknown {
-    const input = json === null ? undefined : parseExact(json)
-    return this.#inputs.get(name)?.restore(input, false) ?? input
-  }
-
-  /** Returns an input as JSON; `null` for none. */
-  inputJson(name: string, input: unknown): string | null {
-    const given = input === undefined ? undefined : inputText(input)
-    const compiled = this.#inputs.get(name)
-    if (compiled === undefined && (this.#defined.get(name)?.input ?? null) !== null) {
-      throw new Error(`the operation '${name}' cannot be started before the app is ready: it has a schema`)
-    }
-    const json =
-      compiled === undefined ? given : inputText(validInput(compiled.validate, given ?? null, compiled))
-    if (input !== undefined && json === undefined)
-      throw new TypeError(`the input of '${name}' is not a JSON value`)
-    if (json !== undefined && json.length > this.#maxLength) {
-      const detail = `The input of the operation is longer than ${this.#maxLength} characters`
-      throw new ProblemError('content-too-large', { detail })
-    }
-    return json ?? null
-  }
-
-  /** Returns `onePer` of the record of an operation with this input. */
-  onePerOf(name: string, json: string | null): string | null {
-    const member = this.named(name).onePer
-    if (member === null) return null
-    const input = json === null ? null : parseExact(json)
-    const id = isObject(input) ? input[member] : undefined
-    if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') {
-      throw new TypeError(`the input of '${name}' needs the member ${member}, a string or an integer`)
-    }
-    return digest(name, String(id))
-  }
-
-  #endOf(label: string, outcome: unknown): OperationEnd {
-    if (outcome === undefined || outcome === null)
-      return { status: 'Succeeded', resource: null, result: null }
-    if (!isObject(outcome)) throw invalidResult(`${label} has to return { resource, result } or nothing`)
-    const { resource = null, result } = outcome
+  function endOf(outcome: unknown): OperationEnd {
+    if (!isObject(outcome ?? {}))
+      throw invalidResult(`${label} has to return { resource, result } or nothing`)
+    const { resource = null, result } = (outcome ?? {}) as Record<string, unknown>
     const reference = resource === null ? null : referenceOf(resource)
     if (resource !== null && reference === null) {
       throw invalidResult(`${label}: resource is neither a path such as '/v1/payments/7' nor an http URL`)
     }
     const json = result === undefined ? null : resultText(label, result)
-    if (json !== null && json.length > this.#maxLength) {
-      throw invalidResult(`${label}: the result is longer than ${this.#maxLength} characters`)
+    if (json !== null && json.length > maxLength) {
+      throw invalidResult(`${label}: the result is longer than ${maxLength} characters`)
     }
     return { status: 'Succeeded', resource: reference, result: json }
+  }
+
+  return {
+    cancellable,
+    retryAfter,
+    onePer,
+    /** Schema of the result. */
+    result,
+    /** Maximum number of runs after the first one, and milliseconds before the second run. */
+    retry: { max, delay: Math.ceil(Number(delay) / 1_000) * 1_000 },
+    maxRuns,
+    timeout: Number(timeout),
+
+    isRetried: (error: unknown) => problemOfWork(error).statusCode >= 500 && !isInvalidResult(error),
+
+    async run({ record, input: json, signal, progress }: WorkContext): Promise<OperationEnd> {
+      const { id: operationId, name: operation, run, requestId: reqId } = record
+      const input = json === null ? undefined : restoreInput(parseExact(json), false)
+      const ids = { operationId, operation, ...(reqId !== null && { reqId }) }
+      return endOf(await handler({ input, signal, progress, operationId, run, log: log.child(ids) }))
+    },
+
+    /** Returns an input as JSON; `null` for none. */
+    inputJson(given: unknown): string | null {
+      let json = given === undefined ? undefined : inputText(given)
+      if (validate !== null) {
+        const isExact = isProviderSchema(input)
+        json = inputText(validInput(validate, json ?? null, isExact ? restoreInput : null))
+      } else if (input !== null) {
+        throw new Error(`the operation '${name}' cannot be started before the app is ready: it has a schema`)
+      }
+      if (given !== undefined && json === undefined)
+        throw new TypeError(`the input of '${name}' is not a JSON value`)
+      if (json !== undefined && json.length > maxLength) {
+        const detail = `The input of the operation is longer than ${maxLength} characters`
+        throw new ProblemError('content-too-large', { detail })
+      }
+      return json ?? null
+    },
+
+    /** Returns `onePer` of the record of an operation with this input. */
+    onePerOf(json: string | null): string | null {
+      if (onePer === null) return null
+      const input = json === null ? null : parseExact(json)
+      const id = isObject(input) ? input[onePer] : undefined
+      if (typeof id !== 'string' && typeof id !== 'number' && typeof id !== 'bigint') {
+        throw new TypeError(`the input of '${name}' needs the member ${onePer}, a string or an integer`)
+      }
+      return digest(name, String(id))
+    },
+
+    /** Reads a stored result. With `twins`, declared 64-bit integers have them. */
+    readResult: (json: string, twins: boolean): unknown => restoreResult(parseExact(json), twins),
+
+    compile({ shared, validator, jsonSchema }: Compilers): void {
+      const restore = (given: object | null, direction: SchemaDirection): Restore => {
+        const json = given === null ? null : jsonSchema(given, direction)
+        return json === null || isProviderSchema(json) ? unchanged : restorer(json, shared)
+      }
+      validate = input === null ? null : validator(input)
+      restoreInput = restore(input, 'input')
+      restoreResult = restore(result, 'output')
+    },
+  }
+}
+
+export type OperationDefinitions = ReturnType<typeof operationDefinitions>
+
+/**
+ * The operations that an app has defined, by name.
+ *
+ * @param maxLength maximum of an input and of a result, in characters of JSON
+ */
+export function operationDefinitions(maxLength: number) {
+  const defined = new Map<string, DefinedOperation>()
+  let isCompiled = false
+  return {
+    get size(): number {
+      return defined.size
+    },
+
+    get: (name: string) => defined.get(name),
+
+    /** @throws FST_CONV_OPERATION_UNKNOWN */
+    named(name: string): DefinedOperation {
+      const found = defined.get(name)
+      if (found !== undefined) return found
+      throw new bootErrors.FST_CONV_OPERATION_UNKNOWN(name, [...defined.keys()].join(', ') || 'none')
+    },
+
+    /** @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_OPERATION_DEFINED */
+    define(name: string, options: OperationDefinition, handler: OperationHandler, log: Log): void {
+      nameForm('operations.define() name', name)
+      const one = operation(name, options, handler, log, maxLength)
+      if (isCompiled) {
+        invalid(`operations.define('${name}')`, 'a definition before the app is ready', 'a later one')
+      }
+      if (defined.has(name)) throw new bootErrors.FST_CONV_OPERATION_DEFINED(name)
+      defined.set(name, one)
+    },
+
+    /** Compiles the schemas, when the app gets ready. */
+    compile(compilers: Compilers): void {
+      isCompiled = true
+      for (const one of defined.values()) one.compile(compilers)
+    },
+
+    /** Reads a stored result, also of an operation of another release. */
+    readResult: (name: string, json: string, twins: boolean): unknown =>
+      defined.get(name)?.readResult(json, twins) ?? parseExact(json),
   }
 }
 
 /** Returns 64 hexadecimal digits of texts. */
 export function digest(...texts: readonly (string | null)[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex')
-}
-
-function contextOf<Input>(
-  { record, signal, progress }: WorkContext,
-  input: Input,
-  log: Log,
-): OperationContext<Input> {
-  const { id: operationId, name: operation, run, requestId: reqId } = record
-  return {
-    input,
-    signal,
-    progress,
-    operationId,
-    run,
-    log: log.child({ operationId, operation, ...(reqId !== null && { reqId }) }),
-  }
 }
 
 /** The work is done, so it must not run again because of its result. */

@@ -57,36 +57,35 @@ export function eventsOf(log: Log): EmitEvent {
       operationId: id,
       operation: name,
       run,
-      ...(requestId === null ? {} : { reqId: requestId }),
-      ...(event === 'end' ? { status, ...(failure === null ? {} : { code: failure.code }) } : {}),
-      ...(error === undefined ? {} : { err: error }),
+      ...(requestId !== null && { reqId: requestId }),
+      ...(event === 'end' && { status, ...(failure !== null && { code: failure.code }) }),
+      ...(error !== undefined && { err: error }),
     }
     log[levels[event]](fields, `operations: '${name}': ${event}`)
     if (published.hasSubscribers) {
-      const message: OperationEvent = { event, record, ...(error === undefined ? {} : { error }) }
-      published.publish(message)
+      published.publish({ event, record, ...(error !== undefined && { error }) } satisfies OperationEvent)
     }
   }
 }
 
-/** Logs the begin and the end of a fault, not each failure: at most one fault in a minute. */
-export class FaultLog {
-  readonly #log: Log
-  readonly #part: string
-  readonly #outage: Outage
+export interface FaultLog {
+  failed(what: string, err: unknown): void
+  recovered(): void
+}
 
-  /** @param part name of the failing part in the log */
-  constructor(log: Log, part: string, now: () => number) {
-    this.#log = log
-    this.#part = part
-    this.#outage = new Outage(60_000, now)
-  }
-
-  failed(what: string, err: unknown): void {
-    if (this.#outage.begins()) this.#log.error({ err, part: this.#part }, `operations: ${what}`)
-  }
-
-  recovered(): void {
-    if (this.#outage.ends()) this.#log.info({ part: this.#part }, 'operations: the fault is over')
+/**
+ * Logs the begin and the end of a fault, not each failure: at most one fault in a minute.
+ *
+ * @param part name of the failing part in the log
+ */
+export function faultLog(log: Log, part: string, now: () => number): FaultLog {
+  const outage = new Outage(60_000, now)
+  return {
+    failed(what, err) {
+      if (outage.begins()) log.error({ err, part }, `operations: ${what}`)
+    },
+    recovered() {
+      if (outage.ends()) log.info({ part }, 'operations: the fault is over')
+    },
   }
 }

@@ -21,37 +21,30 @@ export const cancelledFailure: OperationFailure = failure(
 /** The end of a cancelled operation. */
 export const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
 
-/** The failure of an operation whose runs all died, or were stopped. */
-export const interruptedFailure: OperationFailure = failure(
-  'operation-interrupted',
-  'The server stopped working on it; what it meant to do may or may not have happened',
-)
+/** The end of an operation whose runs all died, or were stopped. */
+export const interrupted: OperationEnd & { readonly error: OperationFailure } = {
+  status: 'Failed',
+  error: failure(
+    'operation-interrupted',
+    'The server stopped working on it; what it meant to do may or may not have happened',
+  ),
+}
 
-/** The failure of an operation whose work threw an error that clients must not see. */
-const faultFailure: OperationFailure = failure(
-  'internal-server-error',
-  'The work failed. The cause is in the log, under the id of the operation.',
-)
+/** What clients see of an error of the work that they must not see. */
+const faultDetail = 'The work failed. The cause is in the log, under the id of the operation.'
 
 /** Returns the problem for requests while store or engine cannot be reached. */
 export function unavailable(detail: string, cause: unknown): ProblemError {
   return new ProblemError('operations-unavailable', { detail, headers: { 'retry-after': '5' }, cause })
 }
 
-/** Returns the problem for a start of a caller whose share of the queue is full. */
-export function shareFull(cause: unknown, retryAfter: number): ProblemError {
-  const detail = 'Too many of your operations are waiting; no operation was started'
-  return new ProblemError('quota-exceeded', { detail, headers: { 'retry-after': String(retryAfter) }, cause })
-}
-
-/** Returns the problem for a start without room in store or queue. */
-export function full(cause: unknown, retryAfter: number): ProblemError {
-  const detail = 'There are too many operations at the moment; nothing was started'
-  return new ProblemError('operations-full', {
-    detail,
-    headers: { 'retry-after': String(retryAfter) },
-    cause,
-  })
+/** Returns the problem for a start without room in store or queue, or in the share of the caller. */
+export function full(cause: unknown, retryAfter: number, isShare = false): ProblemError {
+  const detail = isShare
+    ? 'Too many of your operations are waiting; no operation was started'
+    : 'There are too many operations at the moment; nothing was started'
+  const headers = { 'retry-after': String(retryAfter) }
+  return new ProblemError(isShare ? 'quota-exceeded' : 'operations-full', { detail, headers, cause })
 }
 
 /** Returns the failure that clients see for an error of the work; the log gets the cause. */
@@ -66,9 +59,9 @@ export function failureOf(
   const level = status < 500 ? 'info' : 'error'
   log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
   const { detail } = problemDocument(problem, '')
-  const shown = detail === serverFaultDetail ? faultFailure.detail : clip(detail, longestDetail)
+  const shown = detail === serverFaultDetail ? faultDetail : clip(detail, longestDetail)
   const issues = status < 500 ? storable(errors, maxLength) : undefined
-  return { code, title, status, detail: shown, ...(issues === undefined ? {} : { errors: issues }) }
+  return { code, title, status, detail: shown, ...(issues !== undefined && { errors: issues }) }
 }
 
 /** The work may throw any value, and reading that value may throw too. */

@@ -18,7 +18,7 @@ import { isGone, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
 import type { OperationsService } from './service.js'
 import { callerOfRequest, maySee } from './start.js'
-import { eventStream, StatusStream } from './status-stream.js'
+import { eventStream, statusStream } from './status-stream.js'
 
 /** What a route of operations refuses, for the OpenAPI document. */
 export const descriptionOfRoute = routeSlot<RouteDescription>('operations.description')
@@ -27,13 +27,12 @@ export const descriptionOfRoute = routeSlot<RouteDescription>('operations.descri
  * Adds the routes of operations: the operation, which redirects to the created resource; its status document, which is
  * always a 200; and its cancellation.
  *
- * @param responsesOf returns the writer of responses; called when the app is ready
  * @param keyStyle style of the keys of status documents
  */
 export function mountOperationRoutes(
   app: FastifyInstance,
   service: OperationsService,
-  responsesOf: () => OperationResponses,
+  responses: OperationResponses,
   keyStyle: KeyStyle,
 ): void {
   const { path, polls, identify, maxStreams, store, schedule } = service.options
@@ -46,15 +45,14 @@ export function mountOperationRoutes(
   const shared = sharedOptions(keyStyle)
   const streams = streamLimit(maxStreams)
 
-  const routeOptions = (name: 'read' | 'cancel') => ({
+  const routeOptions = (name: keyof typeof describedOperations) => ({
     ...shared,
     config: { ...shared.config, ...descriptionOfRoute.config(describedOperations[name]) },
   })
 
-  app.get(`${path}/:id`, { ...routeOptions('read'), schema: schemas.read }, async (request, reply) => {
-    const record = await polled(request)
-    return responsesOf().outcome(reply, record)
-  })
+  app.get(`${path}/:id`, { ...routeOptions('read'), schema: schemas.read }, async (request, reply) =>
+    responses.outcome(reply, await polled(request)),
+  )
   app.get(
     `${path}/:id/status`,
     { ...routeOptions('read'), schema: schemas.readStatus },
@@ -62,11 +60,11 @@ export function mountOperationRoutes(
       const record = await polled(request)
       reply.header('vary', mergeVary(headerOf(reply, 'vary'), 'accept'))
       const { accept = '' } = request.headers
-      if (!prefers(accept, eventStream, 'application/json')) return responsesOf().status(reply, record)
+      if (!prefers(accept, eventStream, 'application/json')) return responses.status(reply, record)
       // A stream that ends with the process would come back at once.
       const leave = service.isClosing ? null : streams(service.shareOf(record))
       if (leave !== null) return streamed(request, reply, record, leave)
-      if (acceptsAny(accept, ['application/json'])) return responsesOf().status(reply, record)
+      if (acceptsAny(accept, ['application/json'])) return responses.status(reply, record)
       throw unavailable('There are too many streams at the moment; the operation continues', null)
     },
   )
@@ -81,9 +79,8 @@ export function mountOperationRoutes(
       time: statusNames[keyStyle].created_at,
       member,
     }
-    const description = descriptionOfRoute.config(describedOperations.list)
-    const config = { ...shared.config, ...description, lists }
-    app.get(path, { ...shared, config, schema: schemas.list }, listOperations)
+    const options = routeOptions('list')
+    app.get(path, { ...options, config: { ...options.config, lists }, schema: schemas.list }, listOperations)
   }
 
   function streamed(
@@ -92,7 +89,6 @@ export function mountOperationRoutes(
     record: OperationRecord,
     leave: () => void,
   ): FastifyReply {
-    const responses = responsesOf()
     const first = responses.event(reply, record)
     // A client reconnects after the end of a stream; a 204 stops it.
     if (first.isLast && request.headers['last-event-id'] === String(first.id)) {
@@ -108,7 +104,7 @@ export function mountOperationRoutes(
       leave()
       return reply.send(Readable.from([]))
     }
-    const events = new StatusStream({
+    const events = statusStream({
       first,
       read: async () => {
         const found = await service.registry.find(record.id)
@@ -133,7 +129,7 @@ export function mountOperationRoutes(
     // The callers without an id share operations by their ids alone.
     const page = { ...query, limit: query.limit + 1 }
     const found = owner === null ? [] : await service.registry.ask((store) => store.list(owner, page))
-    return responsesOf().page(reply, found, query.limit, member)
+    return responses.page(reply, found, query.limit, member)
   }
 
   async function polled(request: FastifyRequest): Promise<OperationRecord> {
@@ -227,21 +223,20 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
 
 /** Returns a function that takes a stream, and returns one that gives it back; `null` if there is none left. */
 function streamLimit(max: number): (share: string | null) => (() => void) | null {
-  const shares = new Map<string, number>()
+  const shares = new Map<string | null, number>()
   const most = Math.max(Math.floor(max / 10), 1)
   let streams = 0
+  const add = (share: string | null, change: 1 | -1) => {
+    streams += change
+    const own = (shares.get(share) ?? 0) + change
+    if (own === 0) shares.delete(share)
+    else shares.set(share, own)
+  }
   return (share) => {
-    const own = share === null ? 0 : (shares.get(share) ?? 0)
-    if (streams >= max || own >= most) return null
-    streams += 1
-    if (share !== null) shares.set(share, own + 1)
-    return () => {
-      streams -= 1
-      if (share === null) return
-      const rest = (shares.get(share) ?? 1) - 1
-      if (rest === 0) shares.delete(share)
-      else shares.set(share, rest)
-    }
+    const isShareFull = share !== null && (shares.get(share) ?? 0) >= most
+    if (streams >= max || isShareFull) return null
+    add(share, 1)
+    return () => add(share, -1)
   }
 }
 

@@ -32,15 +32,15 @@ import type { DefinedOperation } from './define.js'
 import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
 import { describeStart, documentStart } from './openapi.js'
 import { type OperationsOptions, operationsOptions, resolveOperations } from './options.js'
-import { isGone, type OperationRecord, progressOf } from './record.js'
-import { OperationResponses } from './responses.js'
-import { OperationsService } from './service.js'
+import { isGone, progressOf } from './record.js'
+import { operationResponses } from './responses.js'
+import { type OperationsService, operationsService } from './service.js'
 import {
   beginOptions,
   callerOf,
   internal,
   type Preferences,
-  preferencesOf,
+  readPrefer,
   type StartOptions,
   startOperation,
   startsOfRequest,
@@ -157,7 +157,7 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
     const { identify, path } = options
     const knowsCallers = () => identify !== undefined || hasCallers(app)
     startsOfRequest.declare(app)
-    const service = new OperationsService(options, app.log, knowsCallers)
+    const service = operationsService(options, app.log, knowsCallers)
     const { definitions } = service
     // Schemas and responses share one style; `responseRules` may be registered after this plugin.
     let style: KeyStyle | undefined
@@ -165,14 +165,11 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
       style ??= keyStyleOf(app)
       return style
     }
-    // The type base of problems and the key style are final when the app is ready.
-    let responses: OperationResponses | null = null
-    const responsesOf = () => responses ?? new OperationResponses(app, service, keyStyle())
-    const documentOf = (record: OperationRecord) => responsesOf().document(record)
+    const responses = operationResponses(app, service, keyStyle)
 
     let hadCallers = false
     atReady(function findUnknownCallers() {
-      if (definitions.names.length === 0 || identify !== undefined || hadCallers) return
+      if (definitions.size === 0 || identify !== undefined || hadCallers) return
       const [problem, instead] = hasCallers(app)
         ? [
             'there is no list of operations: callers are known only since',
@@ -187,24 +184,24 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
       define(name: string, ...given: readonly unknown[]) {
         const [options, handler] = given.length === 1 ? [{}, given[0]] : given
         definitions.define(name, options as OperationDefinition, handler as OperationHandler, app.log)
-        if (definitions.names.length === 1) {
+        if (definitions.size === 1) {
           hadCallers = hasCallers(app)
-          mountOperationRoutes(app, service, responsesOf, keyStyle())
+          mountOperationRoutes(app, service, responses, keyStyle())
         }
         return Object.freeze({ name })
       },
       async start(operation, input, { owner, ...options }: InternalStartOptions = {}) {
         const starter = owner === undefined ? internal : { ...internal, ...callerOf(owner) }
         const given = beginOptions('operations.start()', options, starter)
-        return documentOf(await service.begin(nameOf(operation), input, given))
+        return responses.document(await service.begin(nameOf(operation), input, given))
       },
       async find(id: string) {
         const record = await service.registry.find(id)
-        return record === null || isGone(record, service.clock.now()) ? null : documentOf(record)
+        return record === null || isGone(record, service.clock.now()) ? null : responses.document(record)
       },
       async cancel(id: string) {
         const record = await service.cancel(id)
-        return record && documentOf(record)
+        return record && responses.document(record)
       },
       work: () => service.work(),
     } as Operations
@@ -214,7 +211,7 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
       input?: unknown,
       options: StartOptions = {},
     ) {
-      return startOperation(service, responsesOf(), this, nameOf(operation), input, options)
+      return startOperation(service, responses, this, nameOf(operation), input, options)
     }
     const offered = { plugin: 'operations', mode: 'enforce' } as const
     offerNames(app, { ...offered, owner: 'app', members: { operations: { value } } })
@@ -224,23 +221,22 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
 
     const starting: string[] = []
     app.addHook('onReady', async function startOperations() {
-      responses = responsesOf()
       // Throws if there is no such operation.
       for (const name of starting) definitions.named(name)
-      if (definitions.names.length === 0) return
+      if (definitions.size === 0) return
       const compiler = app.validatorCompiler as FastifySchemaCompiler<object>
-      definitions.compile(
-        (schema) => compiler({ schema, method: 'POST', url: path, httpPart: 'body' }),
-        app.getSchemas() as SchemaStore,
-        (schema, direction) => jsonSchemaIn(app, schema, direction),
-      )
+      definitions.compile({
+        validator: (schema) => compiler({ schema, method: 'POST', url: path, httpPart: 'body' }),
+        shared: app.getSchemas() as SchemaStore,
+        jsonSchema: (schema, direction) => jsonSchemaIn(app, schema, direction),
+      })
       await closingIfFails(app, async () => {
         await pauseInMaintenance(app, service)
         await service.start()
       })
     })
     app.addHook('onListen', async () => {
-      if (definitions.names.length > 0) await service.work()
+      if (definitions.size > 0) await service.work()
     })
     app.addHook('preClose', async () => service.stopWaiting())
     app.addHook('onClose', () => service.close())
@@ -295,7 +291,7 @@ function nameOf(operation: string | { readonly name: string }): string {
 }
 
 function preferences(this: FastifyRequest): Preferences {
-  return preferencesOf(this.headers.prefer)
+  return readPrefer(this.headers.prefer)
 }
 
 function notReady(this: FastifyReply, seconds: number, progress?: number): FastifyReply {

@@ -9,7 +9,7 @@ import type { Json } from '../../schema/json-schema.js'
 import { type DocumentOperation, in30 } from '../../schema/openapi.js'
 import { isObjectSchema } from '../../schema/responses.js'
 import type { KeyStyle } from '../../words/words.js'
-import { listLimits, statuses } from './list-page.js'
+import { listLimits } from './list-page.js'
 import { eventStream } from './status-stream.js'
 
 /** Maximum of seconds that a request waits. */
@@ -113,7 +113,7 @@ export function operationSchemas(
     list: {
       operationId: 'listOperations',
       summary: 'Your operations, the newest first',
-      description: 'Returns one page of the operations that you have started, by `status` if you wish.',
+      description: 'Returns one page of the operations that you have started.',
       tags,
       querystring: { type: 'object', additionalProperties: false, properties: listParameters },
       response: {
@@ -144,7 +144,6 @@ function objectSchema<Properties extends object>(
 }
 
 const listParameters = {
-  status: { type: 'string', enum: statuses, description: 'Only operations in this state' },
   limit: {
     type: 'integer',
     minimum: 1,
@@ -189,7 +188,7 @@ function statusSchemaIn(keyStyle: KeyStyle, result: Json | null = null) {
   const names = statusNames[keyStyle]
   const properties = {
     id: string,
-    status: { type: 'string', enum: statuses },
+    status: { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] },
     progress: { type: 'number', minimum: 0, maximum: 1 },
     link,
     [names.created_at]: dateTime,

@@ -157,18 +157,11 @@ export const operationsOptions = {
 /** Options of the plugin `operations`. */
 export interface OperationsOptions extends OptionsOf<typeof operationsOptions> {}
 
-type Declared = ResolvedOptions<typeof operationsOptions>
-type Durations = 'retention' | 'lease' | 'drain' | 'unwind'
-
 /** The options of the plugin: durations in milliseconds. */
-export type ResolvedOperations = Readonly<Record<Durations, number>> &
-  Omit<Declared, Durations | 'store' | 'engine'> & {
-    readonly store: OperationStore
-    readonly engine: OperationEngine
-  }
+export type ResolvedOperations = ReturnType<typeof resolveOperations>
 
 /** @throws FST_CONV_OPTION_INVALID */
-export function resolveOperations(options: Declared): ResolvedOperations {
+export function resolveOperations(options: ResolvedOptions<typeof operationsOptions>) {
   const { store = memoryOperationStore(), engine = inProcessEngine(), ...others } = options
   if (engine.isShared && !store.isShared) {
     invalid('operations.store', 'a shared store, because the engine is shared', options.store)

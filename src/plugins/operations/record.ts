@@ -1,5 +1,4 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { isObject } from '../../options.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
 
 /** Id of a caller; `null` if the caller is not known. */
@@ -32,8 +31,6 @@ export type OperationAccess = 'owner' | 'id' | 'internal'
  * epoch. Records are immutable: each change is a new record with a higher `version`.
  */
 export interface OperationRecord {
-  /** Version of the members of a record. A store leaves records of another one to the processes that know it. */
-  readonly schema: 1
   /** 32 random hexadecimal digits. */
   readonly id: string
   /** Higher after each change, by a random step: two changes of the same version never lead to the same one. */
@@ -78,21 +75,6 @@ export interface OperationRecord {
   readonly requestId: string | null
 }
 
-/** The value of `schema` in all records. */
-export const recordSchema = 1
-
-/** Reads a record of a store: as JSON, or as the value that a driver parsed. */
-export function readRecord(kept: unknown): OperationRecord {
-  const record: unknown = typeof kept === 'string' ? parsed(kept) : kept
-  if (!isObject(record)) throw new Error('the store has another value in place of an operation')
-  if (record.schema !== recordSchema) {
-    throw new Error(
-      `an operation is stored with schema ${JSON.stringify(record.schema)}; this release reads schema ${recordSchema}`,
-    )
-  }
-  return Object.freeze({ ...record }) as unknown as OperationRecord
-}
-
 /** Whether an operation has ended. */
 export function isFinal({ status }: OperationRecord): boolean {
   return status !== 'In progress'
@@ -101,14 +83,6 @@ export function isFinal({ status }: OperationRecord): boolean {
 /** Whether the result of an operation is deleted: it is a 410. */
 export function isGone({ goneAt }: OperationRecord, now: number): boolean {
   return goneAt !== null && goneAt <= now
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new Error('the store has another value in place of an operation', { cause })
-  }
 }
 
 /** Returns a progress from 0 to 1, the nearest to the given number; `null` for other values. */
@@ -158,7 +132,6 @@ export function begin(id: string, operation: NewOperation, now: number, dueAt: n
   const { input: _, delay, ...given } = operation
   return Object.freeze({
     version: 1,
-    schema: recordSchema,
     id,
     ...given,
     status: 'In progress',

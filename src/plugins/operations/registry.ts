@@ -2,7 +2,7 @@ import { ProblemError } from '../../problem/problem-error.js'
 import { inTime, type Schedule } from '../../time/schedule.js'
 import type { RunOutcome } from './engines/engine.js'
 import type { FaultLog } from './events.js'
-import { cancelled, cancelledFailure, interruptedFailure, unavailable } from './failures.js'
+import { cancelled, cancelledFailure, interrupted, unavailable } from './failures.js'
 import {
   begin,
   cancel,
@@ -56,142 +56,19 @@ export interface ClaimedRun {
   readonly input: string | null
 }
 
+export type OperationRegistry = ReturnType<typeof operationRegistry>
+
 /**
  * The only place that changes records: it reads a record, applies a transition, and replaces the record if it has not changed
  * meanwhile; otherwise it tries again. So the first of two concurrent changes wins.
  *
  * Throws `operations-unavailable` if the store fails or exceeds its time limit.
  */
-export class OperationRegistry {
-  readonly #options: RegistryOptions
-
-  constructor(options: RegistryOptions) {
-    this.#options = options
-  }
-
-  get store(): OperationStore {
-    return this.#options.store
-  }
-
-  /** Stores a new operation. If there is one of this id already, an earlier request of the same start has stored it: returns that. */
-  async create(
-    id: string,
-    operation: NewOperation,
-  ): Promise<{ readonly record: OperationRecord; readonly isNew: boolean }> {
-    const { now, checkInterval } = this.#options
-    const record = begin(id, operation, now(), now() + checkInterval)
-    if (await this.ask((store) => store.create(record, operation.input))) return { record, isNew: true }
-    const found = await this.find(id)
-    if (found !== null) return { record: found, isNew: false }
-    const detail = `'${operation.name}' is in progress for this already; no operation was started`
-    throw new ProblemError('operation-in-progress', { detail })
-  }
-
-  /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
-  async find(id: string): Promise<OperationRecord | null> {
-    if (!isOperationId(id)) return null
-    const record = await this.ask((store) => store.get(id))
-    const now = this.#options.now()
-    if (record === null || !isGone(record, now)) return record
-    // Stores delete expired records with a delay.
-    if (record.dueAt <= now) return null
-    return { ...record, resource: null, result: null, error: null }
-  }
-
-  /** Begins a run, or ends an operation that must not run again. The handler is to be called at once: then the run counts. */
-  async claim(
-    id: string,
-    limitsOf: (name: string) => RunLimits | undefined,
-  ): Promise<ClaimedRun | RunOutcome> {
-    const { now, lease, takesOver, checkInterval, retention } = this.#options
-    let input: string | null = null
-    const { before, after } = await this.#mayEnd(id, async (record) => {
-      const limits = limitsOf(record.name)
-      if (limits === undefined || isFinal(record)) return null
-      const isDead = takesOver || !isRunning(record, now())
-      if (isDead && record.isCancelling) return end(record, cancelled, now(), retention)
-      if (isDead && record.counted >= limits.maxRuns) {
-        return end(record, { status: 'Failed', error: interruptedFailure }, now(), retention)
-      }
-      const claimed = claim(record, now(), {
-        // Without a lease, only the time limit of the run bounds it.
-        runUntil: now() + (takesOver ? limits.timeout + checkInterval : lease),
-        dueAt: now() + checkInterval,
-        takesOver,
-      })
-      // Before the run counts: it may fail, and take long.
-      if (claimed !== null) input = await this.ask((store) => store.input(id))
-      return claimed
-    })
-    const record = after ?? before
-    if (record === null) return { kind: 'ended', hasFailed: false }
-    if (isFinal(record)) return { kind: 'ended', hasFailed: record.status === 'Failed' }
-    if (after !== null) return { record, input }
-    if (limitsOf(record.name) === undefined) {
-      // Another release may define it. If there is none for long, it comes more and more rarely.
-      return { kind: 'later', delay: Math.min(Math.max((now() - record.createdAt) / 10, 200), 30_000) }
-    }
-    const until = Math.max(record.runUntil ?? 0, record.notBefore ?? 0)
-    return { kind: 'later', delay: Math.max(until - now(), 0) }
-  }
-
-  /** Stores the heartbeat and the progress of the run in `record`. */
-  async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
-    const { now, lease, takesOver } = this.#options
-    if (takesOver && progress === record.progress) {
-      const found = await this.find(record.id)
-      return found !== null && isOfRun(found, record.run) ? found : null
-    }
-    const step = (found: OperationRecord) => {
-      const runUntil = takesOver ? (found.runUntil ?? 0) : now() + lease
-      return renew(found, record.run, progress, now(), runUntil)
-    }
-    const { after } = await this.#change(record.id, step, record)
-    return after
-  }
-
-  async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
-    const { now, retention, onEnd } = this.#options
-    const { before, after } = await this.#mayEnd(id, (record) => finish(record, run, given, now(), retention))
-    // The run ended it before: in a transaction, or the store did it and its answer was lost.
-    if (after === null && before?.run === run && isFinal(before)) onEnd?.(before)
-    return after ?? before
-  }
-
-  /** Requests a cancellation. Returns the record; `null` if there is none. */
-  async cancel(id: string): Promise<OperationRecord | null> {
-    const { now, retention } = this.#options
-    const { before, after } = await this.#mayEnd(id, (record) =>
-      record.cancellable ? cancel(record, cancelledFailure, now(), retention) : null,
-    )
-    return after ?? before
-  }
-
-  /** Hands an operation back, so that other processes can run it at once. Returns its record, see {@link OperationRegistry.retry}. */
-  release(id: string, run: number): Promise<OperationRecord | null> {
-    return this.#runAgain(id, run, 0)
-  }
-
-  /** Lets an operation wait for the next run of the engine; one that is being cancelled ends. */
-  retry(id: string, run: number): Promise<OperationRecord | null> {
-    return this.#runAgain(id, run, this.#options.checkInterval)
-  }
-
-  /** Takes operations that have to be checked; no other process gets them before the next interval. */
-  takeDue(limit: number): Promise<readonly OperationRecord[]> {
-    const { now, checkInterval } = this.#options
-    return this.ask((store) => store.takeDue(now(), now() + checkInterval, limit))
-  }
-
-  /** Leaves the check of an operation to another process. */
-  async postpone(id: string, milliseconds: number): Promise<void> {
-    const { now } = this.#options
-    await this.#change(id, (record) => postpone(record, now(), now() + milliseconds))
-  }
+export function operationRegistry(options: RegistryOptions) {
+  const { store, lease, checkInterval, takesOver, retention, now, schedule, faults, onEnd } = options
 
   /** Asks the store, which has to answer in time. */
-  async ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
-    const { store, schedule, faults } = this.#options
+  async function ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
     try {
       const asked = question(store)
       const answer = await (store.isShared
@@ -206,9 +83,32 @@ export class OperationRegistry {
     }
   }
 
-  async #runAgain(id: string, run: number, wait: number): Promise<OperationRecord | null> {
-    const { now, retention } = this.#options
-    const { after } = await this.#mayEnd(id, (record) =>
+  /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
+  async function find(id: string): Promise<OperationRecord | null> {
+    if (!isOperationId(id)) return null
+    const record = await ask((store) => store.get(id))
+    if (record === null || !isGone(record, now())) return record
+    // Stores delete expired records with a delay.
+    if (record.dueAt <= now()) return null
+    return { ...record, resource: null, result: null, error: null }
+  }
+
+  /** @param known the record to begin with, in place of the stored one */
+  async function change(id: string, step: Step, known?: OperationRecord): Promise<Change> {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const before = attempt === 0 && known !== undefined ? known : await find(id)
+      const after = before === null ? null : await step(before)
+      if (before === null || after === null) return { before, after: null }
+      if (!(await ask((store) => store.replace(before, after)))) continue
+      if (isFinal(after)) onEnd?.(after)
+      return { before, after }
+    }
+    throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
+  }
+
+  /** Lets an operation wait for its next run; one that is being cancelled ends. Returns `null` if the run no longer counts. */
+  async function runAgain(id: string, run: number, wait: number): Promise<OperationRecord | null> {
+    const { after } = await change(id, (record) =>
       record.isCancelling
         ? finish(record, run, cancelled, now(), retention)
         : release(record, run, now(), now() + wait),
@@ -216,20 +116,102 @@ export class OperationRegistry {
     return after
   }
 
-  async #mayEnd(id: string, step: Step): Promise<Change> {
-    const change = await this.#change(id, step)
-    if (change.after !== null && isFinal(change.after)) this.#options.onEnd?.(change.after)
-    return change
-  }
+  return {
+    store,
+    ask,
+    find,
 
-  async #change(id: string, step: Step, known?: OperationRecord): Promise<Change> {
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const before = attempt === 0 && known !== undefined ? known : await this.find(id)
-      const after = before === null ? null : await step(before)
-      if (before === null || after === null) return { before, after: null }
-      if (await this.ask((store) => store.replace(before, after))) return { before, after }
-    }
-    throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
+    /** Stores a new operation. If there is one of this id already, an earlier request of the same start has stored it: returns that. */
+    async create(
+      id: string,
+      operation: NewOperation,
+    ): Promise<{ readonly record: OperationRecord; readonly isNew: boolean }> {
+      const record = begin(id, operation, now(), now() + checkInterval)
+      if (await ask((store) => store.create(record, operation.input))) return { record, isNew: true }
+      const found = await find(id)
+      if (found !== null) return { record: found, isNew: false }
+      const detail = `'${operation.name}' is in progress for this already; no operation was started`
+      throw new ProblemError('operation-in-progress', { detail })
+    },
+
+    /** Begins a run, or ends an operation that must not run again. The handler is to be called at once: then the run counts. */
+    async claim(
+      id: string,
+      limitsOf: (name: string) => RunLimits | undefined,
+    ): Promise<ClaimedRun | RunOutcome> {
+      let input: string | null = null
+      const { before, after } = await change(id, async (record) => {
+        const limits = limitsOf(record.name)
+        if (limits === undefined || isFinal(record)) return null
+        const isDead = takesOver || !isRunning(record, now())
+        if (isDead && record.isCancelling) return end(record, cancelled, now(), retention)
+        if (isDead && record.counted >= limits.maxRuns) return end(record, interrupted, now(), retention)
+        const claimed = claim(record, now(), {
+          // Without a lease, only the time limit of the run bounds it.
+          runUntil: now() + (takesOver ? limits.timeout + checkInterval : lease),
+          dueAt: now() + checkInterval,
+          takesOver,
+        })
+        // Before the run counts: it may fail, and take long.
+        if (claimed !== null) input = await ask((store) => store.input(id))
+        return claimed
+      })
+      const record = after ?? before
+      if (record === null) return { kind: 'ended', hasFailed: false }
+      if (isFinal(record)) return { kind: 'ended', hasFailed: record.status === 'Failed' }
+      if (after !== null) return { record, input }
+      if (limitsOf(record.name) === undefined) {
+        // Another release may define it. If there is none for long, it comes more and more rarely.
+        return { kind: 'later', delay: Math.min(Math.max((now() - record.createdAt) / 10, 200), 30_000) }
+      }
+      const until = Math.max(record.runUntil ?? 0, record.notBefore ?? 0)
+      return { kind: 'later', delay: Math.max(until - now(), 0) }
+    },
+
+    /** Stores the heartbeat and the progress of the run in `record`. */
+    async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
+      const { id, run } = record
+      if (takesOver && progress === record.progress) {
+        const found = await find(id)
+        return found !== null && isOfRun(found, run) ? found : null
+      }
+      const untilOf = ({ runUntil }: OperationRecord) => (takesOver ? (runUntil ?? 0) : now() + lease)
+      const { after } = await change(
+        id,
+        (found) => renew(found, run, progress, now(), untilOf(found)),
+        record,
+      )
+      return after
+    },
+
+    async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
+      const { before, after } = await change(id, (record) => finish(record, run, given, now(), retention))
+      // The store ended it before, and its answer was lost.
+      if (after === null && before?.run === run && isFinal(before)) onEnd?.(before)
+      return after ?? before
+    },
+
+    /** Requests a cancellation. Returns the record; `null` if there is none. */
+    async cancel(id: string): Promise<OperationRecord | null> {
+      const { before, after } = await change(id, (record) =>
+        record.cancellable ? cancel(record, cancelledFailure, now(), retention) : null,
+      )
+      return after ?? before
+    },
+
+    /** Hands an operation back, so that other processes can run it at once. */
+    release: (id: string, run: number) => runAgain(id, run, 0),
+
+    /** Lets an operation wait for the next run of the engine. */
+    retry: (id: string, run: number) => runAgain(id, run, checkInterval),
+
+    /** Takes operations that have to be checked; no other process gets them before the next interval. */
+    takeDue: (limit: number) => ask((store) => store.takeDue(now(), now() + checkInterval, limit)),
+
+    /** Leaves the check of an operation to another process. */
+    async postpone(id: string, milliseconds: number): Promise<void> {
+      await change(id, (record) => postpone(record, now(), now() + milliseconds))
+    },
   }
 }
 
@@ -247,30 +229,28 @@ const longestWait = 5_000
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
 
-/** The clock of a store, as a process reads it: the steady time of the process plus the difference to the store. */
-export class StoreClock {
-  readonly #time: (() => Promise<number>) | null
-  readonly #local: () => number
-  #difference = 0
+export type StoreClock = ReturnType<typeof storeClock>
 
-  /** @param now replaces both clocks; for tests */
-  constructor(store: Pick<OperationStore, 'time'>, now: (() => number) | undefined) {
-    this.#time =
-      now === undefined && store.time !== undefined ? () => store.time?.() as Promise<number> : null
-    this.#local = now ?? (this.#time === null ? Date.now : steadyTime)
-  }
+/**
+ * Returns the clock of a store, as a process reads it: the steady time of the process plus the difference to the store.
+ *
+ * @param given replaces both clocks; for tests
+ */
+export function storeClock(store: Pick<OperationStore, 'time'>, given: (() => number) | undefined) {
+  const isOfStore = given === undefined && store.time !== undefined
+  const local = given ?? (isOfStore ? () => performance.timeOrigin + performance.now() : Date.now)
+  let difference = 0
+  return {
+    now: () => Math.floor(local() + difference),
 
-  readonly now = (): number => Math.floor(this.#local() + this.#difference)
-
-  /** Reads the clock of the store. What the way to the store takes is the uncertainty of the result. */
-  async sync(): Promise<void> {
-    if (this.#time === null) return
-    const before = this.#local()
-    const time = await this.#time()
-    const uncertainty = (this.#local() - before) / 2
-    const difference = time - before - uncertainty
-    if (Math.abs(difference - this.#difference) > uncertainty) this.#difference = difference
+    /** Reads the clock of the store. What the way to the store takes is the uncertainty of the result. */
+    async sync(): Promise<void> {
+      if (!isOfStore || store.time === undefined) return
+      const before = local()
+      const time = await store.time()
+      const uncertainty = (local() - before) / 2
+      const found = time - before - uncertainty
+      if (Math.abs(found - difference) > uncertainty) difference = found
+    },
   }
 }
-
-const steadyTime = () => performance.timeOrigin + performance.now()

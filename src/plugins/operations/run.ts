@@ -23,110 +23,110 @@ export interface OperationRunOptions {
 /** Minimum time between two writes of the progress, in milliseconds. */
 const progressInterval = 500
 
-/** A run of this process: sends heartbeats, stores its progress, and notices that it has to end. */
-export class OperationRun {
-  readonly #options: OperationRunOptions
-  readonly #abort = new AbortController()
-  readonly #stopTimeout: () => void
-  #record: OperationRecord
-  #progress: number | null = null
-  #stopTimer = () => {}
-  #isOver = false
-  #heartbeat: Promise<void> | null = null
-  /** Milliseconds until the next heartbeat if that is to come earlier. */
-  #soon: number | null = null
-  #resolveStopped: (reason: StopReason) => void = () => {}
-
+export interface OperationRun {
   /** Resolves if the run has to end before its work does. */
   readonly stopped: Promise<StopReason>
-
-  /** @param record the claimed record */
-  constructor(record: OperationRecord, options: OperationRunOptions) {
-    this.#record = record
-    this.#options = options
-    this.stopped = new Promise((resolve) => {
-      this.#resolveStopped = resolve
-    })
-    this.#stopTimeout = options.schedule(() => this.stop('timed-out'), options.timeout)
-    this.#beatAfter(options.heartbeat)
-  }
-
-  /** The latest record that this run knows. */
-  get record(): OperationRecord {
-    return this.#record
-  }
-
   /** Aborts if the operation is cancelled, or if the run has to end for another reason. */
-  get signal(): AbortSignal {
-    return this.#abort.signal
-  }
-
+  readonly signal: AbortSignal
+  /** The latest record that this run knows. */
+  readonly record: OperationRecord
   /** Sets the progress, see {@link progressOf}; invalid values are ignored. */
-  setProgress(progress: number): void {
-    this.#progress = progressOf(progress) ?? this.#progress
-    this.#beatSoon(progressInterval)
-  }
-
+  setProgress(progress: number): void
   /** Reads the record again at once, because it may have changed. */
-  look(): void {
-    this.#beatSoon(0)
-  }
-
+  look(): void
   /** Ends the run before its work. The result of the work is ignored, unless the process closes. */
-  stop(reason: StopReason): void {
-    this.#resolveStopped(reason)
-    const code = reason === 'timed-out' ? 'operation-timed-out' : 'operation-interrupted'
-    this.#abort.abort(new ProblemError(code))
-    if (reason === 'lost') void this.end()
-  }
-
+  stop(reason: StopReason): void
   /** Stops the heartbeats for good; resolves when none is pending. */
-  async end(): Promise<void> {
-    this.#isOver = true
-    this.#stopTimeout()
-    this.#stopTimer()
-    await this.#heartbeat
+  end(): Promise<void>
+}
+
+/**
+ * Begins a run of this process: it sends heartbeats, stores its progress, and notices that it has to end.
+ *
+ * @param claimed the claimed record
+ */
+export function beginRun(claimed: OperationRecord, options: OperationRunOptions): OperationRun {
+  const { registry, heartbeat, timeout, schedule, faults, onHeartbeat } = options
+  const abort = new AbortController()
+  let record = claimed
+  let progress: number | null = null
+  let isOver = false
+  let beating: Promise<void> | null = null
+  // Milliseconds until the next heartbeat, if that is to come earlier.
+  let soon = Number.POSITIVE_INFINITY
+  let stopTimer = () => {}
+  let stopped: (reason: StopReason) => void = () => {}
+  const whenStopped = new Promise<StopReason>((resolve) => {
+    stopped = resolve
+  })
+  const stopTimeout = schedule(() => stop('timed-out'), timeout)
+  beatAfter(heartbeat)
+
+  function stop(reason: StopReason): void {
+    stopped(reason)
+    abort.abort(new ProblemError(reason === 'timed-out' ? 'operation-timed-out' : 'operation-interrupted'))
+    if (reason === 'lost') void end()
   }
 
-  #beatSoon(milliseconds: number): void {
-    if (this.#soon !== null && this.#soon <= milliseconds) return
-    this.#soon = milliseconds
-    if (this.#heartbeat === null) this.#beatAfter(milliseconds)
+  async function end(): Promise<void> {
+    isOver = true
+    stopTimeout()
+    stopTimer()
+    await beating
   }
 
-  #beatAfter(milliseconds: number): void {
-    if (this.#isOver) return
-    this.#stopTimer()
-    if (milliseconds > 0) this.#stopTimer = this.#options.schedule(() => this.#start(), milliseconds)
-    else this.#start()
+  function beatSoon(milliseconds: number): void {
+    if (soon <= milliseconds) return
+    soon = milliseconds
+    if (beating === null) beatAfter(milliseconds)
   }
 
-  #start(): void {
-    this.#heartbeat = this.#beat().then((wait) => {
-      this.#heartbeat = null
-      this.#beatAfter(Math.min(this.#soon ?? wait, wait))
+  function beatAfter(milliseconds: number): void {
+    if (isOver) return
+    stopTimer()
+    if (milliseconds > 0) stopTimer = schedule(startBeat, milliseconds)
+    else startBeat()
+  }
+
+  function startBeat(): void {
+    beating = beat().then((wait) => {
+      beating = null
+      beatAfter(Math.min(soon, wait))
     })
   }
 
   /** Stores a heartbeat. Returns after how many milliseconds the next one follows. */
-  async #beat(): Promise<number> {
-    const { registry, heartbeat, faults, onHeartbeat } = this.#options
-    const stored = this.#progress
-    this.#soon = null
+  async function beat(): Promise<number> {
+    soon = Number.POSITIVE_INFINITY
     try {
-      const next = await registry.renew(this.#record, stored)
-      if (next === null) this.stop('lost')
+      const next = await registry.renew(record, progress)
+      if (next === null) stop('lost')
       else {
-        this.#record = next
-        if (next.isCancelling) this.#abort.abort(new ProblemError('operation-cancelled'))
+        record = next
+        if (next.isCancelling) abort.abort(new ProblemError('operation-cancelled'))
         faults.recovered()
         onHeartbeat()
       }
+      return heartbeat
     } catch (error) {
       faults.failed('the heartbeat of a run fails', error)
       // Tried again before the lease ends.
       return heartbeat / 4
     }
-    return heartbeat
+  }
+
+  return {
+    stopped: whenStopped,
+    signal: abort.signal,
+    get record() {
+      return record
+    },
+    setProgress(given) {
+      progress = progressOf(given) ?? progress
+      beatSoon(progressInterval)
+    },
+    look: () => beatSoon(0),
+    stop,
+    end,
   }
 }

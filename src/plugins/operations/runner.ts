@@ -3,11 +3,11 @@ import type { Schedule } from '../../time/schedule.js'
 import type { OperationWork } from './define.js'
 import type { RunOutcome } from './engines/engine.js'
 import type { EmitEvent, FaultLog } from './events.js'
-import { cancelled, interruptedFailure } from './failures.js'
+import { cancelled, interrupted } from './failures.js'
 import type { Log } from './options.js'
 import { isFinal, type OperationEnd, type OperationFailure, type OperationRecord } from './record.js'
 import type { OperationRegistry } from './registry.js'
-import { OperationRun } from './run.js'
+import { beginRun, type OperationRun } from './run.js'
 
 export interface RunnerOptions {
   readonly registry: OperationRegistry
@@ -28,94 +28,52 @@ export interface RunnerOptions {
 /** The result of the work. */
 type Settled = { readonly end: OperationEnd } | { readonly error: unknown }
 
+export type OperationRunner = ReturnType<typeof operationRunner>
+
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
-export class OperationRunner {
-  readonly #options: RunnerOptions
+export function operationRunner(options: RunnerOptions) {
+  const { registry, lease, unwind, schedule, workOf, failureOf, faults, emit, onHeartbeat, log } = options
   /** The operations that this process runs; `null` while one is claimed. */
-  readonly #runs = new Map<string, OperationRun | null>()
-  readonly #unwound: Promise<'unwound'>
-  #unwind: () => void = () => {}
-  #isClosing = false
-  #isUnwound = false
+  const runs = new Map<string, OperationRun | null>()
+  let isClosing = false
+  let isUnwound = false
+  let resolveUnwound: (reason: 'unwound') => void = () => {}
+  const unwound = new Promise<'unwound'>((resolve) => {
+    resolveUnwound = resolve
+  })
 
-  constructor(options: RunnerOptions) {
-    this.#options = options
-    this.#unwound = new Promise((resolve) => {
-      this.#unwind = () => {
-        this.#isUnwound = true
-        resolve('unwound')
-      }
-    })
+  function endUnwind(): void {
+    isUnwound = true
+    resolveUnwound('unwound')
   }
 
-  /** See {@link OperationWorker.run}. */
-  async run(id: string, isLast: boolean): Promise<RunOutcome> {
-    const { registry, lease, workOf, emit } = this.#options
-    if (this.#isClosing) return { kind: 'released' }
-    if (this.#runs.has(id)) return { kind: 'later', delay: lease }
-    this.#runs.set(id, null)
-    try {
-      const claim = await registry.claim(id, workOf)
-      if ('kind' in claim) return claim
-      const { record, input } = claim
-      emit(record.counted > 1 ? 'take-over' : 'run', record)
-      return await this.#work(record, input, workOf(record.name) as OperationWork, isLast)
-    } finally {
-      this.#runs.delete(id)
-    }
-  }
-
-  /** Lets the run of an operation read its record again, if it is in this process. */
-  look(id: string): void {
-    this.#runs.get(id)?.look()
-  }
-
-  /** Stops the run of an operation, because the engine has lost its lock. */
-  lost(id: string): void {
-    this.#runs.get(id)?.stop('lost')
-  }
-
-  /** Aborts all runs of this process, and those that are starting. Their handlers have the time `unwind` to end. */
-  close(): void {
-    if (this.#isClosing) return
-    this.#isClosing = true
-    const { schedule, unwind } = this.#options
-    for (const run of this.#runs.values()) run?.stop('closing')
-    if (unwind === 0) this.#unwind()
-    else schedule(this.#unwind, unwind)
-  }
-
-  async #work(
-    record: OperationRecord,
+  async function runWork(
+    claimed: OperationRecord,
     input: string | null,
     work: OperationWork,
     isLast: boolean,
   ): Promise<RunOutcome> {
-    const { registry, lease, schedule, faults, onHeartbeat } = this.#options
-    const run = new OperationRun(record, {
-      registry,
-      heartbeat: lease / 3,
-      timeout: work.timeout,
-      schedule,
-      faults,
-      onHeartbeat: () => onHeartbeat(record.id),
-    })
-    this.#runs.set(record.id, run)
+    const { id } = claimed
+    const { timeout } = work
+    const onBeat = () => onHeartbeat(id)
+    const rhythm = { heartbeat: lease / 3, timeout, onHeartbeat: onBeat }
+    const run = beginRun(claimed, { registry, schedule, faults, ...rhythm })
+    runs.set(id, run)
     try {
       // The process has begun to close before the work began.
-      if (this.#isClosing) return await this.#handedBack(run)
-      const settled = this.#settled(run, work, input)
+      if (isClosing) return await handBack(run)
+      const settled = settle(run, work, input)
       const first = await Promise.race([run.stopped, settled])
-      if (typeof first !== 'string') return await this.#ended(run, work, first, isLast)
+      if (typeof first !== 'string') return await endWith(run, work, first, isLast)
       if (first === 'closing') {
-        const last = await Promise.race([settled, this.#unwound])
-        if (last !== 'unwound') return await this.#ended(run, work, last, isLast)
-        this.#abandoned(run)
-        return await this.#handedBack(run)
+        const last = await Promise.race([settled, unwound])
+        if (last !== 'unwound') return await endWith(run, work, last, isLast)
+        emit('abandon', run.record)
+        return await handBack(run)
       }
-      const outcome = first === 'lost' ? ended : await this.#timedOut(run)
+      const outcome = first === 'lost' ? ended : await timeOut(run)
       await run.end()
-      await this.#returned(run, settled)
+      await returned(run, settled)
       return outcome
     } finally {
       // After any error here, the heartbeats of the run have to stop.
@@ -124,69 +82,60 @@ export class OperationRunner {
   }
 
   /** Runs the work; the promise does not reject. */
-  async #settled(run: OperationRun, work: OperationWork, input: string | null): Promise<Settled> {
-    const { record, signal } = run
+  async function settle(run: OperationRun, work: OperationWork, input: string | null): Promise<Settled> {
+    const { record, signal, setProgress: progress } = run
     try {
-      return {
-        end: await work.run({ record, input, signal, progress: (progress) => run.setProgress(progress) }),
-      }
+      return { end: await work.run({ record, input, signal, progress }) }
     } catch (error) {
-      if (signal.aborted && !isReason(error, signal.reason)) this.#logIgnored(record, error)
+      if (signal.aborted && !isReason(error, signal.reason)) logIgnored(record, error)
       return { error }
     }
   }
 
   /** Waits for a handler whose run is over; its slot is free after `unwind`, whatever it does. */
-  async #returned(run: OperationRun, settled: Promise<Settled>): Promise<void> {
-    const { schedule, unwind } = this.#options
+  async function returned(run: OperationRun, settled: Promise<Settled>): Promise<void> {
     let stop = () => {}
     const late = new Promise<'late'>((resolve) => {
       stop = schedule(() => resolve('late'), unwind)
     })
-    if ((await Promise.race([settled, late, this.#unwound])) === 'late') this.#abandoned(run)
+    if ((await Promise.race([settled, late, unwound])) === 'late') emit('abandon', run.record)
     stop()
   }
 
-  #abandoned({ record }: OperationRun): void {
-    this.#options.emit('abandon', record)
-  }
-
-  async #ended(
+  async function endWith(
     run: OperationRun,
     work: OperationWork,
     settled: Settled,
     isLast: boolean,
   ): Promise<RunOutcome> {
-    const { registry, emit } = this.#options
     const { record, signal } = run
-    if ('end' in settled) return this.#finish(record, settled.end)
+    if ('end' in settled) return finish(record, settled.end)
     const { error } = settled
     // The request for the cancellation was accepted, so the operation ends as cancelled.
-    if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
-    if (signal.aborted) return this.#handedBack(run)
-    if (isLast || !work.isRetried(error)) return this.#failed(record, error)
-    const next = await this.#stored(() => registry.retry(record.id, record.run))
-    if (next === null) return this.#failed(record, error)
+    if (isCancellation(signal.reason)) return finish(record, cancelled)
+    if (signal.aborted) return handBack(run)
+    if (isLast || !work.isRetried(error)) return fail(record, error)
+    const next = await stored(() => registry.retry(record.id, record.run))
+    if (next === null) return fail(record, error)
     if (isFinal(next)) {
-      this.#logIgnored(record, error)
+      logIgnored(record, error)
       return endOf(next)
     }
     emit('retry', record, error)
     return { kind: 'retry' }
   }
 
-  #timedOut({ record, signal }: OperationRun): Promise<RunOutcome> {
-    if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
+  function timeOut({ record, signal }: OperationRun): Promise<RunOutcome> {
+    if (isCancellation(signal.reason)) return finish(record, cancelled)
     const detail = 'It took longer than it may; what it meant to do may or may not have happened'
-    return this.#failed(record, new ProblemError('operation-timed-out', { detail }))
+    return fail(record, new ProblemError('operation-timed-out', { detail }))
   }
 
   /** Hands the operation back to other processes, if there are any; otherwise it has failed. */
-  async #handedBack({ record, signal }: OperationRun): Promise<RunOutcome> {
-    const { registry, emit } = this.#options
-    if (isCancellation(signal.reason)) return this.#finish(record, cancelled)
-    if (!registry.store.isShared) return this.#finish(record, { status: 'Failed', error: interruptedFailure })
-    const next = await this.#stored(() => registry.release(record.id, record.run))
+  async function handBack({ record, signal }: OperationRun): Promise<RunOutcome> {
+    if (isCancellation(signal.reason)) return finish(record, cancelled)
+    if (!registry.store.isShared) return finish(record, interrupted)
+    const next = await stored(() => registry.release(record.id, record.run))
     if (next === null) return ended
     if (isFinal(next)) return endOf(next)
     emit('release', record)
@@ -194,23 +143,21 @@ export class OperationRunner {
   }
 
   /** Logs an error of a handler that is not the failure of its operation. */
-  #logIgnored({ id: operationId, name: operation, run }: OperationRecord, err: unknown): void {
-    const line = `operations: '${operation}' failed while it stopped`
-    this.#options.log.error({ err, operationId, operation, run }, line)
+  function logIgnored({ id: operationId, name: operation, run }: OperationRecord, err: unknown): void {
+    log.error({ err, operationId, operation, run }, `operations: '${operation}' failed while it stopped`)
   }
 
-  #failed(record: OperationRecord, error: unknown): Promise<RunOutcome> {
-    return this.#finish(record, { status: 'Failed', error: this.#options.failureOf(error, record) })
+  function fail(record: OperationRecord, error: unknown): Promise<RunOutcome> {
+    return finish(record, { status: 'Failed', error: failureOf(error, record) })
   }
 
-  async #finish({ id, run }: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
-    const last = await this.#stored(() => this.#options.registry.finish(id, run, end))
+  async function finish({ id, run }: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
+    const last = await stored(() => registry.finish(id, run, end))
     return last !== null && last.run === run ? endOf(last) : ended
   }
 
   // The work is done: it must not run again because the store cannot be reached at the moment.
-  async #stored<Answer>(change: () => Promise<Answer>): Promise<Answer> {
-    const { schedule, faults } = this.#options
+  async function stored<Answer>(change: () => Promise<Answer>): Promise<Answer> {
     for (let wait = 250; ; wait = Math.min(wait * 2, 4_000)) {
       try {
         const answer = await change()
@@ -218,10 +165,43 @@ export class OperationRunner {
         return answer
       } catch (fault) {
         faults.failed('the result of an operation cannot be stored', fault)
-        if (this.#isUnwound) throw fault
-        await Promise.race([new Promise<void>((resolve) => schedule(resolve, wait)), this.#unwound])
+        if (isUnwound) throw fault
+        await Promise.race([new Promise<void>((resolve) => schedule(resolve, wait)), unwound])
       }
     }
+  }
+
+  return {
+    /** See {@link OperationWorker.run}. */
+    async run(id: string, isLast: boolean): Promise<RunOutcome> {
+      if (isClosing) return { kind: 'released' }
+      if (runs.has(id)) return { kind: 'later', delay: lease }
+      runs.set(id, null)
+      try {
+        const claim = await registry.claim(id, workOf)
+        if ('kind' in claim) return claim
+        const { record, input } = claim
+        emit(record.counted > 1 ? 'take-over' : 'run', record)
+        return await runWork(record, input, workOf(record.name) as OperationWork, isLast)
+      } finally {
+        runs.delete(id)
+      }
+    },
+
+    /** Lets the run of an operation read its record again, if it is in this process. */
+    look: (id: string) => runs.get(id)?.look(),
+
+    /** Stops the run of an operation, because the engine has lost its lock. */
+    lost: (id: string) => runs.get(id)?.stop('lost'),
+
+    /** Aborts all runs of this process, and those that are starting. Their handlers have the time `unwind` to end. */
+    close(): void {
+      if (isClosing) return
+      isClosing = true
+      for (const run of runs.values()) run?.stop('closing')
+      if (unwind === 0) endUnwind()
+      else schedule(endUnwind, unwind)
+    },
   }
 }
 

@@ -43,48 +43,21 @@ export async function startOperation(
   { answer, ...options }: StartOptions,
 ): Promise<unknown> {
   const { request } = reply
-  const starter = await starterOf(request, service.options)
+  const caller = await callerOfRequest(request, service.options)
+  const starter = { ...caller, key: keyOf(request, caller), requestId: request.id }
   const begun = await service.begin(name, input, beginOptions('reply.startOperation()', options, starter))
   const preferences = request.prefer
   const wait = Math.min(preferences.wait ?? 0, maxWait)
-  const record = wait === 0 ? begun : await waited(service, reply, begun, wait)
+  const record = wait === 0 ? begun : await service.ended(begun, wait * 1_000, reply.raw)
   const isDone = isFinal(record)
-  if (preferences !== noPreferences) {
-    const applied = appliedPreferences(preferences, wait, isDone)
-    if (applied !== '') reply.header('preference-applied', applied)
-  }
+  const applied = [
+    ...(preferences.respondAsync && !isDone ? ['respond-async'] : []),
+    ...(wait === 0 ? [] : [`wait=${wait}`]),
+  ]
+  if (applied.length > 0) reply.header('preference-applied', applied.join(', '))
   return isDone && answer !== undefined
     ? answer(resultOf(service.definitions, record), reply)
     : responses.started(reply, record)
-}
-
-export function preferencesOf(prefer: string | readonly string[] | undefined): Preferences {
-  return prefer === undefined ? noPreferences : readPrefer([prefer].flat().join(','))
-}
-
-async function waited(
-  service: OperationsService,
-  reply: FastifyReply,
-  record: OperationRecord,
-  seconds: number,
-): Promise<OperationRecord> {
-  const left = new AbortController()
-  const leave = () => left.abort()
-  reply.raw.once('close', leave)
-  // The connection may have been closed before.
-  if (reply.raw.destroyed) leave()
-  try {
-    return await service.ended(record, seconds * 1000, left.signal)
-  } finally {
-    reply.raw.off('close', leave)
-  }
-}
-
-function appliedPreferences({ respondAsync, wait }: Preferences, applied: number, isDone: boolean): string {
-  return [
-    ...(respondAsync && !isDone ? ['respond-async'] : []),
-    ...(wait === null || applied === 0 ? [] : [`wait=${applied}`]),
-  ].join(', ')
 }
 
 function resultOf(
@@ -122,18 +95,6 @@ export async function callerOfRequest(
   return callerOf(identify === undefined ? subjectOf(request) : await identify(request))
 }
 
-async function starterOf(
-  request: FastifyRequest,
-  options: Pick<ResolvedOperations, 'identify'>,
-): Promise<Starter> {
-  const caller = await callerOfRequest(request, options)
-  return {
-    ...caller,
-    key: keyOf(request, caller),
-    requestId: request.id,
-  }
-}
-
 /** Number of operations that a request with an `Idempotency-Key` has started. */
 export const startsOfRequest = requestSlot<number>('operations.starts')
 
@@ -158,8 +119,9 @@ export interface Preferences {
 const noPreferences: Preferences = Object.freeze({ respondAsync: false, wait: null })
 
 /** Reads `Prefer` (RFC 7240 §2). */
-export function readPrefer(field: string | undefined): Preferences {
-  if (field === undefined || field.length > maxLength) return noPreferences
+export function readPrefer(received: string | readonly string[] | undefined): Preferences {
+  const field = [received ?? ''].flat().join(',')
+  if (field === '' || field.length > maxLength) return noPreferences
   const found = new Map<string, string>()
   for (const member of listMembers(field)) {
     const [, name, value = ''] = preference.exec(memberParts(member)[0] ?? '') ?? []

@@ -34,95 +34,81 @@ export const eventStream = 'text/event-stream'
 const keepAlive = 15_000
 
 /**
- * The status of an operation as server-sent events (HTML Living Standard §9.2): the current document at once, then each
+ * Returns the status of an operation as server-sent events (HTML Living Standard §9.2): the current document at once, then each
  * change, until the operation ends, the app closes or the client leaves. A client that reads slowly misses documents in
  * between: at most one waits for it.
  */
-export class StatusStream extends Readable {
-  readonly #options: StatusStreamOptions
-  readonly #stops: (() => void)[]
-  #next: string | null
-  #sent: string
-  #isWanted = false
+export function statusStream(options: StatusStreamOptions): Readable {
+  const { first, read, watch, isClosing, retry, readInterval, schedule, onEnd } = options
+  let next: string | null = `retry: ${retry}\n${textOf(first)}`
+  let sent = first.data
+  let isWanted = false
   // It may have changed before it was watched.
-  #isStale = true
-  #isReading = false
-  #isOver = false
+  let isStale = true
+  let isReading = false
+  let isOver = false
+  const stream = new Readable({
+    highWaterMark: 1,
+    read() {
+      isWanted = true
+      advance()
+    },
+    destroy(error, done) {
+      for (const stop of stops) stop()
+      onEnd()
+      done(error)
+    },
+  })
+  const stops = [watch(wake), repeat(schedule, keepAlive, comment)]
+  if (readInterval !== null) stops.push(repeat(schedule, readInterval, wake))
 
-  constructor(options: StatusStreamOptions) {
-    super({ highWaterMark: 1 })
-    const { first, retry, readInterval, schedule, watch } = options
-    this.#options = options
-    this.#sent = first.data
-    this.#next = `retry: ${retry}\n${textOf(first)}`
-    const wake = () => this.#wake()
-    this.#stops = [
-      watch(wake),
-      repeat(schedule, keepAlive, () => this.#keepAlive()),
-      ...(readInterval === null ? [] : [repeat(schedule, readInterval, wake)]),
-    ]
-  }
-
-  override _read(): void {
-    this.#isWanted = true
-    this.#advance()
-  }
-
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    for (const stop of this.#stops.splice(0)) stop()
-    this.#options.onEnd()
-    done(error)
-  }
-
-  #wake(): void {
-    this.#isStale = true
-    if (!this.#options.isClosing()) this.#advance()
-    else if (this.#isWanted) this.#end()
+  function wake(): void {
+    isStale = true
+    if (!isClosing()) advance()
+    else if (isWanted) end()
     // A client that does not read would keep the server from closing.
-    else if (!this.#isOver) this.destroy()
+    else if (!isOver) stream.destroy()
   }
 
-  #keepAlive(): void {
-    if (this.#isWanted) this.#write(':\n\n')
+  function comment(): void {
+    if (isWanted) write(':\n\n')
   }
 
-  #write(text: string): void {
-    this.#isWanted = false
-    this.push(text)
+  function write(text: string | null): void {
+    isWanted = false
+    stream.push(text)
   }
 
-  #end(): void {
-    this.#isWanted = false
-    this.#isOver = true
-    this.push(null)
+  function end(): void {
+    isOver = true
+    write(null)
   }
 
-  #advance(): void {
-    if (!this.#isWanted) return
-    const text = this.#next
-    if (text !== null) {
-      this.#next = null
-      this.#write(text)
-    } else if (this.#isStale && !this.#isReading) {
-      void this.#readAgain()
-    }
+  function advance(): void {
+    if (!isWanted) return
+    if (next !== null) {
+      const text = next
+      next = null
+      write(text)
+    } else if (isStale && !isReading) void readAgain()
   }
 
-  async #readAgain(): Promise<void> {
-    const { read } = this.#options
-    this.#isReading = true
-    this.#isStale = false
+  async function readAgain(): Promise<void> {
+    isReading = true
+    isStale = false
     // If the store cannot be reached, the next read finds what changed.
     const event = await read().catch(() => undefined)
-    this.#isReading = false
-    if (this.destroyed || this.#isOver || event === undefined) return
-    if (event !== null && event.data !== this.#sent) {
-      this.#sent = event.data
-      this.#write(textOf(event))
+    isReading = false
+    if (stream.destroyed || isOver || event === undefined) return
+    if (event !== null && event.data !== sent) {
+      sent = event.data
+      write(textOf(event))
     }
-    if (event === null || event.isLast) this.#end()
-    else this.#advance()
+    if (event === null || event.isLast) end()
+    else advance()
   }
+
+  return stream
 }
 
 function textOf({ id, data }: StatusEvent): string {

@@ -1,7 +1,7 @@
 import { inTime, type Schedule } from '../../time/schedule.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
 import type { FaultLog } from './events.js'
-import { interruptedFailure } from './failures.js'
+import { interrupted } from './failures.js'
 import { isRunning, type OperationRecord } from './record.js'
 import type { OperationRegistry, StoreClock } from './registry.js'
 
@@ -18,52 +18,32 @@ export interface SweeperOptions {
   readonly faults: FaultLog
 }
 
+export type OperationSweeper = ReturnType<typeof operationSweeper>
+
 /**
  * Finds operations whose job is gone, adds them to the engine again, and deletes expired records. All instances do this; the
  * store gives each record to one of them.
  */
-export class OperationSweeper {
-  readonly #options: SweeperOptions
-  #stopTimer = () => {}
-  #sweep: Promise<void> | null = null
-  #isStopped = true
+export function operationSweeper(options: SweeperOptions) {
+  const { registry, engine, enqueue, isPaused, interval, clock, schedule, faults } = options
+  let stopTimer = () => {}
+  let sweeping: Promise<void> | null = null
+  let isStopped = true
 
-  constructor(options: SweeperOptions) {
-    this.#options = options
-  }
-
-  /** Sweeps once, and then in each interval. */
-  start(): void {
-    if (!this.#isStopped) return
-    this.#isStopped = false
-    this.#next()
-  }
-
-  /** Resolves when no sweep is running. */
-  async stop(): Promise<void> {
-    this.#isStopped = true
-    this.#stopTimer()
-    await this.#sweep
-  }
-
-  #next(): void {
-    this.#sweep = this.#once().finally(() => {
-      this.#sweep = null
-      const { schedule, interval } = this.#options
-      if (!this.#isStopped) this.#stopTimer = schedule(() => this.#next(), interval)
+  function next(): void {
+    sweeping = sweep().finally(() => {
+      if (!isStopped) stopTimer = schedule(next, interval)
     })
   }
 
-  async #once(): Promise<void> {
-    const { registry, clock, interval, schedule, faults, isPaused } = this.#options
+  async function sweep(): Promise<void> {
     try {
       await inTime(clock.sync(), interval, 'the time of the store', schedule)
-      for (let page = 0; page < maxPages && !this.#isStopped && !isPaused(); page += 1) {
+      for (let page = 0; page < maxPages && !isStopped && !isPaused(); page += 1) {
         const records = await registry.takeDue(pageSize)
-        const isFull = await this.#checkAll(records)
-        if (isFull || records.length < pageSize) break
+        if ((await checkAll(records)) || records.length < pageSize) break
       }
-      for (let page = 0; page < maxPages && !this.#isStopped; page += 1) {
+      for (let page = 0; page < maxPages && !isStopped; page += 1) {
         if ((await registry.ask((store) => store.expire(clock.now(), pageSize))) < pageSize) break
       }
       faults.recovered()
@@ -73,29 +53,44 @@ export class OperationSweeper {
   }
 
   /** Checks operations, and skips those that fail, because their turn comes again. Returns whether the queue is full. */
-  async #checkAll(records: readonly OperationRecord[]): Promise<boolean> {
-    const faults: unknown[] = []
+  async function checkAll(records: readonly OperationRecord[]): Promise<boolean> {
+    const errors: unknown[] = []
     for (const record of records) {
-      if (this.#isStopped) break
+      if (isStopped) break
       try {
-        await this.#check(record)
+        await check(record)
       } catch (error) {
         if (isQueueFull(error)) return true
-        faults.push(error)
+        errors.push(error)
       }
     }
-    if (faults.length > 0) throw faults[0]
+    if (errors.length > 0) throw errors[0]
     return false
   }
 
-  async #check(record: OperationRecord): Promise<void> {
-    const { registry, engine, enqueue, clock } = this.#options
+  async function check(record: OperationRecord): Promise<void> {
     const { id, updatedAt, notBefore } = record
     if (!engine.takesOver && isRunning(record, clock.now())) return
     if (await enqueue(record)) return
     // Another release may define it, so it waits, but not for ever.
     if (clock.now() - Math.max(updatedAt, notBefore ?? 0) < maxUnknown) return registry.postpone(id, 1_000)
-    await registry.finish(id, null, { status: 'Failed', error: interruptedFailure })
+    await registry.finish(id, null, interrupted)
+  }
+
+  return {
+    /** Sweeps once, and then in each interval. */
+    start(): void {
+      if (!isStopped) return
+      isStopped = false
+      next()
+    },
+
+    /** Resolves when no sweep is running. */
+    async stop(): Promise<void> {
+      isStopped = true
+      stopTimer()
+      await sweeping
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseExact } from '../../json/exact-json.js'
-import { type Int64Range, isDecimal, isWithin } from '../../json/int64.js'
+import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
 import { hasLongDigits } from '../../json/json-text.js'
 import { problemOf } from '../../problem/problem-of.js'
 import type { Json, SchemaStore } from '../../schema/json-schema.js'
@@ -18,30 +18,30 @@ export function restorer(schema: object, shared: SchemaStore): Restore {
   return containsInt64(shape) ? (value, twins) => restored(shape, value, twins) : (value) => value
 }
 
-/** Validates an input by a validator of the app, as Fastify does with a body. */
+/**
+ * Validates an input by a validator of the app, as Fastify does with a body.
+ *
+ * @param restore for a validator that knows BigInts; those of Fastify know none
+ */
 export function validInput(
   validate: Validate & { readonly errors?: unknown },
   json: string | null,
-  { restore, isExact }: { readonly restore: Restore; readonly isExact: boolean } = ofFastify,
+  restore: Restore | null = null,
 ): unknown {
-  // Fastify's validators know no BigInts. The root may be converted, too.
-  const parent = {
-    body: json === null ? null : isExact ? restore(parseExact(json), false) : (JSON.parse(json) as unknown),
-  }
+  const text = json ?? 'null'
+  // The root may be converted, too.
+  const parent = { body: restore === null ? JSON.parse(text) : restore(parseExact(text), false) }
   const verdict = (validate as (...given: unknown[]) => unknown)(parent.body, {
     parentData: parent,
     parentDataProperty: 'body',
   })
-  const { error, value } = (typeof verdict === 'object' && verdict !== null ? verdict : {}) as Verdict
+  const { error, value = parent.body } = (isContainer(verdict) ? verdict : {}) as Verdict
   if (verdict === false || error !== undefined) {
     const validation = [error ?? validate.errors ?? []].flat()
     throw problemOf({ statusCode: 400, validation, validationContext: 'body' })
   }
-  const valid = value === undefined ? parent.body : value
-  return !isExact && json !== null && hasLongDigits(json) ? withDigitsOf(parseExact(json), valid) : valid
+  return restore === null && hasLongDigits(text) ? withDigitsOf(parseExact(text), value) : value
 }
-
-const ofFastify = { restore: (value: unknown) => value, isExact: false }
 
 interface Verdict {
   readonly error?: unknown
@@ -95,13 +95,9 @@ function twinOf(value: unknown): unknown {
 }
 
 function bigIntOf(value: unknown, range: Int64Range): unknown {
-  const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value)
-  if (!isInteger && !(typeof value === 'string' && value.length <= longest && isDecimal(value))) return value
-  const integer = BigInt(value as bigint | number | string)
-  return isWithin(range, integer) ? integer : value
+  const isInteger = typeof value === 'bigint' || typeof value === 'string' || Number.isSafeInteger(value)
+  return isInteger ? (parseInt64(String(value), range) ?? value) : value
 }
-
-const longest = '-9223372036854775808'.length
 
 function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null

@@ -1,6 +1,6 @@
 /** The clock of the store decides, whatever the clocks of the instances show. */
 import t from 'tap'
-import { StoreClock } from '../../../src/plugins/operations/registry.js'
+import { storeClock } from '../../../src/plugins/operations/registry.js'
 
 const hour = 3_600_000
 const { timeOrigin } = performance
@@ -15,7 +15,7 @@ function steady(t: { intercept: typeof import('tap').default.intercept }) {
 t.test('the time is that of the store, also if the clock of the process is an hour off', async (t) => {
   const process = steady(t)
   for (const difference of [-hour, 0, hour]) {
-    const clock = new StoreClock({ time: async () => timeOrigin + process.time + difference }, undefined)
+    const clock = storeClock({ time: async () => timeOrigin + process.time + difference }, undefined)
     await clock.sync()
     process.time += 5_000
     t.equal(clock.now(), Math.floor(timeOrigin + process.time + difference))
@@ -25,7 +25,7 @@ t.test('the time is that of the store, also if the clock of the process is an ho
 t.test('a clock of the process that is set changes nothing', async (t) => {
   const process = steady(t)
   t.intercept(Date, 'now', { value: () => timeOrigin + hour })
-  const clock = new StoreClock({ time: async () => timeOrigin + process.time }, undefined)
+  const clock = storeClock({ time: async () => timeOrigin + process.time }, undefined)
   await clock.sync()
   t.equal(clock.now(), Math.floor(timeOrigin + process.time))
 })
@@ -33,7 +33,7 @@ t.test('a clock of the process that is set changes nothing', async (t) => {
 t.test('a difference within the time of the answer does not move the clock', async (t) => {
   const process = steady(t)
   const answers = [0, 99, -99, 300]
-  const clock = new StoreClock(
+  const clock = storeClock(
     {
       async time() {
         process.time += 100
@@ -54,10 +54,10 @@ t.test('a difference within the time of the answer does not move the clock', asy
 
 t.test('a store without a clock has that of the process; a clock of the options replaces both', async (t) => {
   t.intercept(Date, 'now', { value: () => 7_000 })
-  const local = new StoreClock({}, undefined)
+  const local = storeClock({}, undefined)
   await local.sync()
   t.equal(local.now(), 7_000)
-  const given = new StoreClock({ time: async () => hour }, () => 42.9)
+  const given = storeClock({ time: async () => hour }, () => 42.9)
   await given.sync()
   t.equal(given.now(), 42)
 })

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import Fastify from 'fastify'
 import t from 'tap'
 import { eventsOf, operationChannel } from '../../../src/plugins/operations/events.js'
-import { interruptedFailure } from '../../../src/plugins/operations/failures.js'
+import { interrupted } from '../../../src/plugins/operations/failures.js'
 import { finish } from '../../../src/plugins/operations/record.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { begun, claimed, failed, idOf, retention, startTime, succeeded, sure } from './samples.js'
@@ -22,7 +22,7 @@ t.test('each event is a line of the log with its ids, and a message of the chann
   t.teardown(() => unsubscribe(operationChannel, listener))
 
   const error = new Error('a deadlock')
-  const gaveUp = end({ status: 'Failed', error: interruptedFailure })
+  const gaveUp = end(interrupted)
   const rows = [
     ['start', waiting, 'info', { run: 0 }],
     ['run', running, 'debug', { run: 1 }],

@@ -1,7 +1,7 @@
 /** Faults in the log: their begin and their end, not each failure. */
 import Fastify from 'fastify'
 import t from 'tap'
-import { FaultLog } from '../../../src/plugins/operations/events.js'
+import { faultLog } from '../../../src/plugins/operations/events.js'
 import { keepLogs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { start } from './samples.js'
@@ -9,7 +9,7 @@ import { start } from './samples.js'
 function setUp() {
   const clock = manualClock(start)
   const { logger, lines } = keepLogs('info')
-  const faults = new FaultLog(Fastify({ logger }).log, 'runs', clock.now)
+  const faults = faultLog(Fastify({ logger }).log, 'runs', clock.now)
   return { clock, faults, lines, messages: () => lines.map(({ msg }) => msg) }
 }
 

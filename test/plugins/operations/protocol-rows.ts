@@ -9,7 +9,7 @@ import {
   operations,
   type StatusDocument,
 } from '../../../src/plugins/operations/index.js'
-import { OperationRegistry } from '../../../src/plugins/operations/registry.js'
+import { operationRegistry } from '../../../src/plugins/operations/registry.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 import { scheduleTimeout } from '../../../src/time/schedule.js'
 import { type AnyAnswer, fetched, headerOf, isProblem } from '../../support/problem.js'
@@ -373,7 +373,7 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
   row(
     'a worker that is killed is followed by another within its lease',
     async (t, { store, until, runs }) => {
-      const registry = new OperationRegistry({
+      const registry = operationRegistry({
         store,
         lease: 1_000,
         checkInterval: 1_000,

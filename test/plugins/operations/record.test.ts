@@ -7,8 +7,6 @@ import {
   isOperationId,
   newOperationId,
   type OperationRecord,
-  progressOf,
-  readRecord,
 } from '../../../src/plugins/operations/record.js'
 import { begun, claimed, failed, idOf, retention, startTime, sure } from './samples.js'
 
@@ -20,54 +18,11 @@ const stages: readonly OperationRecord[] = [
   ended,
 ]
 
-t.test('a record that was stored as JSON is read unchanged, and frozen', async (t) => {
-  for (const record of stages) {
-    const read = readRecord(JSON.stringify(record))
-    t.strictSame({ ...read }, { ...record })
-    t.ok(Object.isFrozen(read))
-    t.strictSame({ ...readRecord(JSON.parse(JSON.stringify(record))) }, { ...record }, 'also as an object')
-  }
-})
-
-t.test('another value in place of a record is an error that says why', async (t) => {
-  const whole = { ...begun() }
-  const rows: readonly (readonly [stored: unknown, message: RegExp])[] = [
-    ['{', /another value/],
-    ['null', /another value/],
-    ['[]', /another value/],
-    [null, /another value/],
-    [7, /another value/],
-    ['{}', /schema undefined; this release reads schema 1/],
-    [{ ...whole, schema: 2 }, /schema 2;/],
-    [{ ...whole, schema: '1' }, /schema "1";/],
-  ]
-  for (const [stored, message] of rows) t.throws(() => readRecord(stored), message)
-})
-
 t.test('two of three statuses are final; a final operation is gone after its retention', async (t) => {
   t.strictSame(stages.map(isFinal), [false, false, false, true])
   t.notOk(isGone(begun(), Number.MAX_SAFE_INTEGER))
   t.notOk(isGone(ended, startTime + retention - 1))
   t.ok(isGone(ended, startTime + retention))
-})
-
-t.test('progress is the nearest number from 0 to 1; other values are none', async (t) => {
-  const rows: readonly (readonly [given: unknown, progress: number | null])[] = [
-    [0, 0],
-    [0.4, 0.4],
-    [1, 1],
-    [-1, 0],
-    [40, 1],
-    [Number.POSITIVE_INFINITY, 1],
-    [Number.NEGATIVE_INFINITY, 0],
-    [Number.NaN, null],
-    ['0.5', null],
-    [1n, null],
-    [null, null],
-    [undefined, null],
-    [{ valueOf: () => 1 }, null],
-  ]
-  for (const [given, progress] of rows) t.equal(progressOf(given), progress)
 })
 
 t.test('an id has 128 random bits as hexadecimal digits', async (t) => {

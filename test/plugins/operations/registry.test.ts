@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { cancelled } from '../../../src/plugins/operations/failures.js'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
-import { OperationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
+import { operationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import type { ProblemError } from '../../../src/problem/problem-error.js'
 import { manualClock } from '../../support/manual-clock.js'
@@ -15,7 +15,7 @@ function setUp(over: Partial<RegistryOptions> = {}, isShared = true) {
   const clock = manualClock(start)
   const store = unruly(memoryOperationStore(), isShared)
   const ended: OperationRecord[] = []
-  const registry = new OperationRegistry({
+  const registry = operationRegistry({
     store,
     lease,
     checkInterval: lease,

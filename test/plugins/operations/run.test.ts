@@ -1,7 +1,7 @@
 /** A run of this process: heartbeats, progress, and why it has to end. */
 import t from 'tap'
-import { OperationRegistry } from '../../../src/plugins/operations/registry.js'
-import { OperationRun } from '../../../src/plugins/operations/run.js'
+import { operationRegistry } from '../../../src/plugins/operations/registry.js'
+import { beginRun } from '../../../src/plugins/operations/run.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { failed, lease, newOperation, retention, start, stored, sure } from './samples.js'
@@ -13,7 +13,7 @@ async function setUp({ timeout = 3_600_000, takesOver = false } = {}) {
   const clock = manualClock(start)
   const store = unruly(memoryOperationStore())
   const { now, schedule } = clock
-  const registry = new OperationRegistry({
+  const registry = operationRegistry({
     store,
     lease,
     checkInterval: lease,
@@ -27,7 +27,7 @@ async function setUp({ timeout = 3_600_000, takesOver = false } = {}) {
   if ('kind' in claim) throw new Error(claim.kind)
   const failures: unknown[] = []
   const stops: string[] = []
-  const run = new OperationRun(claim.record, {
+  const run = beginRun(claim.record, {
     registry,
     heartbeat: lease / 3,
     timeout,

@@ -1,4 +1,5 @@
 /** Registry, runner, sweeper and engine of one process, and of two that share a store. */
+import { PassThrough } from 'node:stream'
 import Fastify from 'fastify'
 import t from 'tap'
 import { checksOf } from '../../../src/options.js'
@@ -9,7 +10,7 @@ import {
   operationsOptions,
   resolveOperations,
 } from '../../../src/plugins/operations/options.js'
-import { type BeginOptions, OperationsService } from '../../../src/plugins/operations/service.js'
+import { type BeginOptions, operationsService } from '../../../src/plugins/operations/service.js'
 import { internal } from '../../../src/plugins/operations/start.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
@@ -19,7 +20,6 @@ import { lease, start, sure } from './samples.js'
 import { type UnrulyStore, unruly } from './unruly-store.js'
 
 const hour = 3_600_000
-const never = new AbortController().signal
 
 interface Options extends OperationsOptions {
   readonly clock?: ManualClock
@@ -38,7 +38,7 @@ function setUp({
   const { now, schedule } = clock
   const [, defaults] = checksOf(operationsOptions)
   const resolved = resolveOperations({ ...defaults, store, engine, now, schedule, drain: 0, ...options })
-  const service = new OperationsService(resolved, Fastify({ logger }).log)
+  const service = operationsService(resolved, Fastify({ logger }).log)
   const contexts: OperationContext[] = []
   const ends: ((error?: unknown) => void)[] = []
   const held = (context: OperationContext) => {
@@ -180,7 +180,7 @@ t.test('a wait ends by an announcement, or by reading the record, or by its time
   await work()
   for (const isLost of [false, true]) {
     const record = await begin()
-    const ended = service.ended(record, 10_000, never)
+    const ended = service.ended(record, 10_000)
     await clock.advance(0)
     if (isLost) store.moods.announce = 'fails'
     end()
@@ -189,12 +189,12 @@ t.test('a wait ends by an announcement, or by reading the record, or by its time
     t.match(await ended, { status: 'Succeeded' })
   }
   const record = await begin()
-  const late = service.ended(record, 5_000, never)
+  const late = service.ended(record, 5_000)
   await clock.advance(0)
   for (let second = 0; second < 5; second += 1) await clock.advance(1_000)
   t.match(await late, { status: 'In progress' })
-  t.match(await service.ended(record, 5_000, AbortSignal.abort()), { status: 'In progress' })
-  const closing = service.ended(record, 60_000, never)
+  t.match(await service.ended(record, 5_000, new PassThrough().destroy()), { status: 'In progress' })
+  const closing = service.ended(record, 60_000)
   await clock.advance(0)
   service.stopWaiting()
   t.match(await closing, { status: 'In progress' })
@@ -209,7 +209,7 @@ t.test('a wait ends in time, also if the clock of the store is set back', async 
   const { begin, work, service, close } = setUp({ clock, now: () => clock.now() - behind })
   await work()
   let isOver = false
-  const ended = service.ended(await begin(), 5_000, never).then(() => {
+  const ended = service.ended(await begin(), 5_000).then(() => {
     isOver = true
   })
   await clock.advance(1_000)

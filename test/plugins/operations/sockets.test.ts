@@ -51,10 +51,12 @@ t.test('on PostgreSQL', { skip: skipOf(obstacles.postgres) }, async (t) => {
   const { url, stop } = await startPostgres()
   t.teardown(() => stop())
   const openStore = async (t: Test): Promise<OperationStore> => {
-    const pool = new Pool({ connectionString: url, max: 4 })
+    const schema = ownName()
+    const pool = new Pool({ connectionString: url, max: 4, options: `-c search_path=${schema}` })
     pool.on('error', () => {})
     t.teardown(() => pool.end())
-    const store = postgresOperationStore(pool, { table: ownName() })
+    await pool.query(`CREATE SCHEMA ${schema}`)
+    const store = postgresOperationStore(pool)
     await store.migrate()
     return store
   }

@@ -1,7 +1,7 @@
 /** A stream of status documents whose reader is slow, or does not read at all. */
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { type StatusEvent, StatusStream } from '../../../src/plugins/operations/status-stream.js'
+import { type StatusEvent, statusStream } from '../../../src/plugins/operations/status-stream.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { start } from './samples.js'
 
@@ -9,7 +9,7 @@ function open() {
   const clock = manualClock(start)
   const state = { event: eventOf(1) as StatusEvent | null, isClosing: false, reads: 0, ends: 0 }
   let wake: () => void = () => {}
-  const stream = new StatusStream({
+  const stream = statusStream({
     first: eventOf(1),
     async read() {
       state.reads += 1

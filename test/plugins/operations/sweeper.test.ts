@@ -6,9 +6,9 @@ import {
   OperationQueueFullError,
 } from '../../../src/plugins/operations/engines/engine.js'
 import type { FaultLog } from '../../../src/plugins/operations/events.js'
-import { StoreClock } from '../../../src/plugins/operations/registry.js'
+import { storeClock } from '../../../src/plugins/operations/registry.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
-import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
+import { operationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { failed, lease, newOperation, retention, start, stored, sure } from './samples.js'
 import { testProcess } from './test-process.js'
@@ -205,7 +205,7 @@ t.test('a store whose clock hangs neither ends the sweeps nor blocks a close', a
   clock.skip(lease)
   const faults: string[] = []
   const hanging = { time: () => (faults.length === 0 ? new Promise<number>(() => {}) : Promise.resolve(0)) }
-  const sweeper = new OperationSweeper({
+  const sweeper = operationSweeper({
     registry,
     engine,
     enqueue: async ({ id, name, owner, priority }) => {
@@ -214,7 +214,7 @@ t.test('a store whose clock hangs neither ends the sweeps nor blocks a close', a
     },
     isPaused: () => false,
     interval: lease / 2,
-    clock: new StoreClock(hanging, undefined),
+    clock: storeClock(hanging, undefined),
     schedule: clock.schedule,
     faults: { failed: (what: string) => faults.push(what), recovered: () => {} } as unknown as FaultLog,
   })

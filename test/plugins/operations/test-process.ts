@@ -8,13 +8,14 @@ import type { FaultLog, OperationEventName } from '../../../src/plugins/operatio
 import type { Log } from '../../../src/plugins/operations/options.js'
 import type { NewOperation, OperationEnd, OperationRecord } from '../../../src/plugins/operations/record.js'
 import {
-  OperationRegistry,
+  type OperationRegistry,
+  operationRegistry,
   type RegistryOptions,
-  StoreClock,
+  storeClock,
 } from '../../../src/plugins/operations/registry.js'
-import { OperationRunner } from '../../../src/plugins/operations/runner.js'
+import { type OperationRunner, operationRunner } from '../../../src/plugins/operations/runner.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
-import { OperationSweeper } from '../../../src/plugins/operations/sweeper.js'
+import { type OperationSweeper, operationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import type { ManualClock } from '../../support/manual-clock.js'
 import { failure, lease, newOperation, retention, stored, succeeded } from './samples.js'
 
@@ -71,7 +72,7 @@ export function testProcess({
   const onEnd = (record: OperationRecord) => void ended.push(record)
   const line = (...given: unknown[]) => void lines.push(given)
   const log = { debug: line, info: line, warn: line, error: line } as unknown as Log
-  const registry = new OperationRegistry({
+  const registry = operationRegistry({
     store,
     lease,
     takesOver,
@@ -92,7 +93,7 @@ export function testProcess({
     works[name] === undefined
       ? undefined
       : { maxRuns: 3, timeout: 3_600_000, isRetried: () => false, run: async () => succeeded, ...works[name] }
-  const runner = new OperationRunner({
+  const runner = operationRunner({
     registry,
     lease,
     unwind,
@@ -114,13 +115,13 @@ export function testProcess({
     return true
   }
   const newSweeper = () =>
-    new OperationSweeper({
+    operationSweeper({
       registry,
       engine,
       enqueue,
       isPaused: () => false,
       interval: lease / 2,
-      clock: new StoreClock(store, now),
+      clock: storeClock(store, now),
       schedule,
       faults: faultLog,
     })

@@ -31,17 +31,10 @@ import {
   queueOptions,
   rest,
   runJob,
+  type SharedQueue,
   serverOf,
   sharedEngine,
   unreachable,
-} from './engine.js'
-
-export {
-  type OperationEngine,
-  type OperationJob,
-  OperationQueueFullError,
-  type OperationWorker,
-  type RunOutcome,
 } from './engine.js'
 
 const server = serverOf<ConnectionOptions>(
@@ -93,94 +86,44 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
     ...resolveOptions<OptionsOf<typeof declared>, typeof defaults>('bullmqEngine', others, checks, defaults),
     redis: server('bullmqEngine.redis', redis),
   }
-  return sharedEngine(settings.work, true, (given) => new JobQueue(settings, given))
+  return sharedEngine(settings.work, true, (worker) => jobQueue(settings, worker))
 }
 
-class JobQueue {
-  readonly #settings: Settings
-  readonly #given: OperationWorker
-  readonly #queue: Queue<null, null, string>
-  readonly #limit: () => Promise<void>
-  readonly #givenUp = new AbortController()
-  #lastError: unknown
-  #worker: JobWorker | null = null
-  /** Number of jobs whose addition is pending beyond its time limit. */
-  #late = 0
-  #isClosed = false
+function jobQueue(settings: Settings, given: OperationWorker): SharedQueue {
+  const { redis, maxQueued } = settings
+  const keep = { age: keptFor, count: keptJobs }
+  const givenUp = new AbortController()
+  const queue = new Queue<null, null, string>(settings.queue, {
+    connection: connectionTo(redis, false, givenUp.signal),
+    // The store checks the server, and writes nothing to the console.
+    skipVersionCheck: true,
+    defaultJobOptions: { stackTraceLimit: 1, removeOnComplete: keep, removeOnFail: keep },
+  })
+  const limit = queueLimit(maxQueued, () => queue.getJobCountByTypes('wait', 'prioritized', 'delayed'))
+  let lastError: unknown
+  let worker: ReturnType<typeof jobWorker> | null = null
+  // Number of jobs whose addition is pending beyond its time limit.
+  let late = 0
+  let isClosed = false
+  queue.on('error', failed)
+  silence(queue)
 
-  constructor(settings: Settings, given: OperationWorker) {
-    this.#settings = settings
-    this.#given = given
-    const keep = { age: keptFor, count: keptJobs }
-    const queue = new Queue<null, null, string>(settings.queue, {
-      connection: connectionTo(settings.redis, false, this.#givenUp.signal),
-      // The store checks the server, and writes nothing to the console.
-      skipVersionCheck: true,
-      defaultJobOptions: { stackTraceLimit: 1, removeOnComplete: keep, removeOnFail: keep },
-    })
-    this.#queue = queue
-    this.#limit = queueLimit(settings.maxQueued, () =>
-      queue.getJobCountByTypes('wait', 'prioritized', 'delayed'),
-    )
-    queue.on('error', (error) => this.#failed(error))
-    silence(queue)
+  function failed(error: unknown): void {
+    lastError = error
+    if (!isClosed) given.failed(unreachable, error)
   }
 
-  async open(): Promise<void> {
-    try {
-      await inTime(this.#queue.waitUntilReady(), answerTimeout, 'an answer of Redis')
-      const client = await this.#queue.getBackend().client
-      client.on('ready', () => this.#given.recovered())
-    } catch (error) {
-      if (!(error instanceof LateError)) throw error
-      const cause = this.#lastError ?? error
-      throw new Error(`${unreachable}: ${error.message}`, { cause })
-    }
-  }
-
-  async add(job: OperationJob): Promise<void> {
-    // After one late answer, the next one would be late, too.
-    if (this.#late > 0) throw new LateError('the queue of operations does not answer')
-    const added = this.#add(job)
-    try {
-      await inTime(added, answerTimeout, 'an answer of the queue of operations')
-      this.#given.recovered()
-    } catch (error) {
-      if (error instanceof OperationQueueFullError) throw error
-      if (error instanceof LateError) {
-        this.#late += 1
-        added.catch(ignore).finally(() => {
-          this.#late -= 1
-        })
-      }
-      this.#failed(error)
-      throw error
-    }
-  }
-
-  work(): void {
-    this.#worker ??= new JobWorker(this.#settings, this.#given)
-    this.#worker.work()
-  }
-
-  async pause(): Promise<void> {
-    await this.#worker?.pause()
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    const closed = closeInTime(this.#queue, this.#queue.close(), this.#settings.redis, this.#givenUp)
-    await Promise.all([this.#worker?.close(), closed])
-  }
-
-  async #add({ id, name, delay, priority, retries, backoff, isNew }: OperationJob): Promise<void> {
-    await this.#limit()
-    if (isNew !== true) await this.#removeEnded(id)
-    await this.#queue.add(name, null, {
+  async function add(job: OperationJob): Promise<void> {
+    const { id, name, delay, priority, retries, backoff, isNew } = job
+    await limit()
+    // A job may have ended without its operation.
+    const state = isNew === true ? null : await queue.getJobState(id)
+    if (state === 'completed' || state === 'failed') await queue.remove(id)
+    await queue.add(name, null, {
       jobId: id,
       delay,
       // The clock of this process may be wrong.
-      timestamp: this.#given.now(),
+      timestamp: given.now(),
       // In BullMQ 1 is the highest priority, and jobs without one come before all others.
       priority: lowestPriority - priority,
       attempts: retries + 1,
@@ -188,100 +131,111 @@ class JobQueue {
     })
   }
 
-  /** Removes a job that has ended without its operation. */
-  async #removeEnded(id: string): Promise<void> {
-    const state = await this.#queue.getJobState(id)
-    if (state === 'completed' || state === 'failed') await this.#queue.remove(id)
-  }
-
-  #failed(error: unknown): void {
-    this.#lastError = error
-    if (!this.#isClosed) this.#given.failed(unreachable, error)
+  return {
+    async open() {
+      try {
+        await inTime(queue.waitUntilReady(), answerTimeout, 'an answer of Redis')
+        const client = await queue.getBackend().client
+        client.on('ready', () => given.recovered())
+      } catch (error) {
+        if (!(error instanceof LateError)) throw error
+        throw new Error(`${unreachable}: ${error.message}`, { cause: lastError ?? error })
+      }
+    },
+    async add(job) {
+      // After one late answer, the next one would be late, too.
+      if (late > 0) throw new LateError('the queue of operations does not answer')
+      const added = add(job)
+      try {
+        await inTime(added, answerTimeout, 'an answer of the queue of operations')
+        given.recovered()
+      } catch (error) {
+        if (error instanceof OperationQueueFullError) throw error
+        if (error instanceof LateError) {
+          late += 1
+          added.catch(ignore).finally(() => {
+            late -= 1
+          })
+        }
+        failed(error)
+        throw error
+      }
+    },
+    work() {
+      worker ??= jobWorker(settings, given)
+      worker.work()
+    },
+    async pause() {
+      await worker?.pause()
+    },
+    async close() {
+      isClosed = true
+      await Promise.all([worker?.close(), closeInTime(queue, queue.close(), redis, givenUp)])
+    },
   }
 }
 
 type OperationOfJob = Job<null, null, string>
 
-class JobWorker {
-  readonly #worker: Worker<null, null, string>
-  readonly #given: OperationWorker
-  readonly #redis: Settings['redis']
-  readonly #runs = new Set<Promise<unknown>>()
-  /** Jobs whose run is over, and whose end Redis does not know yet. */
-  readonly #ending = new Set<string | undefined>()
-  #onEnd = ignore
-  readonly #closing = new AbortController()
-  readonly #givenUp = new AbortController()
-  #isPaused = false
-  #isResting = false
+function jobWorker({ redis, queue, concurrency }: Settings, given: OperationWorker) {
+  const runs = new Set<Promise<unknown>>()
+  // Jobs whose run is over, and whose end Redis does not know yet.
+  const ending = new Set<string | undefined>()
+  const closing = new AbortController()
+  const givenUp = new AbortController()
+  let onEnd = ignore
+  let isPaused = false
+  let isResting = false
+  const worker = new Worker<null, null, string>(queue, runJobOf, {
+    connection: connectionTo(redis, true, givenUp.signal),
+    skipVersionCheck: true,
+    autorun: false,
+    concurrency,
+    // The job of a dead process is found within its lease.
+    lockDuration: Math.ceil((given.lease * 3) / 4),
+    stalledInterval: Math.ceil(given.lease / 8),
+    // Each operation has a `maxRuns` of its own, which the record counts.
+    maxStalledCount: mostRuns,
+    runRetryDelay: rest,
+  })
+  worker.on('error', failed)
+  worker.on('lockRenewalFailed', (ids) => {
+    for (const id of ids) given.lost(id)
+  })
+  worker.on('stalled', (id) => given.lost(id))
+  worker.on('completed', ({ id }) => ended(id))
+  worker.on('failed', (job) => ended(job?.id))
+  silence(worker)
 
-  constructor({ redis, queue, concurrency }: Settings, given: OperationWorker) {
-    this.#given = given
-    this.#redis = redis
-    const worker = new Worker<null, null, string>(queue, (job, token) => this.#process(job, token), {
-      connection: connectionTo(redis, true, this.#givenUp.signal),
-      skipVersionCheck: true,
-      autorun: false,
-      concurrency,
-      // The job of a dead process is found within its lease.
-      lockDuration: Math.ceil((given.lease * 3) / 4),
-      stalledInterval: Math.ceil(given.lease / 8),
-      // Each operation has a `maxRuns` of its own, which the record counts.
-      maxStalledCount: mostRuns,
-      runRetryDelay: rest,
-    })
-    this.#worker = worker
-    worker.on('error', (error) => this.#failed(error))
-    worker.on('lockRenewalFailed', (ids) => {
-      for (const id of ids) given.lost(id)
-    })
-    worker.on('stalled', (id) => given.lost(id))
-    worker.on('completed', ({ id }) => this.#ended(id))
-    worker.on('failed', (job) => this.#ended(job?.id))
-    silence(worker)
+  function work(): void {
+    isPaused = false
+    if (worker.isPaused()) worker.resume().catch(ignore)
+    else if (!worker.isRunning()) worker.run().catch(failed)
   }
 
-  work(): void {
-    this.#isPaused = false
-    if (this.#worker.isPaused()) this.#worker.resume().catch(ignore)
-    else if (!this.#worker.isRunning()) this.#worker.run().catch((error) => this.#failed(error))
+  async function pause(): Promise<void> {
+    isPaused = true
+    await worker.pause(true)
   }
 
-  async pause(): Promise<void> {
-    this.#isPaused = true
-    await this.#worker.pause(true)
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort()
-    await this.pause()
-    while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
-    const ended = new Promise<void>((resolve) => {
-      this.#onEnd = resolve
-    })
-    if (this.#ending.size > 0) await inTime(ended, answerTimeout, 'the end of a job').catch(ignore)
-    // Forced: otherwise BullMQ waits for a server that is gone.
-    await closeInTime(this.#worker, this.#worker.close(true), this.#redis, this.#givenUp)
-  }
-
-  async #process(job: OperationOfJob, token: string | undefined): Promise<null> {
+  async function runJobOf(job: OperationOfJob, token: string | undefined): Promise<null> {
     // A worker that pauses or closes may get one more job.
-    if (this.#isPaused || this.#closing.signal.aborted) return this.#handBack(job, token)
-    const run = this.#run(job, token)
-    this.#runs.add(run)
+    if (isPaused || closing.signal.aborted) return handBack(job, token)
+    const run = runOf(job, token)
+    runs.add(run)
     try {
       return await run
     } finally {
-      this.#runs.delete(run)
+      runs.delete(run)
     }
   }
 
   /** Runs an operation, and decides what becomes of its job. What it throws tells BullMQ. */
-  async #run(job: OperationOfJob, token: string | undefined): Promise<null> {
+  async function runOf(job: OperationOfJob, token: string | undefined): Promise<null> {
     const { id = '', attemptsMade, opts } = job
     const isLast = attemptsMade + 1 >= (opts.attempts ?? 1)
-    const outcome = await runJob(this.#given, id, isLast, this.#closing.signal)
-    if (outcome.kind === 'ended' || outcome.kind === 'retry') this.#ending.add(job.id)
+    const outcome = await runJob(given, id, isLast, closing.signal)
+    if (outcome.kind === 'ended' || outcome.kind === 'retry') ending.add(job.id)
     switch (outcome.kind) {
       case 'ended':
         if (outcome.hasFailed) throw new UnrecoverableError('the operation has failed')
@@ -293,39 +247,55 @@ class JobWorker {
         throw new DelayedError()
       case 'released':
         // This worker would take it again.
-        await this.pause()
-        return this.#handBack(job, token)
+        await pause()
+        return handBack(job, token)
     }
   }
 
-  #ended(id: string | undefined): void {
-    this.#ending.delete(id)
-    if (this.#ending.size === 0) this.#onEnd()
+  function ended(id: string | undefined): void {
+    ending.delete(id)
+    if (ending.size === 0) onEnd()
   }
 
-  async #handBack(job: OperationOfJob, token: string | undefined): Promise<never> {
-    await job.moveToWait(token)
-    throw new WaitingError()
-  }
-
-  #failed(error: Error): void {
+  function failed(error: Error): void {
     // BullMQ emits 'lockRenewalFailed' too.
     const isLockLost = isOfAnother(error) || error.message.startsWith('could not renew lock')
-    if (this.#closing.signal.aborted || isLockLost) return
-    this.#given.failed(unreachable, error)
-    if (error.name === 'ReplyError') this.#slowDown()
+    if (closing.signal.aborted || isLockLost) return
+    given.failed(unreachable, error)
+    if (error.name === 'ReplyError') slowDown()
   }
 
   /** Stops for a while: BullMQ tries again at once when Redis answers with an error, such as that its memory is full. */
-  #slowDown(): void {
-    if (this.#isResting || this.#isPaused) return
-    this.#isResting = true
-    this.#worker.pause(true).catch(ignore)
+  function slowDown(): void {
+    if (isResting || isPaused) return
+    isResting = true
+    worker.pause(true).catch(ignore)
     scheduleTimeout(() => {
-      this.#isResting = false
-      if (!this.#isPaused && !this.#closing.signal.aborted) this.work()
+      isResting = false
+      if (!isPaused && !closing.signal.aborted) work()
     }, rest)
   }
+
+  return {
+    work,
+    pause,
+    async close(): Promise<void> {
+      closing.abort()
+      await pause()
+      while (runs.size > 0) await Promise.allSettled(runs)
+      const allEnded = new Promise<void>((resolve) => {
+        onEnd = resolve
+      })
+      if (ending.size > 0) await inTime(allEnded, answerTimeout, 'the end of a job').catch(ignore)
+      // Forced: otherwise BullMQ waits for a server that is gone.
+      await closeInTime(worker, worker.close(true), redis, givenUp)
+    },
+  }
+}
+
+async function handBack(job: OperationOfJob, token: string | undefined): Promise<never> {
+  await job.moveToWait(token)
+  throw new WaitingError()
 }
 
 /** @param givenUp aborts when nothing waits for the connection any more */
@@ -382,15 +352,16 @@ async function end(client: IRedisClient): Promise<void> {
 }
 
 /** Whether another process has taken or ended a job. */
-function isOfAnother(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  return (
-    code === ErrorCode.JobNotExist ||
-    code === ErrorCode.JobLockNotExist ||
-    code === ErrorCode.JobNotInState ||
-    code === ErrorCode.JobLockMismatch
-  )
+function isOfAnother(error: Error): boolean {
+  return 'code' in error && codesOfAnother.includes(error.code)
 }
+
+const codesOfAnother: readonly unknown[] = [
+  ErrorCode.JobNotExist,
+  ErrorCode.JobLockNotExist,
+  ErrorCode.JobNotInState,
+  ErrorCode.JobLockMismatch,
+]
 
 const mostRuns = 1_000
 const lowestPriority = 101

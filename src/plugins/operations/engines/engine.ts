@@ -89,9 +89,6 @@ export interface OperationEngine {
   close(): Promise<void>
 }
 
-// A registered symbol: the ESM and the CommonJS build of this package recognise each other's errors.
-const queueFull = Symbol.for('fastify-conventions.operations.queueFull')
-
 /** The queue of an engine is full, or one owner has too many operations in it. The operation was not queued. */
 export class OperationQueueFullError extends Error {
   override readonly name = 'OperationQueueFullError'
@@ -102,15 +99,11 @@ export class OperationQueueFullError extends Error {
     super(message)
     this.isShare = isShare
   }
-
-  get [queueFull](): true {
-    return true
-  }
 }
 
 /** Whether an error is an {@link OperationQueueFullError}, of any copy of the package. */
 export function isQueueFull(error: unknown): error is OperationQueueFullError {
-  return typeof error === 'object' && error !== null && queueFull in error
+  return isObject(error) && error.name === 'OperationQueueFullError'
 }
 
 /** The options of engines whose queue several processes share. */
@@ -149,7 +142,7 @@ export function serverOf<Given extends object>(
 }
 
 /** A queue that several processes share. */
-interface SharedQueue {
+export interface SharedQueue {
   /** @throws Error that says what to do */
   open(): Promise<void>
   work(): void
@@ -166,9 +159,9 @@ export function sharedEngine(
 ): OperationEngine {
   let queue: SharedQueue | null = null
   let closed: Promise<void> | undefined
-  async function close(): Promise<void> {
+  const close = () => {
     closed ??= queue?.close() ?? Promise.resolve()
-    await closed
+    return closed
   }
   return {
     isShared: true,
@@ -185,9 +178,7 @@ export function sharedEngine(
     async work() {
       if (works && closed === undefined) queue?.work()
     },
-    async pause() {
-      await queue?.pause()
-    },
+    pause: async () => queue?.pause(),
     async enqueue(job) {
       if (closed !== undefined) throw new Error('the engine is closed')
       if (queue === null) throw new Error('the engine has not been started')

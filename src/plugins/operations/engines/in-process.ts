@@ -47,9 +47,10 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
   const [checks, defaults] = checksOf(declared)
   const { concurrency, maxQueued, schedule } = resolveOptions('inProcessEngine', options, checks, defaults)
   const share = Math.max(Math.floor(maxQueued / 10), 1)
-  // Also those that must not run yet; the number of them for each owner; those that can run, by priority and in their order.
+  // Also those that must not run yet; the number of them for each owner.
   const waiting = new Map<string, Waiting>()
-  const shares = new Map<string, number>()
+  const shares = new Map<string | null, number>()
+  // Those that can run, by priority and in their order.
   const ready = new Map<number, Set<Waiting>>()
   const running = new Map<string, Promise<void>>()
   let worker: OperationWorker | null = null
@@ -66,7 +67,6 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
   }
 
   function count(owner: string | null, change: 1 | -1): void {
-    if (owner === null) return
     const jobs = (shares.get(owner) ?? 0) + change
     if (jobs === 0) shares.delete(owner)
     else shares.set(owner, jobs)
@@ -74,15 +74,14 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
 
   function wait(job: OperationJob, delay: number, failures: number): void {
     const one: Waiting = { ...job, failures, stopTimer: () => {} }
+    const makeReady = () => {
+      ready.set(job.priority, (ready.get(job.priority) ?? new Set()).add(one))
+      next()
+    }
     waiting.set(job.id, one)
     count(job.owner, 1)
-    if (delay <= 0) makeReady(one)
-    else one.stopTimer = schedule(() => makeReady(one), Math.min(delay, longestTimer))
-  }
-
-  function makeReady(job: Waiting): void {
-    ready.set(job.priority, (ready.get(job.priority) ?? new Set()).add(job))
-    next()
+    if (delay <= 0) makeReady()
+    else one.stopTimer = schedule(makeReady, Math.min(delay, longestTimer))
   }
 
   function leave(id: string): void {
@@ -96,7 +95,7 @@ export function inProcessEngine(options?: InProcessEngineOptions): OperationEngi
   }
 
   async function run(job: Waiting, given: OperationWorker): Promise<void> {
-    let failures = job.failures
+    let { failures } = job
     let delay: number | null = null
     try {
       const outcome = await given.run(job.id, failures >= job.retries)

@@ -22,17 +22,10 @@ import {
   queueOptions,
   type RunOutcome,
   runJob,
+  type SharedQueue,
   serverOf,
   sharedEngine,
   unreachable,
-} from './engine.js'
-
-export {
-  type OperationEngine,
-  type OperationJob,
-  OperationQueueFullError,
-  type OperationWorker,
-  type RunOutcome,
 } from './engine.js'
 
 /** A pool of [pg](https://node-postgres.com). */
@@ -91,176 +84,155 @@ export function pgBossEngine(options: PgBossEngineOptions): OperationEngine {
     ...resolveOptions<OptionsOf<typeof declared>, typeof defaults>('pgBossEngine', others, checks, defaults),
     postgres: server('pgBossEngine.postgres', postgres),
   }
-  return sharedEngine(settings.work, false, (worker) => new BossQueue(settings, worker))
+  return sharedEngine(settings.work, false, (worker) => bossQueue(settings, worker))
 }
 
 /**
  * A queue of pg-boss. Jobs are fetched here, because `work()` of pg-boss 10 does not await how it completes a job: without
  * PostgreSQL, that is an unhandled rejection, which ends the process.
  */
-class BossQueue {
-  readonly #settings: Settings
-  readonly #given: OperationWorker
-  readonly #boss: PgBoss
-  readonly #ownPool: pg.Pool | null
-  readonly #limit: () => Promise<void>
-  readonly #runs = new Set<Promise<void>>()
-  #isWorking = false
-  readonly #closing = new AbortController()
-  /** Whether PostgreSQL failed the last time. */
-  #isAway = false
-  #fetching: Promise<void> | null = null
-  #stopTimer = () => {}
+function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
+  const { postgres, migrate, queue, maxQueued, concurrency } = settings
+  const ownPool = typeof postgres === 'string' ? newPool(postgres) : null
+  const pool = ownPool ?? (postgres as PgBossPool)
+  ownPool?.on('error', failed)
+  const executeSql = (text: string, values: unknown[]) => report(pool.query(text, values))
+  const boss = new PgBoss({ db: { executeSql }, schema, migrate, supervise: settings.work, schedule: false })
+  boss.on('error', failed)
+  const limit = queueLimit(maxQueued, () => boss.getQueueSize(queue))
+  const runs = new Set<Promise<void>>()
+  const closing = new AbortController()
+  let isWorking = false
+  // Whether PostgreSQL failed the last time.
+  let isAway = false
+  let fetching: Promise<void> | null = null
+  let stopTimer = () => {}
 
-  constructor(settings: Settings, given: OperationWorker) {
-    const { postgres, migrate, work, queue, maxQueued } = settings
-    this.#settings = settings
-    this.#given = given
-    this.#ownPool = typeof postgres === 'string' ? newPool(postgres) : null
-    const pool = this.#ownPool ?? (postgres as PgBossPool)
-    this.#ownPool?.on('error', (error) => this.#failed(error))
-    const executeSql = (text: string, values: unknown[]) => this.#report(pool.query(text, values))
-    const boss = new PgBoss({ db: { executeSql }, schema, migrate, supervise: work, schedule: false })
-    this.#boss = boss
-    this.#limit = queueLimit(maxQueued, () => boss.getQueueSize(queue))
-    boss.on('error', (error) => this.#failed(error))
-  }
-
-  async open(): Promise<void> {
-    const { queue, migrate } = this.#settings
+  async function report<Result>(asked: Promise<Result>): Promise<Result> {
     try {
-      await this.#boss.start()
-      // Of processes that create it at once, PostgreSQL may end one by a deadlock.
-      if (migrate) await withRetries(() => this.#boss.createQueue(queue))
+      const result = await inTime(asked, answerTimeout, 'an answer of PostgreSQL')
+      if (isAway) given.recovered()
+      isAway = false
+      return result
     } catch (error) {
-      if (!(error instanceof Error) || !/pg-boss/.test(error.message)) throw error
-      throw new Error(`${error.message} in the PostgreSQL schema '${schema}': ${remedy}`, { cause: error })
-    }
-    if ((await this.#boss.getQueue(queue)) === null) {
-      throw new Error(`there is no queue '${queue}' of pg-boss in the schema '${schema}': ${remedy}`)
+      failed(error)
+      throw error
     }
   }
 
-  work(): void {
-    this.#isWorking = true
-    this.#fetch()
+  function failed(error: unknown): void {
+    if (closing.signal.aborted) return
+    isAway = true
+    given.failed(unreachable, error)
   }
 
-  async pause(): Promise<void> {
-    this.#isWorking = false
-    this.#stopTimer()
-  }
-
-  async add(job: OperationJob): Promise<void> {
-    await this.#limit()
-    if (!(await this.#send(job, job.delay)) && job.isNew !== true) await this.#replaceLost(job)
-    // A delayed one is found by the interval.
-    if (job.delay <= 0) this.#fetch()
-  }
-
-  async close(): Promise<void> {
-    await this.pause()
-    this.#closing.abort()
-    await this.#fetching
-    while (this.#runs.size > 0) await Promise.all(this.#runs)
-    const closed = this.#boss.stop({ graceful: false }).then(() => this.#ownPool?.end())
-    await inTime(closed, answerTimeout, 'the end of a connection').catch(ignore)
+  function stopWorking(): void {
+    isWorking = false
+    stopTimer()
   }
 
   /** Fetches operations until no more can run, or none waits; looks again after a while. */
-  #fetch(): void {
-    if (!this.#isWorking) return
-    this.#fetching ??= this.#fetchAll().finally(() => {
-      this.#fetching = null
-      this.#stopTimer()
+  function look(): void {
+    if (!isWorking) return
+    fetching ??= fetchAll().finally(() => {
+      fetching = null
+      stopTimer()
       // The processes do not look all at once.
-      if (this.#isWorking) this.#stopTimer = scheduleTimeout(() => this.#fetch(), randomInt(500, 1_001))
+      if (isWorking) stopTimer = scheduleTimeout(look, randomInt(500, 1_001))
     })
   }
 
-  async #fetchAll(): Promise<void> {
-    const { queue, concurrency } = this.#settings
-    while (this.#isWorking && this.#runs.size < concurrency) {
-      const batchSize = concurrency - this.#runs.size
+  async function fetchAll(): Promise<void> {
+    while (isWorking && runs.size < concurrency) {
+      const batchSize = concurrency - runs.size
       // It returns no jobs if PostgreSQL fails.
-      const jobs = await this.#boss.fetch<JobData>(queue, { batchSize, includeMetadata: true })
+      const jobs = await boss.fetch<JobData>(queue, { batchSize, includeMetadata: true })
       for (const job of jobs) {
-        const run = this.#process(job).finally(() => {
-          this.#runs.delete(run)
-          this.#fetch()
+        const run = runStored(job).finally(() => {
+          runs.delete(run)
+          look()
         })
-        this.#runs.add(run)
+        runs.add(run)
       }
       if (jobs.length < batchSize) return
     }
   }
 
   /** Runs an operation, and stores what becomes of its job. If that fails, the record leads to another job. */
-  async #process(job: PgBoss.JobWithMetadata<JobData>): Promise<void> {
-    const { queue } = this.#settings
-    const stored = jobOf(job)
+  async function runStored(job: PgBoss.JobWithMetadata<JobData>): Promise<void> {
+    const left = jobOf(job)
     try {
       // It arrived during a pause or a close.
-      const outcome: RunOutcome = this.#isWorking
-        ? await runJob(this.#given, stored.id, job.retryCount >= job.retryLimit, this.#closing.signal)
+      const outcome: RunOutcome = isWorking
+        ? await runJob(given, left.id, job.retryCount >= job.retryLimit, closing.signal)
         : { kind: 'released' }
-      if (outcome.kind === 'released') await this.pause()
-      if (outcome.kind === 'ended') await this.#boss.complete(queue, job.id, outcome)
-      else if (outcome.kind === 'retry') await this.#boss.fail(queue, job.id, outcome)
-      else await this.#sendAgain(stored, outcome.kind === 'later' ? outcome.delay : 0)
+      if (outcome.kind === 'released') stopWorking()
+      if (outcome.kind === 'ended') await boss.complete(queue, job.id, outcome)
+      else if (outcome.kind === 'retry') await boss.fail(queue, job.id, outcome)
+      else await sendAgain(left, outcome.kind === 'later' ? outcome.delay : 0)
     } catch (error) {
-      this.#failed(error)
+      failed(error)
     }
   }
 
-  /** Adds a job; returns `false` if there is one of this id. */
-  async #send({ id, name, priority, retries, backoff }: StoredJob, delay: number): Promise<boolean> {
-    const sent = await this.#boss.send(
-      this.#settings.queue,
-      { name },
-      {
-        id,
-        priority,
-        ...(delay > 0 ? { startAfter: delay / 1_000 } : {}),
-        retryLimit: retries,
-        retryDelay: backoff / 1_000,
-        retryBackoff: true,
-        // The longest that pg-boss has. The record finds a dead run much earlier.
-        expireInHours: 23,
-        retentionDays: 365,
-      },
-    )
-    return sent !== null
-  }
-
-  async #sendAgain(job: StoredJob, delay: number): Promise<void> {
-    await this.#boss.deleteJob(this.#settings.queue, job.id)
-    await this.#send(job, delay)
-  }
-
-  /** Replaces a job that has ended, or is in a process that may be dead. */
-  async #replaceLost(job: OperationJob): Promise<void> {
-    const found = await this.#boss.getJobById(this.#settings.queue, job.id)
-    if (found?.state === 'created' || found?.state === 'retry') return
-    await this.#sendAgain(job, job.delay)
-  }
-
-  async #report<Result>(asked: Promise<Result>): Promise<Result> {
-    try {
-      const result = await inTime(asked, answerTimeout, 'an answer of PostgreSQL')
-      if (this.#isAway) this.#given.recovered()
-      this.#isAway = false
-      return result
-    } catch (error) {
-      this.#failed(error)
-      throw error
+  /** Adds a job; returns `null` if there is one of this id. */
+  function send({ id, name, priority, retries, backoff }: StoredJob, delay: number): Promise<string | null> {
+    const options = {
+      id,
+      priority,
+      ...(delay > 0 && { startAfter: delay / 1_000 }),
+      retryLimit: retries,
+      retryDelay: backoff / 1_000,
+      retryBackoff: true,
+      // The longest that pg-boss has. The record finds a dead run much earlier.
+      expireInHours: 23,
+      retentionDays: 365,
     }
+    return boss.send(queue, { name }, options)
   }
 
-  #failed(error: unknown): void {
-    if (this.#closing.signal.aborted) return
-    this.#isAway = true
-    this.#given.failed(unreachable, error)
+  async function sendAgain(job: StoredJob, delay: number): Promise<void> {
+    await boss.deleteJob(queue, job.id)
+    await send(job, delay)
+  }
+
+  return {
+    async open() {
+      try {
+        await boss.start()
+        // Of processes that create it at once, PostgreSQL may end one by a deadlock.
+        if (migrate) await withRetries(() => boss.createQueue(queue))
+      } catch (error) {
+        if (!(error instanceof Error) || !/pg-boss/.test(error.message)) throw error
+        throw new Error(`${error.message} in the PostgreSQL schema '${schema}': ${remedy}`, { cause: error })
+      }
+      if ((await boss.getQueue(queue)) === null) {
+        throw new Error(`there is no queue '${queue}' of pg-boss in the schema '${schema}': ${remedy}`)
+      }
+    },
+    work() {
+      isWorking = true
+      look()
+    },
+    pause: async () => stopWorking(),
+    async add(job) {
+      await limit()
+      if ((await send(job, job.delay)) === null && job.isNew !== true) {
+        const found = await boss.getJobById(queue, job.id)
+        // Another one has ended, or is in a process that may be dead.
+        if (found?.state !== 'created' && found?.state !== 'retry') await sendAgain(job, job.delay)
+      }
+      // A delayed one is found by the interval.
+      if (job.delay <= 0) look()
+    },
+    async close() {
+      stopWorking()
+      closing.abort()
+      await fetching
+      while (runs.size > 0) await Promise.all(runs)
+      const closed = boss.stop({ graceful: false }).then(() => ownPool?.end())
+      await inTime(closed, answerTimeout, 'the end of a connection').catch(ignore)
+    },
   }
 }
 

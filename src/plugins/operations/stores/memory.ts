@@ -1,5 +1,5 @@
 import { checksOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
-import { isFinal, type OperationRecord, type OperationStatus } from '../record.js'
+import { isFinal, type OperationRecord } from '../record.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
 const declared = {
@@ -32,7 +32,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
   // In the order of their start, and in the order of their end.
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()
-  // Of an owner: all, and those in each status; the oldest first.
+  // Of an owner, the oldest first.
   const lists = new Map<string, Entry[]>()
   // The ids of operations in progress, by their `onePer`.
   const only = new Map<string, string>()
@@ -54,38 +54,20 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     count(entry, 1)
   }
 
-  function listsOf({ owner, status }: OperationRecord): readonly string[] {
-    return owner === null ? [] : [listKey(owner), listKey(owner, status)]
-  }
-
-  function enlist(entry: Entry, keys: readonly string[]): void {
-    for (const key of keys) {
-      const list = lists.get(key) ?? []
-      list.splice(placeIn(list, entry.record), 0, entry)
-      lists.set(key, list)
-    }
-  }
-
-  function delist(entry: Entry, keys: readonly string[]): void {
-    for (const key of keys) {
-      const list = lists.get(key) ?? []
-      const place = placeIn(list, entry.record)
-      if (list[place] === entry) list.splice(place, 1)
-      if (list.length === 0) lists.delete(key)
-    }
-  }
-
   function letOthersStart({ id, onePer }: OperationRecord): void {
     if (onePer !== null && only.get(onePer) === id) only.delete(onePer)
   }
 
   function remove(entry: Entry): void {
-    const { id } = entry.record
+    const { id, owner } = entry.record
     count(entry, -1)
     letOthersStart(entry.record)
     inProgress.delete(id)
     final.delete(id)
-    delist(entry, listsOf(entry.record))
+    if (owner === null) return
+    const list = lists.get(owner) ?? []
+    list.splice(placeIn(list, entry.record), 1)
+    if (list.length === 0) lists.delete(owner)
   }
 
   function makeRoom(most: number): void {
@@ -99,7 +81,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     isShared: false,
     check: async () => {},
     async create(record, input) {
-      const { id, onePer } = record
+      const { id, onePer, owner } = record
       if (entryOf(id) !== undefined || (onePer !== null && only.has(onePer))) return false
       if (inProgress.size >= maxOperations) {
         throw new OperationStoreFullError(
@@ -114,7 +96,11 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       inProgress.set(id, entry)
       if (onePer !== null) only.set(onePer, id)
       count(entry, 1)
-      enlist(entry, listsOf(record))
+      if (owner !== null) {
+        const list = lists.get(owner) ?? []
+        list.splice(placeIn(list, record), 0, entry)
+        lists.set(owner, list)
+      }
       makeRoom(maxOperations)
       return true
     },
@@ -123,14 +109,10 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     async replace({ id, version, dueAt }, next) {
       const entry = entryOf(id)
       if (entry?.record.version !== version) return false
-      const before = entry.record
-      change(entry, { record: next, ...(next.dueAt === dueAt ? {} : { dueAt: next.dueAt }) })
+      const moved = next.dueAt === dueAt ? {} : { dueAt: next.dueAt }
+      change(entry, { record: next, ...moved, ...(isFinal(next) && { input: null }) })
       if (isFinal(next)) {
-        change(entry, { input: null })
         letOthersStart(next)
-        // In the list of all it stays.
-        delist(entry, listsOf(before).slice(1))
-        enlist(entry, listsOf(next).slice(1))
         inProgress.delete(id)
         final.set(id, entry)
       }
@@ -163,8 +145,8 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       }
       return Math.max(expired, emptied)
     },
-    async list(owner, { status, before, limit }) {
-      const list = lists.get(listKey(owner, status)) ?? []
+    async list(owner, { before, limit }) {
+      const list = lists.get(owner) ?? []
       const end = before === undefined ? list.length : placeIn(list, before)
       const page = list.slice(Math.max(end - limit, 0), end).reverse()
       return page.map(({ record }) => record)
@@ -195,14 +177,11 @@ function byDueAt(one: Entry, other: Entry): number {
   return one.dueAt - other.dueAt || (one.record.id < other.record.id ? -1 : 1)
 }
 
-type Place = Pick<OperationRecord, 'createdAt' | 'id'>
-
-function listKey(owner: string, status: OperationStatus | '' = ''): string {
-  return `${status}:${owner}`
-}
-
 /** Returns the number of places in a list that come before another one. */
-function placeIn(list: readonly Entry[], { createdAt, id }: Place): number {
+function placeIn(
+  list: readonly Entry[],
+  { createdAt, id }: Pick<OperationRecord, 'createdAt' | 'id'>,
+): number {
   let [from, to] = [0, list.length]
   while (from < to) {
     const middle = (from + to) >>> 1

@@ -7,33 +7,12 @@ import {
   type OptionsOf,
   objectOf,
   option,
-  text,
 } from '../../../options.js'
 import { listenTo, type PostgresPool, withRetries } from '../../../stores/postgres-client.js'
-import { isFinal, recordSchema } from '../record.js'
-import {
-  type OperationQuery,
-  type OperationStore,
-  ownerKey,
-  partsOf,
-  readAll,
-  recordOf,
-  type StoredRecord,
-} from './store.js'
+import { isFinal } from '../record.js'
+import { type OperationStore, ownerKey, partsOf, recordOf, type StoredRecord } from './store.js'
 
 const declared = {
-  /**
-   * The table, with or without its schema (`jobs.operations`): letters, digits and underscores, at most 50 of them.
-   * Instances with the same table share their operations; use the same spelling for all of them.
-   * @default 'fastify_conventions_operations'
-   */
-  table: option(
-    text(
-      'the name of a table, with or without that of its schema',
-      /^([A-Za-z_]\w{0,62}\.)?[A-Za-z_]\w{0,49}$/,
-    ),
-    'fastify_conventions_operations',
-  ),
   /**
    * Whether a connection of the pool listens to messages (`LISTEN`). `false` behind a pooler in transaction mode, which does
    * not deliver them: a run then finds out at its next heartbeat that it is cancelled.
@@ -59,7 +38,7 @@ export interface PostgresOperationStore extends OperationStore {
 /**
  * An {@link OperationStore} in PostgreSQL (13 or later), for several instances of a service. Each record is one row, and
  * each change is one statement, which compares the version. `migrate()` creates the table, or your own tool with
- * `migration`; `check()` rejects if the table is missing, or lacks something.
+ * `migration`; `check()` rejects if the table is missing, or lacks something. The `search_path` of the pool says in which schema.
  *
  * Input and result have columns of their own: a heartbeat writes neither, and changes no index. The result is deleted when
  * the operation becomes a 410.
@@ -79,28 +58,27 @@ export interface PostgresOperationStore extends OperationStore {
  */
 export function postgresOperationStore(
   pool: PostgresPool,
-  options: PostgresOperationStoreOptions = {},
+  options?: PostgresOperationStoreOptions,
 ): PostgresOperationStore {
   const [checks, defaults] = checksOf(declared)
-  const { table, listen } = { ...defaults, ...objectOf(checks)('postgresOperationStore', options) }
-  const postgres = (listen ? poolOfTwo : anyPool)('postgresOperationStore: the pool', pool)
-  const statements = statementsOn(table)
+  const { listen } = { ...defaults, ...objectOf(checks)('postgresOperationStore', options ?? {}) }
+  const postgres = poolFor(listen)('postgresOperationStore: the pool', pool)
 
   const run = (statement: string, values: unknown[] = []) =>
     withRetries(() => postgres.query(statement, values))
 
   const check = async () => {
     try {
-      await postgres.query(statements.check)
+      await postgres.query(checkStatement)
     } catch (cause) {
-      const message = `the table ${statements.table} cannot be used: ${cause instanceof Error ? cause.message : cause}. ${remedy}`
+      const message = `the table ${table} cannot be used: ${cause instanceof Error ? cause.message : cause}. ${remedy}`
       throw new Error(message, { cause })
     }
   }
 
   return {
     isShared: true,
-    migration: statements.migration,
+    migration,
     check,
     async migrate() {
       // A role with rights on the table may not have the right to create it.
@@ -108,16 +86,18 @@ export function postgresOperationStore(
         () => true,
         () => false,
       )
-      if (!isThere) await postgres.query(statements.migration)
+      if (!isThere) await postgres.query(migration)
       await check()
     },
     async time() {
-      return Number(member((await run(timeStatement)).rows[0], 'now'))
+      const { rows } = await run('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now')
+      return Number((rows[0] as { readonly now: unknown }).now)
     },
     async create(record, input) {
-      const { id, version, schema, dueAt, owner, createdAt, onePer } = record
-      const values = [id, version, schema, dueAt, partsOf(record).document, input, onePer]
-      values.push(owner === null ? null : ownerKey(owner), createdAt)
+      const { id, version, dueAt, owner, createdAt, onePer } = record
+      const { document } = partsOf(record)
+      const list = owner === null ? null : ownerKey(owner)
+      const values = [id, version, dueAt, document, input, onePer, list, createdAt]
       return (await run(statements.create, values)).rowCount === 1
     },
     async replace(previous, next) {
@@ -136,31 +116,30 @@ export function postgresOperationStore(
       return stored === undefined ? null : recordOf(stored as StoredRecord)
     },
     async input(id) {
-      return (member((await run(statements.input, [id])).rows[0], 'input') ?? null) as string | null
+      const [row] = (await run(statements.input, [id])).rows as readonly { readonly input: string | null }[]
+      return row?.input ?? null
     },
     remove: async ({ id, version }) => (await run(statements.remove, [id, version])).rowCount === 1,
     async takeDue(time, until, limit) {
       const { rows } = await run(statements.takeDue, [time, until, limit])
-      return readAll([...(rows as readonly TakenRecord[])].sort(byDueAt))
+      return [...(rows as readonly TakenRecord[])].sort(byDueAt).map(recordOf)
     },
     async expire(time, limit) {
       const emptied = await run(statements.empty, [time, limit])
       const expired = await run(statements.expire, [time, limit])
       return Math.max(emptied.rowCount ?? 0, expired.rowCount ?? 0)
     },
-    async list(owner, query) {
-      const { rows } = await run(...statements.list(ownerKey(owner), query))
-      return readAll(rows as readonly StoredRecord[])
+    async list(owner, { before, limit }) {
+      const { createdAt, id } = before ?? { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
+      const { rows } = await run(statements.list, [ownerKey(owner), limit, createdAt, id])
+      return (rows as readonly StoredRecord[]).map(recordOf)
     },
     async announce(id) {
-      await postgres.query('SELECT pg_notify($1, $2)', [channel, `${table} ${id}`])
+      await postgres.query('SELECT pg_notify($1, $2)', [channel, id])
     },
     async listen(listener) {
       if (!listen) return async () => {}
-      const hear = (payload: string) => {
-        if (payload.startsWith(`${table} `)) listener(payload.slice(table.length + 1))
-      }
-      const stop = await listenTo(postgres, channel, hear)
+      const stop = await listenTo(postgres, channel, listener)
       return async () => stop()
     },
   }
@@ -174,107 +153,80 @@ interface TakenRecord extends StoredRecord {
 
 const channel = 'fastify_conventions_cancel'
 
-const timeStatement = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
+const table = 'fastify_conventions_operations'
 
-/** @param table its name, with or without that of its schema; it needs quotes only for uppercase letters */
-function statementsOn(name: string) {
-  const names = name.split('.')
-  const table = names.map((name) => `"${name}"`).join('.')
-  // The long ones are last, so that the log of a heartbeat leaves them out.
-  const columns = {
-    // Compared by bytes: the order is the same everywhere, and does not depend on a collation of the database.
-    id: 'text COLLATE "C" PRIMARY KEY',
-    version: 'bigint NOT NULL',
-    record_schema: 'integer NOT NULL',
-    status: 'text COLLATE "C" NOT NULL',
-    due_at: 'bigint',
-    owner: 'text COLLATE "C"',
-    created_at: 'bigint NOT NULL',
-    gone_at: 'bigint',
-    one_per: 'text COLLATE "C"',
-    // As text: jsonb refuses \u0000, and keeps neither all digits nor the order of members.
-    document: 'text NOT NULL',
-    input: 'text',
-    outcome: 'text',
-  }
-  const indexes = {
-    due: "(due_at, id) WHERE status = 'In progress'",
-    final: "(due_at, id) WHERE status <> 'In progress'",
-    gone: '(gone_at) WHERE gone_at IS NOT NULL',
-    owner: '(owner, created_at, id) WHERE owner IS NOT NULL',
-    status: '(owner, status, created_at, id) WHERE owner IS NOT NULL',
-    one: "(one_per) WHERE one_per IS NOT NULL AND status = 'In progress'",
-  }
-  const indexName = (index: string) => `${names.at(-1)}_${index}`
-  const toCreate = Object.entries(indexes).map(
-    ([index, on]) =>
-      `CREATE ${index === 'one' ? 'UNIQUE ' : ''}INDEX IF NOT EXISTS "${indexName(index)}" ON ${table} ${on};\n`,
-  )
-  // The list of ids is made once, so that the limit holds; rows that another process is at are left to it.
-  const first = (condition: string, order: string) =>
-    `id = ANY (ARRAY(SELECT id FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED))`
+// The long ones are last, so that the log of a heartbeat leaves them out.
+const columns = {
+  // Compared by bytes: the order is the same everywhere, and does not depend on a collation of the database.
+  id: 'text COLLATE "C" PRIMARY KEY',
+  version: 'bigint NOT NULL',
+  status: 'text COLLATE "C" NOT NULL',
+  due_at: 'bigint',
+  owner: 'text COLLATE "C"',
+  created_at: 'bigint NOT NULL',
+  gone_at: 'bigint',
+  one_per: 'text COLLATE "C"',
+  // As text: jsonb refuses \u0000, and keeps neither all digits nor the order of members.
+  document: 'text NOT NULL',
+  input: 'text',
+  outcome: 'text',
+}
 
-  return {
-    table,
-    // Pages that are filled by two thirds have room for the next version of a row: no index changes then.
-    migration: `SELECT pg_advisory_xact_lock(hashtext('fastify-conventions'), hashtext('${table}'));
+// Pages that are filled by two thirds have room for the next version of a row: no index changes then.
+const migration = `SELECT pg_advisory_xact_lock(hashtext('fastify-conventions'), hashtext('${table}'));
 CREATE TABLE IF NOT EXISTS ${table} (
 ${Object.entries(columns)
   .map(([column, type]) => `  ${column} ${type}`)
   .join(',\n')}
 ) WITH (fillfactor = 70);
-${toCreate.join('')}`,
-    check: `SELECT ${Object.keys(columns).join(', ')} FROM ${table} WHERE false`,
-    create: `INSERT INTO ${table}
-(id, version, record_schema, status, due_at, document, input, one_per, owner, created_at)
-VALUES ($1, $2, $3, 'In progress', $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-    get: `SELECT document, outcome FROM ${table} WHERE id = $1`,
-    input: `SELECT input FROM ${table} WHERE id = $1`,
-    replace: `UPDATE ${table} SET version = $3, document = $4, due_at = COALESCE($5, due_at)
+CREATE INDEX IF NOT EXISTS ${table}_due ON ${table} (due_at, id) WHERE status = 'In progress';
+CREATE INDEX IF NOT EXISTS ${table}_final ON ${table} (due_at, id) WHERE status <> 'In progress';
+CREATE INDEX IF NOT EXISTS ${table}_gone ON ${table} (gone_at) WHERE gone_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ${table}_owner ON ${table} (owner, created_at, id) WHERE owner IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS ${table}_one ON ${table} (one_per)
+WHERE one_per IS NOT NULL AND status = 'In progress';
+`
+
+const checkStatement = `SELECT ${Object.keys(columns).join(', ')} FROM ${table} WHERE false`
+
+// The list of ids is made once, so that the limit holds; rows that another process is at are left to it.
+const first = (condition: string, order: string) =>
+  `id = ANY (ARRAY(SELECT id FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED))`
+
+const statements = {
+  create: `INSERT INTO ${table}
+(id, version, status, due_at, document, input, one_per, owner, created_at)
+VALUES ($1, $2, 'In progress', $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+  get: `SELECT document, outcome FROM ${table} WHERE id = $1`,
+  input: `SELECT input FROM ${table} WHERE id = $1`,
+  replace: `UPDATE ${table} SET version = $3, document = $4, due_at = COALESCE($5, due_at)
 WHERE id = $1 AND version = $2`,
-    end: `UPDATE ${table} SET version = $3, document = $4, due_at = $5, outcome = $6, gone_at = $7, status = $8, input = NULL
+  end: `UPDATE ${table} SET version = $3, document = $4, due_at = $5, outcome = $6, gone_at = $7, status = $8, input = NULL
 WHERE id = $1 AND version = $2`,
-    remove: `DELETE FROM ${table} WHERE id = $1 AND version = $2`,
-    takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE status = 'In progress' AND due_at <= $1 AND record_schema = ${recordSchema}
+  remove: `DELETE FROM ${table} WHERE id = $1 AND version = $2`,
+  takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE status = 'In progress' AND due_at <= $1
 ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
 UPDATE ${table} AS record SET due_at = $2 FROM due WHERE record.id = due.id
 RETURNING record.id, record.document, record.outcome, due.due_at`,
-    empty: `UPDATE ${table} SET outcome = NULL, gone_at = NULL WHERE ${first('gone_at <= $1', 'gone_at')}`,
-    expire: `DELETE FROM ${table} WHERE ${first("status <> 'In progress' AND due_at <= $1", 'due_at, id')}`,
-    list(owner: string, { status, before, limit }: OperationQuery): [statement: string, values: unknown[]] {
-      const values: unknown[] = [owner, limit]
-      const conditions = [`owner = $1 AND record_schema = ${recordSchema}`]
-      if (status !== undefined) conditions.push(`status = $${values.push(status)}`)
-      if (before !== undefined) {
-        conditions.push(`(created_at, id) < ($${values.push(before.createdAt)}, $${values.push(before.id)})`)
-      }
-      return [
-        `SELECT document, outcome FROM ${table} WHERE ${conditions.join(' AND ')}
+  empty: `UPDATE ${table} SET outcome = NULL, gone_at = NULL WHERE ${first('gone_at <= $1', 'gone_at')}`,
+  expire: `DELETE FROM ${table} WHERE ${first("status <> 'In progress' AND due_at <= $1", 'due_at, id')}`,
+  list: `SELECT document, outcome FROM ${table} WHERE owner = $1 AND (created_at, id) < ($3, $4)
 ORDER BY created_at DESC, id DESC LIMIT $2`,
-        values,
-      ]
-    },
-  }
 }
 
 const remedy = 'Run migrate() of the store, or the SQL in its property migration, as the owner of the table'
 
-const anyPool: Check<PostgresPool> = (label, received) => {
-  const isPool =
-    isObject(received) && ['query', 'connect'].every((name) => typeof received[name] === 'function')
-  if (!isPool) return invalid(label, 'a pool with query() and connect(), such as that of pg', received)
-  return received as unknown as PostgresPool
-}
-
-const poolOfTwo: Check<PostgresPool> = (label, received) => {
-  const pool = anyPool(label, received)
-  // Listening would occupy it, and all statements would wait.
-  return pool.options?.max === 1 ? invalid(label, 'a pool of two connections or more', 'max: 1') : pool
-}
-
-function member(row: unknown, name: string): unknown {
-  return isObject(row) ? row[name] : undefined
-}
+const poolFor =
+  (listens: boolean): Check<PostgresPool> =>
+  (label, received) => {
+    const isPool =
+      isObject(received) && ['query', 'connect'].every((name) => typeof received[name] === 'function')
+    if (!isPool) return invalid(label, 'a pool with query() and connect(), such as that of pg', received)
+    const pool = received as unknown as PostgresPool
+    // Listening would occupy it, and all statements would wait.
+    const isTooSmall = listens && pool.options?.max === 1
+    return isTooSmall ? invalid(label, 'a pool of two connections or more', 'max: 1') : pool
+  }
 
 function byDueAt(one: TakenRecord, other: TakenRecord): number {
   return Number(one.due_at) - Number(other.due_at) || (one.id < other.id ? -1 : 1)

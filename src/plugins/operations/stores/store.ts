@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type OperationRecord, type OperationStatus, readRecord } from '../record.js'
+import { isObject } from '../../../options.js'
+import type { OperationRecord } from '../record.js'
 
 /**
  * Stores the records of operations. Each record is one document, which is stored and replaced as a whole, and compared by its
@@ -42,7 +43,6 @@ export interface OperationStore {
   /**
    * Takes at most `limit` records in progress that have to be checked by `time`, the earliest first: moves the time of their
    * next check to `until`, and returns them. Of several concurrent calls, one gets a record. The records stay unchanged.
-   * Records of another `schema` are left out.
    */
   takeDue(time: number, until: number, limit: number): Promise<readonly OperationRecord[]>
   /**
@@ -68,11 +68,6 @@ export interface OperationStore {
 /** A page of the operations of an owner. */
 export interface OperationQuery {
   /**
-   * Only operations in this status.
-   * @default all
-   */
-  readonly status?: OperationStatus | undefined
-  /**
    * Only operations before this one, in the order of the list: by `createdAt`, then by `id`, both descending.
    * @default from the newest
    */
@@ -80,32 +75,25 @@ export interface OperationQuery {
   readonly limit: number
 }
 
-// A registered symbol: the ESM and the CommonJS build of this package recognise each other's errors.
-const storeFull = Symbol.for('fastify-conventions.operations.storeFull')
-
 /** A store is full. */
 export class OperationStoreFullError extends Error {
   override readonly name = 'OperationStoreFullError'
-
-  get [storeFull](): true {
-    return true
-  }
 }
 
 /** Whether an error is an {@link OperationStoreFullError}, of any copy of the package. */
 export function isStoreFull(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && storeFull in error
+  return isObject(error) && error.name === 'OperationStoreFullError'
 }
 
 /** A record as a shared store keeps it. */
 export interface StoredRecord {
   /** The record as JSON that begins with the version, without result and error. */
-  readonly document: unknown
+  readonly document: string
   /** Result and error as JSON; `null` if there are none, or if they are gone. */
-  readonly outcome: unknown
+  readonly outcome: string | null
 }
 
-export function partsOf(record: OperationRecord): { document: string; outcome: string | null } {
+export function partsOf(record: OperationRecord): StoredRecord {
   const { version, result, error, ...rest } = record
   return {
     document: JSON.stringify({ version, ...rest, result: null, error: null }),
@@ -113,21 +101,8 @@ export function partsOf(record: OperationRecord): { document: string; outcome: s
   }
 }
 
-/** @throws Error for a record of another schema */
 export function recordOf({ document, outcome }: StoredRecord): OperationRecord {
-  const record = readRecord(document)
-  return typeof outcome === 'string' ? readRecord({ ...record, ...JSON.parse(outcome) }) : record
-}
-
-/** Reads records, and leaves out those of another schema: the processes that know it read them. */
-export function readAll(stored: readonly StoredRecord[]): readonly OperationRecord[] {
-  return stored.flatMap((one) => {
-    try {
-      return recordOf(one)
-    } catch {
-      return []
-    }
-  })
+  return Object.freeze({ ...JSON.parse(document), ...(outcome !== null && JSON.parse(outcome)) })
 }
 
 /** Returns a text for the owner in keys and indexes: an id as it is, and a digest of one that is long or has special characters. */

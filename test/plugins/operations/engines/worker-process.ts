@@ -2,11 +2,8 @@
  * A process that runs operations, which end when it closes. It writes a line when it is ready, the id of each operation
  * that it begins, and a line when it has closed. It closes on input; then nothing should keep it alive.
  */
-import {
-  type BullmqEngineOptions,
-  bullmqEngine,
-  type RunOutcome,
-} from '../../../../src/plugins/operations/engines/bullmq.js'
+import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/plugins/operations/engines/bullmq.js'
+import type { RunOutcome } from '../../../../src/plugins/operations/engines/engine.js'
 
 const [options = '', lease = ''] = process.argv.slice(2)
 const engine = bullmqEngine(JSON.parse(options) as BullmqEngineOptions)

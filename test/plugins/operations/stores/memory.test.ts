@@ -11,7 +11,6 @@ for (const { name, run } of operationStoreContract({
     const store = memoryOperationStore()
     return [store, store]
   },
-  openBounded: async (maxOperations) => memoryOperationStore({ maxOperations }),
 })) {
   t.test(`in memory: ${name}`, async (t) => {
     await run()
@@ -30,6 +29,24 @@ t.test('100,000 operations take under 1.5 kB each, and leave nothing', async (t)
   t.equal(expired, 100_000)
   t.ok(left < 5_000_000, `${left} bytes are left`)
 })
+
+t.test(
+  'a full store deletes the operation that ended first; if all are in progress, it refuses',
+  async (t) => {
+    const store = memoryOperationStore({ maxOperations: 3 })
+    const [first, second, third] = [started(), started(), started()]
+    for (const record of [first, second, third]) await store.create(record, null)
+    await t.rejects(store.create(started(), null), { name: 'OperationStoreFullError' })
+    await store.replace(second, ended(second))
+    await store.replace(first, ended(first))
+    t.equal(await store.create(started(), null), true)
+    t.equal(await store.get(second.id), null)
+    t.match(await store.get(first.id), { status: 'Succeeded' })
+    t.match(await store.get(third.id), { status: 'In progress' })
+    await store.remove(third)
+    t.equal(await store.create(started(), null), true, 'there is room again')
+  },
+)
 
 t.test(
   'bytes are bounded: the operation that ended first makes room, those in progress do not',

@@ -76,6 +76,8 @@ t.test('in PostgreSQL', { skip }, async (t) => {
   const store = postgresOperationStore(one)
   await store.migrate()
   const empty = () => one.query(`TRUNCATE ${defaultTable}`)
+  const storeIn = (t: Test, schema: string, more = '') =>
+    postgresOperationStore(connect(t, postgres, { max: 2, options: `-c search_path=${schema} ${more}` }))
 
   await t.test('two views answer as the store in memory does, also at the same time', async (t) => {
     await answersAsInMemory(async () => {
@@ -152,28 +154,27 @@ WHERE record.relname = $1`,
   )
 
   await t.test('a database without the table, or with another, says what to run', async (t) => {
-    const missing = postgresOperationStore(one, { table: 'nowhere' })
+    const missing = storeIn(t, 'nowhere')
     await t.rejects(
       missing.check(),
-      /the table "nowhere" cannot be used: relation "nowhere" does not exist\. Run migrate\(\) of the store, or the SQL/,
+      /the table fastify_conventions_operations cannot be used: relation "[a-z_]+" does not exist\. Run migrate\(\) of the store, or the SQL/,
     )
-    await t.rejects(
-      postgresOperationStore(one, { table: 'no.where' }).migrate(),
-      /schema "no" does not exist/,
-    )
+    await t.rejects(missing.migrate(), /no schema has been selected/)
 
-    await one.query('CREATE TABLE taken (id text PRIMARY KEY, version integer NOT NULL, document jsonb)')
-    const taken = postgresOperationStore(one, { table: 'taken' })
-    const fault = /^the table "taken" cannot be used: column "record_schema" does not exist/
+    await one.query(
+      `CREATE SCHEMA taken; CREATE TABLE taken.${defaultTable} (id text PRIMARY KEY, version integer NOT NULL)`,
+    )
+    const taken = storeIn(t, 'taken')
+    const fault = /^the table fastify_conventions_operations cannot be used: column "status" does not exist/
     await t.rejects(taken.check(), { message: fault })
     await t.rejects(taken.migrate(), /column "status" does not exist/)
     await t.rejects(taken.check(), { message: fault }, 'nothing has changed')
   })
 
   await t.test('five processes that start at once set the table up together', async (t) => {
-    const starting = Array.from({ length: 5 }, () => connect(t, postgres))
     for (let round = 0; round < 10; round += 1) {
-      const stores = starting.map((pool) => postgresOperationStore(pool, { table: `round_${round}` }))
+      await one.query(`CREATE SCHEMA round_${round}`)
+      const stores = Array.from({ length: 5 }, () => storeIn(t, `round_${round}`))
       await Promise.all(stores.map((each) => each.migrate()))
       for (const each of stores) await each.check()
     }
@@ -182,12 +183,11 @@ WHERE record.relname = $1`,
 
   await t.test('a role that may not create the table may use it, once its owner ran the SQL', async (t) => {
     await one.query('CREATE ROLE service; CREATE SCHEMA owned; GRANT USAGE ON SCHEMA owned TO service')
-    const itsPool = connect(t, postgres, { options: '-c role=service' })
-    const service = postgresOperationStore(itsPool, { table: 'owned.operations' })
+    const service = storeIn(t, 'owned', '-c role=service')
     await t.rejects(service.migrate(), /permission denied for schema/)
-    await one.query(service.migration)
-    await t.rejects(service.check(), /permission denied for table operations/)
-    await one.query('GRANT SELECT, INSERT, UPDATE, DELETE ON owned.operations TO service')
+    await storeIn(t, 'owned').migrate()
+    await t.rejects(service.check(), /permission denied for table fastify_conventions_operations/)
+    await one.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON owned.${defaultTable} TO service`)
     await service.migrate()
     await service.check()
     const record = started()
@@ -195,45 +195,22 @@ WHERE record.relname = $1`,
     t.same(await service.takeDue(time, time, 1), [record])
   })
 
-  await t.test('stores with different tables do not share anything', async (t) => {
+  await t.test('stores in different schemas share no records', async (t) => {
     await one.query('CREATE SCHEMA "Jobs"')
-    const shop = postgresOperationStore(one, { table: 'Jobs.Operations' })
+    const shop = storeIn(t, '"Jobs"')
     await shop.migrate()
     await empty()
     const record = started()
     await shop.create(record, null)
-    t.equal((await one.query('SELECT * FROM "Jobs"."Operations"')).rowCount, 1)
+    t.equal((await one.query(`SELECT * FROM "Jobs".${defaultTable}`)).rowCount, 1)
     t.equal(await store.get(record.id), null)
-
-    const heard: string[] = []
-    const stop = await store.listen((id) => heard.push(id))
-    await shop.announce('theirs')
-    await store.announce('ours')
-    await until(() => heard.includes('ours'))
-    t.same(heard, ['ours'])
-    await stop()
-
-    const longest = 'o'.repeat(50)
-    await postgresOperationStore(one, { table: longest }).migrate()
-    await postgresOperationStore(one, { table: longest }).check()
-  })
-
-  await t.test('a record of a later release is refused, and left to that release', async (t) => {
-    await empty()
-    const record = started({ owner: '42' })
-    await store.create({ ...record, schema: 2 } as unknown as OperationRecord, null)
-    await t.rejects(store.get(record.id), /stored with schema 2; this release reads schema 1/)
-    t.same(await store.takeDue(time, time + 9, 10), [])
-    t.same(await store.list('42', { limit: 10 }), [])
-    const { rows } = await one.query(`SELECT due_at::text FROM ${defaultTable}`)
-    t.same(rows, [{ due_at: String(time) }])
   })
 
   await t.test('of 10,000 records only those asked for are read', async (t) => {
     await empty()
     await one.query(
-      `INSERT INTO ${defaultTable} (id, version, record_schema, status, due_at, document, owner, created_at, gone_at)
-       SELECT md5(number::text), 1, 1, CASE number % 2 WHEN 0 THEN 'Failed' ELSE 'In progress' END, ${time} + number, '{"status":"Failed"}', number % 100,
+      `INSERT INTO ${defaultTable} (id, version, status, due_at, document, owner, created_at, gone_at)
+       SELECT md5(number::text), 1, CASE number % 2 WHEN 0 THEN 'Failed' ELSE 'In progress' END, ${time} + number, '{"status":"Failed"}', number % 100,
        ${time} + number, CASE number % 2 WHEN 0 THEN ${time} + number END FROM generate_series(1, 10000) AS number`,
     )
     await one.query(`ANALYZE ${defaultTable}`)
@@ -252,11 +229,8 @@ WHERE record.relname = $1`,
     await spied.replace(started(), started())
     await spied.replace(started(), ended(started()))
     await spied.list('8', { limit: 50 })
-    await spied.list('8', { limit: 50, status: 'Failed', before: { createdAt: time + 9_000, id: '' } })
-    // Of an owner with many others.
-    await spied.list('8', { limit: 1, status: 'Succeeded' })
-    await spied.list('7', { limit: 50, status: 'In progress', before: { createdAt: time + 9_000, id: '' } })
-    t.equal(statements.length, 11)
+    await spied.list('8', { limit: 50, before: { createdAt: time + 9_000, id: '' } })
+    t.equal(statements.length, 9)
     for (const [statement, values] of statements) {
       const { rows } = await one.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement}`, values)
       const plan = JSON.stringify(rows)
@@ -322,8 +296,5 @@ t.test('an invalid pool, and invalid options, are an error', async (t) => {
   t.throws(() => postgresOperationStore(new Pool({ max: 1 })), /expected a pool of two connections or more/)
   t.ok(postgresOperationStore(new Pool({ max: 1 }), { listen: false }))
   t.throws(() => postgresOperationStore(pool, { listen: 1 } as object), /\.listen: expected/)
-  for (const table of ['', 'a.b.c', 'a"b', 'a b', '1a', 'a-b', '.a', 'o'.repeat(51), 'ä', 'a\n']) {
-    t.throws(() => postgresOperationStore(pool, { table }), /postgresOperationStore\.table: expected/, table)
-  }
   t.throws(() => postgresOperationStore(pool, { prefix: 'a' } as object), { code: 'FST_CONV_OPTION_UNKNOWN' })
 })
