@@ -1,11 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import {
-  earlyRefusalOf,
-  isFramingFaulty,
-  rawFieldsOf,
-  setFrameworkErrorHeaders,
-} from './convention/early-answers.js'
+import { isFramingFaulty, rawFieldsOf, runFirstSteps } from './convention/early-answers.js'
 import { exchangeOn } from './convention/internals.js'
 import { type Checks, resolveOptions, text } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
@@ -62,13 +57,9 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
   const { typeBase } = resolveOptions('serverOptions', received, checks, { typeBase: defaultStyle.typeBase })
   return {
     frameworkErrors: function answerFrameworkError(error, request, reply) {
-      const refusal = earlyRefusalOf(request)
-      const problem = refusal ?? problemOf(error)
-      // A 414 is cacheable by default (RFC 9110 §15.5.15).
-      reply.code(problem.statusCode).header('cache-control', 'no-store')
       if (isFramingFaulty(request)) reply.header('connection', 'close')
-      setFrameworkErrorHeaders(request, reply, () => {
-        // Not reached if a preflight is answered.
+      runFirstSteps(request, reply, (refusal) => {
+        const problem = refusal ?? problemOf(error)
         logProblem(reply, problem, refusal ?? error)
         sendProblem(reply, problem, { ...defaultStyle, typeBase })
       })

@@ -1,50 +1,37 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ProblemError } from '../problem/problem-error.js'
+import { isProblemError, type ProblemError } from '../problem/problem-error.js'
+import { order } from './order.js'
+import { stepsWithoutRoute } from './registry.js'
 import { appSlot } from './slots.js'
+import { type Next, runSteps } from './steps.js'
 
 // What `serverOptions()` answers: malformed URLs and over-long parameters, which are errors of the root and no hook sees.
 
-/** Returns the problem for which all requests are refused; `null` for none. */
-type EarlyRefusal = (request: FastifyRequest) => ProblemError | null
+const firstConventions: readonly string[] = order.onRequest.slice(0, order.onRequest.indexOf('problems'))
+const phasesOfFirst = ['onRequest', 'onSend'] as const
 
-const earlyRefusal = appSlot<EarlyRefusal>('earlyRefusal')
-
-/** Sets a refusal that takes precedence over all others, also for requests that no hook sees. */
-export function refuseWithoutHooks(app: FastifyInstance, refusal: EarlyRefusal): void {
-  earlyRefusal.set(app, refusal)
-}
-
-/** Returns the problem of the refusal that takes precedence; `null` for none. */
-export function earlyRefusalOf(request: FastifyRequest): ProblemError | null {
-  return earlyRefusal.get(request.server)?.(request) ?? null
-}
-
-/** Sets headers on a reply, then calls `next`; or sends the reply, and does not. */
-type SetHeaders = (request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void) => void
-
-const headerSetters = appSlot<SetHeaders[]>('frameworkErrorHeaders')
-
-/** Adds a function that sets headers on replies for which no hook runs. */
-export function addFrameworkErrorHeaders(app: FastifyInstance, setHeaders: SetHeaders): void {
-  const setters = headerSetters.own(app)
-  if (setters === undefined) headerSetters.set(app, [setHeaders])
-  else setters.push(setHeaders)
-}
-
-/** Runs the functions of {@link addFrameworkErrorHeaders}, then `answer`, also if one of them fails. */
-export function setFrameworkErrorHeaders(
+/**
+ * Runs the steps of the conventions that stand before `problems`: they set header fields of all responses, or refuse all
+ * requests. Calls `answer`, with the problem of a refusal that is passed on, unless a step sends the reply.
+ */
+export function runFirstSteps(
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: () => void,
+  answer: (refusal: ProblemError | null) => void,
 ): void {
-  const setters = headerSetters.get(request.server) ?? []
+  const turns = phasesOfFirst.flatMap((phase) =>
+    stepsWithoutRoute(request.server, phase)
+      .filter(({ name }) => firstConventions.includes(name))
+      .map((step) => ({ steps: [step], phase })),
+  )
   let index = 0
-  const next = (error?: Error): void => {
+  const next: Next = (error) => {
+    const turn = turns[index++]
+    if (isProblemError(error)) return answer(error)
     if (error) request.log.error({ err: error }, 'headers of an error failed')
-    const setHeaders = setters[index++]
-    if (setHeaders === undefined) answer()
-    else setHeaders(request, reply, next)
+    if (turn === undefined) answer(null)
+    else runSteps({ ...turn, request, reply, next }, undefined)
   }
   next()
 }

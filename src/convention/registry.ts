@@ -375,4 +375,12 @@ function unservedIn(registry: Registry | undefined, { is404 }: FastifyRequest): 
   return registry === undefined ? nothing : is404 ? registry.unknown : registry.earlier
 }
 
+/** Returns the steps of the paths of a context that have no route, before the hooks of the app. */
+export function stepsWithoutRoute(
+  app: FastifyInstance,
+  phase: 'onRequest' | 'onSend',
+): readonly PlacedStep[] {
+  return registries.get(app)?.unknown.at(`${phase} beforeApp`) ?? []
+}
+
 const nothing = new CompiledRoute()

@@ -2,13 +2,12 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } 
 import { isRoot } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { addFrameworkErrorHeaders } from '../../convention/early-answers.js'
 import { isPreflight } from '../../convention/neighbours.js'
-import { headerOf, hookError, isResponse, withHeaders } from '../../convention/reply.js'
+import { headerOf, isResponse, withHeaders } from '../../convention/reply.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { fieldName, mergeVary, varyMerger } from '../../http/header-fields.js'
 import { webOrigin } from '../../http/url.js'
-import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
+import { type MaybeAsync, withValue } from '../../maybe-async.js'
 import { type Check, flag, invalid, listOf, type OptionsOf, option, optional } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
 import {
@@ -148,14 +147,9 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
   setUp({ app, options }) {
     const policy = policyOf('cors', options)
     const steps = policy && stepsOf(policy)
-    if (steps !== null && options.mode === 'enforce') {
-      // Preflights too: otherwise the browser does not send the request, and its page never gets the error.
-      addFrameworkErrorHeaders(app, (request, reply, next) => {
-        if (decoratorOfNeighbour in request) next()
-        else steps.setEarly(request, reply, next)
-      })
-      // The hooks of a context with a prefix do not run for paths without a route.
-      if (!isRoot(app) && !app.hasRequestDecorator(decoratorOfNeighbour)) {
+    // The hooks of a context with a prefix do not run for paths without a route.
+    if (steps !== null && options.mode === 'enforce' && !isRoot(app)) {
+      if (!app.hasRequestDecorator(decoratorOfNeighbour)) {
         app.options('*', { schema: { hide: true } as FastifySchema }, (_request, reply) =>
           reply.callNotFound(),
         )
@@ -206,20 +200,7 @@ function stepsOf(policy: CorsPolicy) {
     return { ...effect, answer: { status: 204 } }
   }
 
-  function setEarly(request: FastifyRequest, reply: FastifyReply, next: (error?: Error) => void): void {
-    if (typeof allowed !== 'string') reply.header('vary', withOrigin(headerOf(reply, 'vary')))
-    whenSettled(
-      () => decide(request, reply),
-      (effect) => {
-        reply.headers(effect?.headers ?? {})
-        if (effect?.answer === undefined) next()
-        else reply.code(effect.answer.status).send()
-      },
-      (error) => next(hookError(error)),
-    )
-  }
-
-  return { decide, setEarly, vary: typeof allowed === 'string' ? undefined : addOriginToVary }
+  return { decide, vary: typeof allowed === 'string' ? undefined : addOriginToVary }
 }
 
 function observeOrigin({ headers: { origin } }: FastifyRequest): Effect | undefined {

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { declareMaintenance } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { refuseWithoutHooks } from '../../convention/early-answers.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
 import type { Effect } from '../../convention/steps.js'
@@ -110,17 +109,7 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
       for (const poller of pollers) poller.stop()
       done()
     })
-    if (mode === 'enforce') {
-      declareMaintenance(app, state)
-      // Runs for requests that no step sees, so it reads the mode of the route itself.
-      refuseWithoutHooks(app, (request) => {
-        if (!state.mayBeActive) return null
-        const own = request.routeOptions.config?.maintenance
-        const isEnforced = own !== false && (own?.mode ?? mode) === 'enforce'
-        return isEnforced ? currentProblem(state, options) : null
-      })
-    }
-
+    if (mode === 'enforce') declareMaintenance(app, state)
     if (mode === 'off') return undefined
     return function refuseInMaintenance(request: FastifyRequest): Effect | undefined {
       if (!state.mayBeActive) return undefined

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import { excludedEarlier, type RegistrationOptions } from '../../convention/declared-routes.js'
-import { addFrameworkErrorHeaders, declareRawFields } from '../../convention/early-answers.js'
+import { declareRawFields } from '../../convention/early-answers.js'
 import { isResponse } from '../../convention/reply.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
 import { mediaTypeOf } from '../../http/media-types.js'
@@ -65,15 +65,7 @@ export const securityHeaders: FastifyPluginAsync<SecurityHeadersOptions & Regist
     // Loaded here, so that an import of this package does not load it.
     const { default: helmet } = await import('helmet')
     const fields = securityFields(helmet, 'securityHeaders', options)
-    if (options.mode === 'enforce') {
-      addFrameworkErrorHeaders(app, (request, reply, next) => {
-        for (const [name, value] of Object.entries(fieldsFor(request, fields))) {
-          if (isMissing(reply, name)) reply.header(name, value)
-        }
-        next()
-      })
-      declareRawFields(app, fields)
-    }
+    if (options.mode === 'enforce') declareRawFields(app, fields)
     const isExcluded = excludedEarlier(app)
     return { helmet, fields, steps: stepsOf(fields, isExcluded) }
   },

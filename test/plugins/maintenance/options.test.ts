@@ -105,7 +105,7 @@ t.test('report: no byte changes, and the requests that would be refused are coun
     .observations.map(({ plugin, rule, route, count }) => [plugin, rule, route, count])
   t.strictSame(observed, [
     ['maintenance', 'refusal', 'GET /v1/users', 2],
-    ['maintenance', 'refusal', '*', 1],
+    ['maintenance', 'refusal', '*', 2],
   ])
 })
 
