@@ -43,7 +43,7 @@ const errorOf = {
 } as const
 
 /** Returns a function that makes the problems of a route, each with its challenge (RFC 6750 §3). */
-export function refusalOf(realm: string, scopes: readonly string[]): Refusal {
+function refusalOf(realm: string, scopes: readonly string[]): Refusal {
   return function refuse(code, detail) {
     const error = errorOf[code]
     const parameters = {
