@@ -7,17 +7,15 @@ import type { OperationRegistry } from './registry.js'
 /** Why a run has to end before its work does: its time limit, another run in its place, or the end of the process. */
 export type StopReason = 'timed-out' | 'lost' | 'closing'
 
-export interface OperationRunOptions {
+export interface RunOptions {
   readonly registry: OperationRegistry
-  /** Milliseconds between two heartbeats. */
-  readonly heartbeat: number
-  /** Time limit of the work, in milliseconds. */
-  readonly timeout: number
+  /** Milliseconds after which a run without a heartbeat counts as dead: three heartbeats. */
+  readonly lease: number
   readonly schedule: Schedule
   /** After a heartbeat that fails, the run goes on: its fence protects the record. */
   readonly faults: FaultLog
-  /** A heartbeat was stored. */
-  readonly onHeartbeat: () => void
+  /** Called when a run has stored its progress, or that it is alive. */
+  readonly onHeartbeat: (id: string) => void
 }
 
 /** Minimum time between two writes of the progress, in milliseconds. */
@@ -44,9 +42,11 @@ export interface OperationRun {
  * Begins a run of this process: it sends heartbeats, stores its progress, and notices that it has to end.
  *
  * @param claimed the claimed record
+ * @param timeout time limit of the work, in milliseconds
  */
-export function beginRun(claimed: OperationRecord, options: OperationRunOptions): OperationRun {
-  const { registry, heartbeat, timeout, schedule, faults, onHeartbeat } = options
+export function beginRun(claimed: OperationRecord, timeout: number, options: RunOptions): OperationRun {
+  const { registry, lease, schedule, faults, onHeartbeat } = options
+  const heartbeat = lease / 3
   const abort = new AbortController()
   let record = claimed
   let progress: number | null = null
@@ -105,7 +105,7 @@ export function beginRun(claimed: OperationRecord, options: OperationRunOptions)
         record = next
         if (next.isCancelling) abort.abort(new ProblemError('operation-cancelled'))
         faults.recovered()
-        onHeartbeat()
+        onHeartbeat(next.id)
       }
       return heartbeat
     } catch (error) {

@@ -1,27 +1,19 @@
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
-import type { Schedule } from '../../time/schedule.js'
 import type { OperationWork } from './define.js'
 import type { RunOutcome } from './engines/engine.js'
-import type { EmitEvent, FaultLog } from './events.js'
+import type { EmitEvent } from './events.js'
 import { cancelled, interrupted } from './failures.js'
 import type { Log } from './options.js'
 import { isFinal, type OperationEnd, type OperationFailure, type OperationRecord } from './record.js'
-import type { OperationRegistry } from './registry.js'
-import { beginRun, type OperationRun } from './run.js'
+import { beginRun, type OperationRun, type RunOptions } from './run.js'
 
-export interface RunnerOptions {
-  readonly registry: OperationRegistry
-  readonly lease: number
+export interface RunnerOptions extends RunOptions {
   /** Milliseconds for which a handler may go on after its signal aborted. */
   readonly unwind: number
-  readonly schedule: Schedule
   readonly workOf: (name: string) => OperationWork | undefined
   /** Returns the failure that clients see for an error of the work; the log gets the cause. */
   readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
-  readonly faults: FaultLog
   readonly emit: EmitEvent
-  /** Called when a run has stored its progress, or that it is alive. */
-  readonly onHeartbeat: (id: string) => void
   readonly log: Log
 }
 
@@ -32,7 +24,7 @@ export type OperationRunner = ReturnType<typeof operationRunner>
 
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
 export function operationRunner(options: RunnerOptions) {
-  const { registry, lease, unwind, schedule, workOf, failureOf, faults, emit, onHeartbeat, log } = options
+  const { registry, lease, unwind, schedule, workOf, failureOf, faults, emit, log } = options
   /** The operations that this process runs; `null` while one is claimed. */
   const runs = new Map<string, OperationRun | null>()
   let isClosing = false
@@ -53,12 +45,8 @@ export function operationRunner(options: RunnerOptions) {
     work: OperationWork,
     isLast: boolean,
   ): Promise<RunOutcome> {
-    const { id } = claimed
-    const { timeout } = work
-    const onBeat = () => onHeartbeat(id)
-    const rhythm = { heartbeat: lease / 3, timeout, onHeartbeat: onBeat }
-    const run = beginRun(claimed, { registry, schedule, faults, ...rhythm })
-    runs.set(id, run)
+    const run = beginRun(claimed, work.timeout, options)
+    runs.set(claimed.id, run)
     try {
       // The process has begun to close before the work began.
       if (isClosing) return await handBack(run)

@@ -10,13 +10,6 @@ import { operationRegistry, storeClock } from './registry.js'
 import { operationRunner } from './runner.js'
 import { operationSweeper } from './sweeper.js'
 
-/** Who starts an operation, and from which request. */
-export interface Starter extends Caller {
-  /** Identifies the start among all: a request that is sent again has the same. `null` for none. */
-  readonly key: string | null
-  readonly requestId: string | null
-}
-
 /** A caller, and who may see what they start. */
 export interface Caller {
   /** Id of the caller; `null` if the caller is not known. */
@@ -24,8 +17,11 @@ export interface Caller {
   readonly access: OperationAccess
 }
 
-/** Options of the start of an operation. */
-export interface BeginOptions extends Starter {
+/** Who starts an operation, from which request, and options of the start. */
+export interface BeginOptions extends Caller {
+  /** Identifies the start among all: a request that is sent again has the same. `null` for none. */
+  readonly key: string | null
+  readonly requestId: string | null
   /** Milliseconds before which it must not run. */
   readonly delay: number
   /** From 0 to 100. */

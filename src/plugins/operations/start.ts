@@ -10,7 +10,7 @@ import { maxWait } from './openapi.js'
 import type { ResolvedOperations } from './options.js'
 import { isFinal, type OperationFailure, type OperationOwner, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
-import type { BeginOptions, Caller, OperationsService, Starter } from './service.js'
+import type { BeginOptions, Caller, OperationsService } from './service.js'
 
 /** The result of an operation, for {@link StartOptions.answer}. */
 export type OperationResult<Result = unknown> =
@@ -25,6 +25,8 @@ export interface StartOptions<Result = unknown> extends RunOptions {
    */
   readonly answer?: (end: OperationResult<Result>, reply: FastifyReply) => unknown
 }
+
+type Starter = Omit<BeginOptions, keyof RunOptions>
 
 const runChecks: Checks<RunOptions> = { delay: duration, priority: integer(0, 100) }
 

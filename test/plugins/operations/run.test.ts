@@ -27,10 +27,9 @@ async function setUp({ timeout = 3_600_000, takesOver = false } = {}) {
   if ('kind' in claim) throw new Error(claim.kind)
   const failures: unknown[] = []
   const stops: string[] = []
-  const run = beginRun(claim.record, {
+  const run = beginRun(claim.record, timeout, {
     registry,
-    heartbeat: lease / 3,
-    timeout,
+    lease,
     schedule,
     faults: { failed: (_what: string, error: unknown) => failures.push(error), recovered() {} } as never,
     onHeartbeat: () => {},
