@@ -24,7 +24,7 @@ import { reporterOf } from '../../report/report.js'
 import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
 import { duration } from '../../time/time-window.js'
 import { bodyRead, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
-import { Ledger } from './ledger.js'
+import { ledgerOf } from './ledger.js'
 import { maxKeyLength } from './request.js'
 import { memoryIdempotency } from './stores/memory.js'
 import type { IdempotencyStore } from './stores/store.js'
@@ -194,7 +194,7 @@ export const idempotency: FastifyPluginAsync<IdempotencyOptions & RegistrationOp
     const members = { idempotency: { get: requestIdempotency } }
     offerNames(app, { plugin: 'idempotency', mode, owner: 'request', members })
     const times = { lease: Number(lease), storeTimeout: Number(storeTimeout) }
-    const ledger = new Ledger({ store, schedule, log: app.log, ...times })
+    const ledger = ledgerOf({ store, schedule, log: app.log, ...times })
     const state = { ledger, reporter: reporterOf(app), isUsed: false }
     atReady(function findUnknownCallers() {
       if (!state.isUsed || options.identify !== subjectOf || hasCallers(app)) return

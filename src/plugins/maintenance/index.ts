@@ -14,8 +14,8 @@ import {
   maintenanceOptions,
   maintenanceRouteOptions,
 } from './options.js'
-import { fileSource, pollerOf, type Source, storeSwitch } from './sources.js'
-import { currentProblem, duringMaintenance, Maintenance, type MaintenanceState } from './state.js'
+import { fileSource, pollerOf, storeSwitch } from './sources.js'
+import { currentProblem, duringMaintenance, type MaintenanceState, maintenanceBy } from './state.js'
 
 export type { Schedule } from '../../time/schedule.js'
 export type { MaintenanceNotice, MaintenanceStore } from './notice.js'
@@ -75,7 +75,7 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
   routeOptions: maintenanceRouteOptions,
   setUp({ app, options }) {
     const { mode, file, store, now } = options
-    const state = new Maintenance(options, (changed) => {
+    const state = maintenanceBy(options, (changed) => {
       if (changed === null) app.log.info('maintenance: off')
       else app.log.warn({ maintenance: changed }, 'maintenance: on')
     })
@@ -93,11 +93,10 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
     }
     offerNames(app, { plugin: 'maintenance', mode, owner: 'app', members: { maintenance: { value } } })
 
-    const sources: Source[] = []
-    if (mode !== 'off' && file !== false)
-      sources.push(fileSource(file, (notice) => state.setNotice('file', notice)))
-    if (mode !== 'off' && store !== undefined) sources.push(enabled)
-    const pollers = sources.map((source) => pollerOf(source, options, app.log))
+    const pollers = [
+      file !== false && fileSource(file, (notice) => state.setNotice('file', notice)),
+      store !== undefined && enabled,
+    ].flatMap((source) => (source === false || mode === 'off' ? [] : [pollerOf(source, options, app.log)]))
     app.addHook('onReady', async function readMaintenance() {
       state.refresh()
       await closingIfFails(app, async () => {
@@ -110,9 +109,9 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
       done()
     })
     if (mode === 'enforce') declareMaintenance(app, state)
+
     if (mode === 'off') return undefined
     return function refuseInMaintenance(request: FastifyRequest): Effect | undefined {
-      if (!state.mayBeActive) return undefined
       const refusal = currentProblem(state, options)
       if (refusal === null) return undefined
       return { rule: 'refusal', given: `${request.method} while in maintenance`, refusal }

@@ -40,14 +40,14 @@ const maxReason = 500
 
 export function readNotice(value: unknown): ReadNotice {
   if (!isObject(value)) return { notice: {}, fault: 'it is not an object' }
-  const { until, retryAfter, reason } = value
+  const { until = null, retryAfter = null, reason = null } = value
   const end = timeOf(until)
   const isSeconds =
     Number.isInteger(retryAfter) && Number(retryAfter) >= 1 && Number(retryAfter) <= maxRetryAfter
   const faults = [
-    isGiven(until) && end === null ? 'until is not an RFC 3339 date-time' : [],
-    isGiven(retryAfter) && !isSeconds ? `retryAfter is not an integer from 1 to ${maxRetryAfter}` : [],
-    isGiven(reason) && typeof reason !== 'string' ? 'reason is not a string' : [],
+    until === null || end !== null ? [] : 'until is not an RFC 3339 date-time',
+    retryAfter === null || isSeconds ? [] : `retryAfter is not an integer from 1 to ${maxRetryAfter}`,
+    reason === null || typeof reason === 'string' ? [] : 'reason is not a string',
   ].flat()
   const notice = {
     ...(end !== null && { until: new Date(end).toISOString() }),
@@ -55,8 +55,4 @@ export function readNotice(value: unknown): ReadNotice {
     ...(typeof reason === 'string' && { reason: clip(reason, maxReason) }),
   }
   return { notice, fault: faults.join('; ') || null }
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
 }

@@ -1,4 +1,3 @@
-import type { MaintenanceSignal } from '../../convention/contexts.js'
 import { formatHttpDate, maxHttpTime, timeOf } from '../../http/dates.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
@@ -19,7 +18,7 @@ export interface MaintenanceState {
   readonly reason: string | null
 }
 
-/** A state, and when it begins and ends, in milliseconds since the epoch. */
+/** What a source announces; the times are in milliseconds since the epoch. */
 interface Claim {
   readonly state: MaintenanceState
   readonly from: number
@@ -32,82 +31,68 @@ function claimOf(source: MaintenanceSource, from: number, notice: MaintenanceNot
   return { state: Object.freeze({ source, until, retryAfter, reason }), from, end }
 }
 
-export class Maintenance implements MaintenanceSignal {
-  /** Whether there may be maintenance. While it is `false`, requests need no other check. */
-  mayBeActive = false
-  readonly #options: Pick<ResolvedMaintenance, 'now' | 'schedule'>
-  readonly #log: (state: MaintenanceState | null) => void
-  readonly #windows: readonly Claim[]
-  readonly #claims = new Map<MaintenanceSource, Claim>()
-  readonly #listeners = new Set<(isActive: boolean) => void>()
-  #state: MaintenanceState | null = null
-  #nextChange = Number.NEGATIVE_INFINITY
-  #cancelTimer = (): void => {}
-  #isStopped = false
+export type Maintenance = ReturnType<typeof maintenanceBy>
 
-  /** @param log called once for each change of the state */
-  constructor(
-    options: Pick<ResolvedMaintenance, 'windows' | 'now' | 'schedule'>,
-    log: (state: MaintenanceState | null) => void,
-  ) {
-    this.#options = options
-    this.#log = log
-    this.#windows = options.windows.map(({ from, until, reason }) => {
-      const notice = { until: new Date(Number(timeOf(until))).toISOString(), ...(reason && { reason }) }
-      return claimOf('window', Number(timeOf(from)), notice)
-    })
-  }
+/** @param log called once for each change of the state */
+export function maintenanceBy(
+  { windows, now, schedule }: Pick<ResolvedMaintenance, 'windows' | 'now' | 'schedule'>,
+  log: (state: MaintenanceState | null) => void,
+) {
+  const planned = windows.map(({ from, until, reason }) => {
+    const notice = { until: new Date(Number(timeOf(until))).toISOString(), ...(reason && { reason }) }
+    return claimOf('window', Number(timeOf(from)), notice)
+  })
+  const announced = new Map<MaintenanceSource, Claim>()
+  const listeners = new Set<(isActive: boolean) => void>()
+  let current: MaintenanceState | null = null
+  let nextChange = Number.NEGATIVE_INFINITY
+  let cancelTimer = (): void => {}
+  let isStopped = false
 
-  /** Sets what a source announces from now on; `null` for no maintenance. */
-  setNotice(source: MaintenanceSource, notice: MaintenanceNotice | null): void {
-    if (notice === null) this.#claims.delete(source)
-    else this.#claims.set(source, claimOf(source, Number.NEGATIVE_INFINITY, notice))
-    this.refresh()
-  }
-
-  state(): MaintenanceState | null {
+  function state(): MaintenanceState | null {
     // A timer may be late.
-    if (this.#options.now() >= this.#nextChange) this.refresh()
-    return this.#state
+    if (now() >= nextChange) refresh()
+    return current
   }
 
-  isActive(): boolean {
-    return this.state() !== null
-  }
-
-  onChange(listener: (isActive: boolean) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
-  refresh(): void {
-    const now = this.#options.now()
-    const claims = [...this.#claims.values(), ...this.#windows]
-    const ahead = claims.flatMap(({ from, end }) => [from, end]).filter((time) => time > now)
-    this.#nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
-    this.#setTimer(this.#nextChange - now)
-    const [last] = claims
-      .filter(({ from, end }) => from <= now && now < end)
-      .sort((one, other) => (one.end === other.end ? 0 : other.end - one.end))
-    const before = this.#state
-    this.#state = last?.state ?? null
-    this.mayBeActive = this.#state !== null
-    if (JSON.stringify(before) === JSON.stringify(this.#state)) return
-    this.#log(this.#state)
-    if (this.mayBeActive !== (before !== null)) for (const call of this.#listeners) call(this.mayBeActive)
-  }
-
-  stop(): void {
-    this.#isStopped = true
-    this.#cancelTimer()
-  }
-
-  #setTimer(milliseconds: number): void {
-    this.#cancelTimer()
-    if (this.#isStopped || milliseconds === Number.POSITIVE_INFINITY) return
+  function refresh(): void {
+    const time = now()
+    const claims = [...announced.values(), ...planned]
+    const ahead = claims.flatMap(({ from, end }) => [from, end]).filter((one) => one > time)
+    nextChange = Math.min(Number.POSITIVE_INFINITY, ...ahead)
+    cancelTimer()
     // The system clock may be set, and setTimeout takes at most 25 days.
-    const delay = Math.min(Math.max(1, milliseconds), maxDelay)
-    this.#cancelTimer = this.#options.schedule(() => this.refresh(), delay)
+    if (!isStopped && ahead.length > 0)
+      cancelTimer = schedule(refresh, Math.min(Math.max(1, nextChange - time), maxDelay))
+    const [last] = claims
+      .filter(({ from, end }) => from <= time && time < end)
+      .sort((one, other) => (one.end === other.end ? 0 : other.end - one.end))
+    const before = current
+    current = last?.state ?? null
+    if (JSON.stringify(before) === JSON.stringify(current)) return
+    log(current)
+    const isActive = current !== null
+    if (isActive !== (before !== null)) for (const call of listeners) call(isActive)
+  }
+
+  return {
+    state,
+    refresh,
+    isActive: () => state() !== null,
+    onChange(listener: (isActive: boolean) => void): () => void {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    /** Sets what a source announces from now on; `null` for no maintenance. */
+    setNotice(source: MaintenanceSource, notice: MaintenanceNotice | null): void {
+      if (notice === null) announced.delete(source)
+      else announced.set(source, claimOf(source, Number.NEGATIVE_INFINITY, notice))
+      refresh()
+    },
+    stop(): void {
+      isStopped = true
+      cancelTimer()
+    },
   }
 }
 
