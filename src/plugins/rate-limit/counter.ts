@@ -15,6 +15,7 @@ interface Limit {
 }
 
 export interface State {
+  readonly limit: Limit
   readonly used: number
   /** Milliseconds until the window ends; its whole length if it has not begun. */
   readonly ttl: number
@@ -38,43 +39,29 @@ export function limitsWith(quotas: readonly Quota[], maxima: readonly number[]):
   return { list, policy: policies.join(', ') }
 }
 
-export function quotaFields({ list, policy }: Limits, states: readonly State[]) {
+export function quotaFields(policy: string, states: readonly State[]) {
   let items = ''
-  for (const [index, { quotedName, max }] of list.entries()) {
-    const { used, ttl } = states[index] ?? unused
+  for (const { limit, used, ttl } of states) {
     if (items !== '') items += ', '
-    items += `${quotedName};r=${Math.max(0, max - used)};t=${wholeSeconds(ttl)}`
+    items += `${limit.quotedName};r=${Math.max(0, limit.max - used)};t=${wholeSeconds(ttl)}`
   }
   return { 'ratelimit-policy': policy, ratelimit: items }
 }
 
-const unused: State = { used: 0, ttl: 0, isExceeded: false }
-
-export function exceededNames({ list }: Limits, states: readonly State[]): string[] {
-  return list.flatMap(({ quota }, index) => (states[index]?.isExceeded ? [quota.name] : []))
-}
-
 /** Returns the problem of a refused request. The quota whose window ends last decides when it can be sent again. */
 export function quotaProblem(
-  limits: Limits,
+  policy: string,
   states: readonly State[],
   violatedPolicies: string,
 ): ProblemError {
-  const exceeded = limits.list.flatMap((limit, index) => {
-    const state = states[index]
-    return state?.isExceeded ? [{ limit, state }] : []
-  })
-  const { limit, state } = exceeded.reduce((one, other) => (other.state.ttl > one.state.ttl ? other : one))
+  const exceeded = states.filter(({ isExceeded }) => isExceeded)
+  const { limit, ttl } = exceeded.reduce((one, other) => (other.ttl > one.ttl ? other : one))
   const within = counted(wholeSeconds(limit.quota.timeWindow), 'second')
-  const wait = wholeSeconds(state.ttl, 1)
+  const wait = wholeSeconds(ttl, 1)
   return new ProblemError('quota-exceeded', {
     detail: `There were more than ${counted(limit.max, 'request')} in ${within}; try again in ${counted(wait, 'second')}`,
-    headers: {
-      ...quotaFields(limits, states),
-      'retry-after': String(wait),
-      'cache-control': 'no-store',
-    },
-    extensions: { [violatedPolicies]: exceededNames(limits, states) },
+    headers: { ...quotaFields(policy, states), 'retry-after': String(wait), 'cache-control': 'no-store' },
+    extensions: { [violatedPolicies]: exceeded.map((state) => state.limit.quota.name) },
   })
 }
 
@@ -107,11 +94,8 @@ export function memoryCounter(callers: number, now: () => number = () => Date.no
   const windowsOf = new Map<Quota, BoundedCache<string, Window>>()
 
   function windowsIn(quota: Quota): BoundedCache<string, Window> {
-    let windows = windowsOf.get(quota)
-    if (windows === undefined) {
-      windows = new BoundedCache(callers)
-      windowsOf.set(quota, windows)
-    }
+    const windows = windowsOf.get(quota) ?? new BoundedCache(callers)
+    if (!windowsOf.has(quota)) windowsOf.set(quota, windows)
     return windows
   }
 
@@ -127,12 +111,12 @@ export function memoryCounter(callers: number, now: () => number = () => Date.no
       if (window.used >= max) isRefused = true
       return window
     })
-    return limits.map(({ quota, max }, index) => {
+    return limits.map((limit, index) => {
       const window = windows[index] as Window
-      const isExceeded = window.used >= max
+      const isExceeded = window.used >= limit.max
       if (!isRefused) window.used += 1
-      if (window.used > 0) windowsIn(quota).set(caller, window)
-      return { used: window.used, ttl: window.end - time, isExceeded }
+      if (window.used > 0) windowsIn(limit.quota).set(caller, window)
+      return { limit, used: window.used, ttl: window.end - time, isExceeded }
     })
   }
 }
@@ -142,9 +126,7 @@ export function sharedCounter(create: CreateRateLimit): Counter {
   const callerOf = new WeakMap<Request, string>()
   const limiters = new Map<Quota, ReturnType<CreateRateLimit>>()
 
-  function limiterOf(quota: Quota): ReturnType<CreateRateLimit> {
-    const known = limiters.get(quota)
-    if (known !== undefined) return known
+  function makeLimiter(quota: Quota): ReturnType<CreateRateLimit> {
     const limiter = create({
       // The limit is that of the caller, and decided here.
       max: Number.MAX_SAFE_INTEGER,
@@ -160,12 +142,14 @@ export function sharedCounter(create: CreateRateLimit): Counter {
     callerOf.set(request, caller)
     const states: State[] = []
     let isRefused = false
-    for (const { quota, max } of limits) {
-      const result = await limiterOf(quota)(request, { increment: !isRefused })
+    for (const limit of limits) {
+      const { quota, max } = limit
+      const ask = limiters.get(quota) ?? makeLimiter(quota)
+      const result = await ask(request, { increment: !isRefused })
       if (result.isAllowed) throw new TypeError('@fastify/rate-limit has not counted the request')
       const used = result.max - result.remaining
       const isExceeded: boolean = isRefused ? used >= max : used > max
-      states.push({ used, ttl: used === 0 ? quota.timeWindow : result.ttl, isExceeded })
+      states.push({ limit, used, ttl: used === 0 ? quota.timeWindow : result.ttl, isExceeded })
       isRefused ||= isExceeded
     }
     return states

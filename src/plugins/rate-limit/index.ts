@@ -12,8 +12,6 @@ import { callers, keptCallers, type LimitsOf, limitsOf } from './caller.js'
 import {
   boundedCounter,
   type Counter,
-  exceededNames,
-  type Limits,
   memoryCounter,
   quotaFields,
   quotaProblem,
@@ -137,7 +135,7 @@ async function stepMaker(app: FastifyInstance, { key, redis }: ResolvedRateLimit
         if (limits.list.length === 0) return undefined
         return withValue(count(request, caller.key, limits.list), (states) => {
           if (outage.ends()) request.log.info('rateLimit: requests are counted again')
-          return effectOf(limits, states, reply)
+          return effectOf(limits.policy, states, reply)
         })
       })
     })
@@ -158,22 +156,18 @@ async function stepMaker(app: FastifyInstance, { key, redis }: ResolvedRateLimit
   }
 }
 
-function effectOf(limits: Limits, states: readonly State[], { server }: FastifyReply): Effect {
+function effectOf(policy: string, states: readonly State[], { server }: FastifyReply): Effect {
   if (!states.some(({ isExceeded }) => isExceeded)) {
-    const headers = quotaFields(limits, states)
+    const headers = quotaFields(policy, states)
     return { rule: 'fields', given: 'without RateLimit and RateLimit-Policy', headers }
   }
-  const given = `beyond the quota ${exceededNames(limits, states).join(', ')}`
-  const refusal = quotaProblem(limits, states, violatedPolicies[keyStyleOf(server)])
-  return { rule: 'quota', given, refusal }
+  const exceeded = states.flatMap(({ limit, isExceeded }) => (isExceeded ? limit.quota.name : []))
+  const given = `beyond the quota ${exceeded.join(', ')}`
+  return { rule: 'quota', given, refusal: quotaProblem(policy, states, violatedPolicies[keyStyleOf(server)]) }
 }
 
 // draft-ietf-httpapi-ratelimit-headers writes `violated-policies`, for a problem type of its own.
 const violatedPolicies = { snake_case: 'violated_policies', camelCase: 'violatedPolicies' } as const
-
-const retryAfter = {
-  'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' },
-}
 
 const quotasDescribed: RouteDescription = {
   allHeaders: {
@@ -181,5 +175,7 @@ const quotasDescribed: RouteDescription = {
     RateLimit: { type: 'string', description: 'What is left of the quotas' },
   },
   problems: problemsOf({ 'quota-exceeded': 'The caller has sent too many requests' }),
-  headersOf: { 429: retryAfter },
+  headersOf: {
+    429: { 'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' } },
+  },
 }

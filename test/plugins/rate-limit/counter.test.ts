@@ -14,7 +14,8 @@ function counterAt(callers: number, now: () => number) {
       quotas,
       quotas.map(({ max }) => max),
     )
-    return count({} as never, caller, list) as readonly State[]
+    const states = count({} as never, caller, list) as readonly State[]
+    return states.map(({ limit: _, ...state }) => state)
   }
 }
 

@@ -8,17 +8,32 @@ import {
   wholeSeconds,
 } from '../../../src/plugins/rate-limit/counter.js'
 
-const state = (used: number, ttl: number, isExceeded = false) => ({ used, ttl, isExceeded })
 const quota = (name: string, max: number, timeWindow: number) => ({ name, max, timeWindow })
 
+/** The policy of quotas, and their states as what is used of them. */
+function stateOf(
+  quotas: readonly ReturnType<typeof quota>[],
+  ...used: readonly (readonly [used: number, ttl: number, isExceeded?: boolean | undefined])[]
+) {
+  const { list, policy } = limitsWith(
+    quotas,
+    quotas.map(({ max }) => max),
+  )
+  const states = list.flatMap((limit, index) => {
+    const [count = 0, ttl = 0, isExceeded = false] = used[index] ?? []
+    return [{ limit, used: count, ttl, isExceeded }]
+  })
+  return [policy, states] as const
+}
+
 t.test('the fields are written as in the draft', async (t) => {
-  const limits = limitsWith([quota('default', 1000, 60_000)], [1000])
-  t.strictSame(quotaFields(limits, [state(1, 59_001)]), {
+  const quotas = [quota('default', 1000, 60_000)]
+  t.strictSame(quotaFields(...stateOf(quotas, [1, 59_001])), {
     'ratelimit-policy': '"default";q=1000;w=60',
     ratelimit: '"default";r=999;t=60',
   })
   t.equal(
-    quotaFields(limits, [state(1001, 1000)]).ratelimit,
+    quotaFields(...stateOf(quotas, [1001, 1000])).ratelimit,
     '"default";r=0;t=1',
     'after its max was lowered',
   )
@@ -26,14 +41,9 @@ t.test('the fields are written as in the draft', async (t) => {
 
 t.test('the quota whose window ends last decides when a refused request is sent again', async (t) => {
   const quotas = [quota('burst', 10, 1000), quota('hourly', 100, 3_600_000), quota('daily', 1000, 86_400_000)]
-  const limits = limitsWith(
-    quotas,
-    quotas.map(({ max }) => max),
-  )
   const of = (...exceeded: readonly boolean[]) =>
     quotaProblem(
-      limits,
-      [state(10, 700, exceeded[0]), state(100, 90_001, exceeded[1]), state(999, 80_000_000, exceeded[2])],
+      ...stateOf(quotas, [10, 700, exceeded[0]], [100, 90_001, exceeded[1]], [999, 80_000_000, exceeded[2]]),
       'v',
     )
   t.match(of(true, true), {
@@ -50,8 +60,7 @@ t.test('the quota whose window ends last decides when a refused request is sent 
 })
 
 t.test('Retry-After is at least a second, also at the very end of a window', async (t) => {
-  const limits = limitsWith([quota('default', 1, 60_000)], [1])
-  t.match(quotaProblem(limits, [state(1, 0, true)], 'v').headers, {
+  t.match(quotaProblem(...stateOf([quota('default', 1, 60_000)], [1, 0, true]), 'v').headers, {
     'retry-after': '1',
     ratelimit: '"default";r=0;t=0',
   })
@@ -77,6 +86,6 @@ t.test('seconds are rounded up, so that no client retries too early', async (t) 
 })
 
 t.test('the sentence of a refusal has units, in the singular for one', async (t) => {
-  const { message } = quotaProblem(limitsWith([quota('one', 1, 1000)], [1]), [state(1, 900, true)], 'v')
+  const { message } = quotaProblem(...stateOf([quota('one', 1, 1000)], [1, 900, true]), 'v')
   t.equal(message, 'There were more than 1 request in 1 second; try again in 1 second')
 })
