@@ -115,20 +115,19 @@ const plain = { login: false, requestedWith: false, readsForm: false }
 
 // The header is optional in the document, because other clients do not need it.
 function describeXsrf(needsToken: boolean): RouteDescription {
+  const description = 'The XSRF token of the session; required if a cookie authenticates the request'
   return {
     problems: problemsOf({
-      'requested-with-missing': read,
-      ...(needsToken ? { 'xsrf-token-invalid': write } : {}),
+      'requested-with-missing':
+        'A cookie authenticates the request, which may be for an element of a page of another origin',
+      ...(needsToken && {
+        'xsrf-token-invalid':
+          'A cookie authenticates the request, which is from another origin or has no valid XSRF token',
+      }),
     }),
-    ...(needsToken
-      ? { parameters: { [tokenHeader]: { schema: { type: 'string', description: token } } } }
-      : {}),
+    ...(needsToken && { parameters: { [tokenHeader]: { schema: { type: 'string', description } } } }),
   }
 }
-
-const token = 'The XSRF token of the session; required if a cookie authenticates the request'
-const write = 'A cookie authenticates the request, which is from another origin or has no valid XSRF token'
-const read = 'A cookie authenticates the request, which may be for an element of a page of another origin'
 
 /** What is checked on a route. */
 interface XsrfPlan {
@@ -154,13 +153,7 @@ const checkedOf = requestSlot<Checked>('xsrf.checked')
 const isIssued = replySlot<boolean>('xsrf.issued')
 
 const formTypes: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data'])
-const addVary = varyMerger([
-  'Cookie',
-  'Sec-Fetch-Site',
-  'Sec-Fetch-Dest',
-  'Sec-Fetch-Mode',
-  'X-Requested-With',
-])
+const addVary = varyMerger('Cookie, Sec-Fetch-Site, Sec-Fetch-Dest, Sec-Fetch-Mode, X-Requested-With')
 
 /** Returns the steps of a route, and the method of replies that makes a token. */
 function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
@@ -193,13 +186,8 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
       if (headers.cookie === undefined && !login) return undefined
       // The response tells an unknown path from one that is refused.
       const session = request.is404 || isByToken(request) ? null : sessionOf(cookies, headers.cookie)
-      const rule = decideXsrf(headers, {
-        method,
-        hasSession: session !== null,
-        login,
-        requestedWith,
-        origins,
-      })
+      const hasSession = session !== null
+      const rule = decideXsrf(headers, { method, hasSession, login, requestedWith, origins })
       if (rule === 'origin') {
         const from = headers.origin ?? headers['sec-fetch-site'] ?? 'another origin'
         return refusal(rule, `${method} from ${from}`, 'The request is from a page of another origin')

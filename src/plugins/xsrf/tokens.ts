@@ -88,30 +88,27 @@ export function sessionOf(
   return pairs.length === 0 ? null : pairs.join(';')
 }
 
-export interface XsrfTokens {
-  create(session: string): string
-  isValid(token: string, session: string): boolean
-}
+export type XsrfTokens = ReturnType<typeof sessionTokens>
 
 // A token has 96 characters.
 const maxToken = 200
 
-/** Returns tokens by @fastify/csrf: a salt, and an HMAC of salt and session. The server keeps nothing about them. */
-export function sessionTokens(Tokens: typeof csrf.Tokens, secrets: readonly string[]): XsrfTokens {
+/**
+ * Returns tokens by @fastify/csrf: a salt, and an HMAC of salt and session. The server keeps nothing about them.
+ *
+ * @param secrets the first one signs, and all verify
+ */
+export function sessionTokens(Tokens: typeof csrf.Tokens, secrets: readonly string[]) {
   const signers = secrets.map((secret) => {
     const tokens = new Tokens({ hmacKey: keyOf(secret, 'key'), userInfo: true })
-    const inner = keyOf(secret, 'secret')
-    return {
-      create: (session: string) => tokens.create(inner, session),
-      verify: (token: string, session: string) => tokens.verify(inner, token, session),
-    }
+    return { tokens, inner: keyOf(secret, 'secret') }
   })
   const [first] = signers
   if (first === undefined) throw new TypeError('tokens need a secret')
   return {
-    create: first.create,
-    isValid: (token, session) =>
-      token.length <= maxToken && signers.some(({ verify }) => verify(token, session)),
+    create: (session: string): string => first.tokens.create(first.inner, session),
+    isValid: (token: string, session: string): boolean =>
+      token.length <= maxToken && signers.some(({ tokens, inner }) => tokens.verify(inner, token, session)),
   }
 }
 
