@@ -130,6 +130,18 @@ const clauses: Clauses<OperationStore> = {
     strictEqual(await one.create(first, null), true, 'the id is free again')
     strictEqual((await other.takeDue(always, always, 10)).length, 1)
   },
+  async 'of concurrent calls of `replace` and `remove`, one succeeds'(one, other) {
+    for (let round = 0; round < 20; round += 1) {
+      const first = started()
+      await one.create(first, null)
+      const [isReplaced, isRemoved] = await Promise.all([
+        one.replace(first, running(first)),
+        other.remove(first),
+      ])
+      strictEqual(isReplaced, !isRemoved)
+      strictEqual((await one.get(first.id)) !== null, isReplaced)
+    }
+  },
   async '`takeDue` returns the earliest records that are due, unchanged, and moves their next check'(
     one,
     other,
@@ -193,6 +205,9 @@ const clauses: Clauses<OperationStore> = {
       await one.get(first.id),
     )
     deepStrictEqual(await other.list('42', { before: sorted[5], limit: 2 }), [])
+    deepStrictEqual(idsOf(await one.list('42', { status: 'Failed', limit: 9 })), [first.id])
+    strictEqual((await one.list('42', { status: 'In progress', limit: 9 })).length, 5)
+    strictEqual((await one.list('42', { status: 'Succeeded', limit: 9 })).length, 0)
   },
   async 'what one instance stores, the other gets, member by member'(one, other) {
     const text = 'Größe “x” \\ \u0000 \ud83d\ude00 \ud83d \u2028 {"version":1, "status":"Failed"'
@@ -204,7 +219,7 @@ const clauses: Clauses<OperationStore> = {
     strictEqual(await other.replace(record, next), true)
     same(await one.get(record.id), next)
     strictEqual((await one.input(record.id)) === long, true, 'the input stays as it was')
-    const [listed] = await one.list(text, { limit: 2 })
+    const [listed] = await one.list(text, { status: 'In progress', limit: 2 })
     same(listed, next)
   },
   async 'an end stores resource, result and error, and deletes the input'(one, other) {

@@ -9,7 +9,7 @@ import type { Json } from '../../schema/json-schema.js'
 import { type DocumentOperation, in30 } from '../../schema/openapi.js'
 import { isObjectSchema } from '../../schema/responses.js'
 import type { KeyStyle } from '../../words/words.js'
-import { listLimits } from './list-page.js'
+import { listLimits, statuses } from './list-page.js'
 import { eventStream } from './status-stream.js'
 
 /** Maximum of seconds that a request waits. */
@@ -144,6 +144,7 @@ function objectSchema<Properties extends object>(
 }
 
 const listParameters = {
+  status: { type: 'string', enum: statuses, description: 'Only operations in this state' },
   limit: {
     type: 'integer',
     minimum: 1,
@@ -188,7 +189,7 @@ function statusSchemaIn(keyStyle: KeyStyle, result: Json | null = null) {
   const names = statusNames[keyStyle]
   const properties = {
     id: string,
-    status: { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] },
+    status: { type: 'string', enum: statuses },
     progress: { type: 'number', minimum: 0, maximum: 1 },
     link,
     [names.created_at]: dateTime,

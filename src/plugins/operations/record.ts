@@ -31,6 +31,8 @@ export type OperationAccess = 'owner' | 'id' | 'internal'
  * epoch. Records are immutable: each change is a new record with a higher `version`.
  */
 export interface OperationRecord {
+  /** Version of the members of a record. A process leaves records of another version to those that know it. */
+  readonly schema: 1
   /** 32 random hexadecimal digits. */
   readonly id: string
   /** Higher after each change, by a random step: two changes of the same version never lead to the same one. */
@@ -74,6 +76,9 @@ export interface OperationRecord {
   /** Id of the request that started it. */
   readonly requestId: string | null
 }
+
+/** The value of `schema` in all records. */
+export const recordSchema = 1
 
 /** Whether an operation has ended. */
 export function isFinal({ status }: OperationRecord): boolean {
@@ -132,6 +137,7 @@ export function begin(id: string, operation: NewOperation, now: number, dueAt: n
   const { input: _, delay, ...given } = operation
   return Object.freeze({
     version: 1,
+    schema: recordSchema,
     id,
     ...given,
     status: 'In progress',

@@ -85,6 +85,18 @@ for (const kind of kinds) {
     t.equal((await ask('/v1/operations', 'a', { method: 'HEAD' })).status, 200)
   })
 
+  t.test(`${kind}: the states filter the list`, async (t) => {
+    const { app, begin, list } = await service(t, kind)
+    await app.ready()
+    const done = await begin('done')
+    const failed = await begin('fail')
+    const waiting = await begin('wait')
+    t.strictSame((await list('?status=Succeeded')).ids, [done])
+    t.strictSame((await list('?status=Failed')).ids, [failed])
+    t.strictSame((await list('?status=In%20progress')).ids, [waiting])
+    t.strictSame((await list('?status=In+progress')).ids, [waiting])
+  })
+
   t.test(`${kind}: the links lead through all pages, each operation once`, async (t) => {
     const { app, begin, list, clock } = await service(t, kind)
     await app.ready()
@@ -96,7 +108,7 @@ for (const kind of kinds) {
       begun.push((await app.operations.start('work', 'wait', { owner: 'a' })).id)
     }
     const seen: string[] = []
-    let query: string | undefined = '?limit=3'
+    let query: string | undefined = '?status=In+progress&limit=3'
     let pages = 0
     while (query !== undefined) {
       const { ids, link } = await list(query)
@@ -106,7 +118,8 @@ for (const kind of kinds) {
       await begin('wait')
       const next = link === undefined ? null : /^<\/v1\/operations(\?[^>]*)>; rel="next"$/.exec(link)
       t.ok(link === undefined || next !== null, `${link}`)
-      if (next !== null) t.match(next[1], /limit=3&before_time=[^&]*&before_id=[0-9a-f]{32}$/)
+      if (next !== null)
+        t.match(next[1], /status=In\+progress&limit=3&before_time=[^&]*&before_id=[0-9a-f]{32}$/)
       query = next?.[1]
     }
     t.equal(pages, 4)
@@ -129,6 +142,8 @@ for (const kind of kinds) {
         'limit=-1',
         'limit=x',
         'limit=1&limit=2',
+        'status=done',
+        'status=',
         'before_time=yesterday',
         `before_id=${'0'.repeat(32)}`,
         'before_time=2026-11-20T08:00:00Z&before_id=7',
@@ -252,7 +267,13 @@ t.test('the OpenAPI document has the list and its parameters', async (t) => {
     readonly parameters: readonly { readonly name: string }[]
     readonly responses: Readonly<Record<string, object>>
   }
-  t.strictSame(get.parameters.map(({ name }) => name).sort(), ['before_id', 'before_time', 'fields', 'limit'])
+  t.strictSame(get.parameters.map(({ name }) => name).sort(), [
+    'before_id',
+    'before_time',
+    'fields',
+    'limit',
+    'status',
+  ])
   t.match(get.responses['200'], {
     headers: { Link: {} },
     content: { 'application/json': { schema: { properties: { operations: { type: 'array' } } } } },

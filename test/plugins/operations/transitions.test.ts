@@ -46,6 +46,7 @@ t.test('a new operation waits, and is checked after its delay', async (t) => {
   t.match(delayed, {
     notBefore: startTime + 5_000,
     dueAt: startTime + 5_000 + lease,
+    schema: 1,
   })
 })
 

@@ -1,5 +1,5 @@
 import { checksOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
-import { isFinal, type OperationRecord } from '../record.js'
+import { isFinal, type OperationRecord, type OperationStatus } from '../record.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
 const declared = {
@@ -32,7 +32,7 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
   // In the order of their start, and in the order of their end.
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()
-  // Of an owner, the oldest first.
+  // Of an owner: all, and those in each status; the oldest first.
   const lists = new Map<string, Entry[]>()
   // The ids of operations in progress, by their `onePer`.
   const only = new Map<string, string>()
@@ -54,20 +54,31 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     count(entry, 1)
   }
 
+  function enlist(key: string, entry: Entry): void {
+    const list = lists.get(key) ?? []
+    list.splice(placeIn(list, entry.record), 0, entry)
+    lists.set(key, list)
+  }
+
+  function delist(key: string, { record }: Entry): void {
+    const list = lists.get(key) ?? []
+    list.splice(placeIn(list, record), 1)
+    if (list.length === 0) lists.delete(key)
+  }
+
   function letOthersStart({ id, onePer }: OperationRecord): void {
     if (onePer !== null && only.get(onePer) === id) only.delete(onePer)
   }
 
   function remove(entry: Entry): void {
-    const { id, owner } = entry.record
+    const { id, owner, status } = entry.record
     count(entry, -1)
     letOthersStart(entry.record)
     inProgress.delete(id)
     final.delete(id)
     if (owner === null) return
-    const list = lists.get(owner) ?? []
-    list.splice(placeIn(list, entry.record), 1)
-    if (list.length === 0) lists.delete(owner)
+    delist(listKey(owner), entry)
+    delist(listKey(owner, status), entry)
   }
 
   function makeRoom(most: number): void {
@@ -97,22 +108,25 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       if (onePer !== null) only.set(onePer, id)
       count(entry, 1)
       if (owner !== null) {
-        const list = lists.get(owner) ?? []
-        list.splice(placeIn(list, record), 0, entry)
-        lists.set(owner, list)
+        enlist(listKey(owner), entry)
+        enlist(listKey(owner, record.status), entry)
       }
       makeRoom(maxOperations)
       return true
     },
     get: async (id) => entryOf(id)?.record ?? null,
     input: async (id) => inProgress.get(id)?.input ?? null,
-    async replace({ id, version, dueAt }, next) {
+    async replace({ id, version, dueAt, status }, next) {
       const entry = entryOf(id)
       if (entry?.record.version !== version) return false
       const moved = next.dueAt === dueAt ? {} : { dueAt: next.dueAt }
       change(entry, { record: next, ...moved, ...(isFinal(next) && { input: null }) })
       if (isFinal(next)) {
         letOthersStart(next)
+        if (next.owner !== null) {
+          delist(listKey(next.owner, status), entry)
+          enlist(listKey(next.owner, next.status), entry)
+        }
         inProgress.delete(id)
         final.set(id, entry)
       }
@@ -145,8 +159,8 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       }
       return Math.max(expired, emptied)
     },
-    async list(owner, { before, limit }) {
-      const list = lists.get(owner) ?? []
+    async list(owner, { status, before, limit }) {
+      const list = lists.get(listKey(owner, status)) ?? []
       const end = before === undefined ? list.length : placeIn(list, before)
       const page = list.slice(Math.max(end - limit, 0), end).reverse()
       return page.map(({ record }) => record)
@@ -175,6 +189,10 @@ function bytesOf({ input, record }: Entry): number {
 
 function byDueAt(one: Entry, other: Entry): number {
   return one.dueAt - other.dueAt || (one.record.id < other.record.id ? -1 : 1)
+}
+
+function listKey(owner: string, status: OperationStatus | '' = ''): string {
+  return `${status}:${owner}`
 }
 
 /** Returns the number of places in a list that come before another one. */

@@ -9,8 +9,8 @@ import {
   option,
 } from '../../../options.js'
 import { listenTo, type PostgresPool, withRetries } from '../../../stores/postgres-client.js'
-import { isFinal } from '../record.js'
-import { type OperationStore, ownerKey, partsOf, recordOf, type StoredRecord } from './store.js'
+import { isFinal, recordSchema } from '../record.js'
+import { type OperationStore, ownerKey, partsOf, readAll, recordOf, type StoredRecord } from './store.js'
 
 const declared = {
   /**
@@ -94,10 +94,10 @@ export function postgresOperationStore(
       return Number((rows[0] as { readonly now: unknown }).now)
     },
     async create(record, input) {
-      const { id, version, dueAt, owner, createdAt, onePer } = record
+      const { id, version, schema, dueAt, owner, createdAt, onePer } = record
       const { document } = partsOf(record)
       const list = owner === null ? null : ownerKey(owner)
-      const values = [id, version, dueAt, document, input, onePer, list, createdAt]
+      const values = [id, version, schema, dueAt, document, input, onePer, list, createdAt]
       return (await run(statements.create, values)).rowCount === 1
     },
     async replace(previous, next) {
@@ -122,17 +122,21 @@ export function postgresOperationStore(
     remove: async ({ id, version }) => (await run(statements.remove, [id, version])).rowCount === 1,
     async takeDue(time, until, limit) {
       const { rows } = await run(statements.takeDue, [time, until, limit])
-      return [...(rows as readonly TakenRecord[])].sort(byDueAt).map(recordOf)
+      return readAll([...(rows as readonly TakenRecord[])].sort(byDueAt))
     },
     async expire(time, limit) {
       const emptied = await run(statements.empty, [time, limit])
       const expired = await run(statements.expire, [time, limit])
       return Math.max(emptied.rowCount ?? 0, expired.rowCount ?? 0)
     },
-    async list(owner, { before, limit }) {
+    async list(owner, { status, before, limit }) {
       const { createdAt, id } = before ?? { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
-      const { rows } = await run(statements.list, [ownerKey(owner), limit, createdAt, id])
-      return (rows as readonly StoredRecord[]).map(recordOf)
+      const values = [ownerKey(owner), limit, createdAt, id]
+      const { rows } =
+        status === undefined
+          ? await run(statements.list, values)
+          : await run(statements.listInStatus, [...values, status])
+      return readAll(rows as readonly StoredRecord[])
     },
     async announce(id) {
       await postgres.query('SELECT pg_notify($1, $2)', [channel, id])
@@ -160,6 +164,7 @@ const columns = {
   // Compared by bytes: the order is the same everywhere, and does not depend on a collation of the database.
   id: 'text COLLATE "C" PRIMARY KEY',
   version: 'bigint NOT NULL',
+  record_schema: 'integer NOT NULL',
   status: 'text COLLATE "C" NOT NULL',
   due_at: 'bigint',
   owner: 'text COLLATE "C"',
@@ -183,6 +188,7 @@ CREATE INDEX IF NOT EXISTS ${table}_due ON ${table} (due_at, id) WHERE status = 
 CREATE INDEX IF NOT EXISTS ${table}_final ON ${table} (due_at, id) WHERE status <> 'In progress';
 CREATE INDEX IF NOT EXISTS ${table}_gone ON ${table} (gone_at) WHERE gone_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS ${table}_owner ON ${table} (owner, created_at, id) WHERE owner IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ${table}_status ON ${table} (owner, status, created_at, id) WHERE owner IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS ${table}_one ON ${table} (one_per)
 WHERE one_per IS NOT NULL AND status = 'In progress';
 `
@@ -193,10 +199,14 @@ const checkStatement = `SELECT ${Object.keys(columns).join(', ')} FROM ${table} 
 const first = (condition: string, order: string) =>
   `id = ANY (ARRAY(SELECT id FROM ${table} WHERE ${condition} ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED))`
 
+const listOf = (condition: string) => `SELECT document, outcome FROM ${table}
+WHERE owner = $1 AND record_schema = ${recordSchema} ${condition} AND (created_at, id) < ($3, $4)
+ORDER BY created_at DESC, id DESC LIMIT $2`
+
 const statements = {
   create: `INSERT INTO ${table}
-(id, version, status, due_at, document, input, one_per, owner, created_at)
-VALUES ($1, $2, 'In progress', $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+(id, version, record_schema, status, due_at, document, input, one_per, owner, created_at)
+VALUES ($1, $2, $3, 'In progress', $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
   get: `SELECT document, outcome FROM ${table} WHERE id = $1`,
   input: `SELECT input FROM ${table} WHERE id = $1`,
   replace: `UPDATE ${table} SET version = $3, document = $4, due_at = COALESCE($5, due_at)
@@ -204,14 +214,14 @@ WHERE id = $1 AND version = $2`,
   end: `UPDATE ${table} SET version = $3, document = $4, due_at = $5, outcome = $6, gone_at = $7, status = $8, input = NULL
 WHERE id = $1 AND version = $2`,
   remove: `DELETE FROM ${table} WHERE id = $1 AND version = $2`,
-  takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE status = 'In progress' AND due_at <= $1
+  takeDue: `WITH due AS (SELECT id, due_at FROM ${table} WHERE status = 'In progress' AND due_at <= $1 AND record_schema = ${recordSchema}
 ORDER BY due_at, id LIMIT $3 FOR UPDATE SKIP LOCKED)
 UPDATE ${table} AS record SET due_at = $2 FROM due WHERE record.id = due.id
 RETURNING record.id, record.document, record.outcome, due.due_at`,
   empty: `UPDATE ${table} SET outcome = NULL, gone_at = NULL WHERE ${first('gone_at <= $1', 'gone_at')}`,
   expire: `DELETE FROM ${table} WHERE ${first("status <> 'In progress' AND due_at <= $1", 'due_at, id')}`,
-  list: `SELECT document, outcome FROM ${table} WHERE owner = $1 AND (created_at, id) < ($3, $4)
-ORDER BY created_at DESC, id DESC LIMIT $2`,
+  list: listOf(''),
+  listInStatus: listOf('AND status = $5'),
 }
 
 const remedy = 'Run migrate() of the store, or the SQL in its property migration, as the owner of the table'

@@ -16,8 +16,16 @@ import {
   redisScript,
   subscribeTo,
 } from '../../../stores/redis-client.js'
-import { isFinal, type OperationRecord } from '../record.js'
-import { type OperationStore, OperationStoreFullError, ownerKey, partsOf, recordOf } from './store.js'
+import { isFinal, type OperationRecord, type OperationStatus, recordSchema } from '../record.js'
+import {
+  type OperationStore,
+  OperationStoreFullError,
+  ownerKey,
+  partsOf,
+  readAll,
+  recordOf,
+  type StoredRecord,
+} from './store.js'
 
 /** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */
 export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient {
@@ -60,7 +68,7 @@ export interface RedisOperationStoreOptions extends OptionsOf<typeof declared> {
  * An {@link OperationStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each record is
  * one key with JSON, which expires by the clock of the server; input and result have keys of their own, and the result
  * expires when the operation becomes a 410. A sorted set has the ids of the records in progress, by the time of their next
- * check; one for each owner lists their operations. Each change is one script: one atomic step and one round trip. All keys
+ * check; four for each owner list the operations: all, and those in each status. Each change is one script: one atomic step and one round trip. All keys
  * are in one hash slot, so one node of a cluster has the whole store.
  *
  * The settings of Redis decide which records survive a restart: without `appendonly yes`, those of the last snapshot, or
@@ -93,21 +101,23 @@ export function redisOperationStore(
   const recordKey = (id: string) => key('record', id)
   const inputKey = (id: string) => key('input', id)
   const outcomeKey = (id: string) => key('outcome', id)
-  // In the order of the list.
-  const listKey = (owner: string) => key('owner', ownerKey(owner))
+  // In the order of the list, the operations of an owner: all, and those in each status.
+  const listKey = (owner: string, status: OperationStatus | 'all') => key('owner', `${status}:${owner}`)
+  const listKeys = (owner: string) => lists.map((status) => listKey(owner, status))
   // Has the id of the one operation in progress; there is none for `null`.
   const onlyKey = ({ onePer }: OperationRecord) => key('only', onePer ?? '')
-  const dueKey = `{${keyPrefix}}:due`
+  // With the schema: a process does not take the ids of records that it cannot read.
+  const dueKey = `{${keyPrefix}}:due:${recordSchema}`
   // Operations of owners that have ended, by the time of their deletion.
   const endedKey = `{${keyPrefix}}:ended`
   const channel = `${keyPrefix}:cancel`
 
-  /** Reads records, and leaves out those that have expired. */
-  const recordsOf = async (ids: readonly string[]): Promise<readonly OperationRecord[]> => {
+  /** Leaves out records that have expired. */
+  const storedOf = async (ids: readonly string[]): Promise<readonly StoredRecord[]> => {
     const values = await redis.mget(ids.flatMap((id) => [recordKey(id), outcomeKey(id)]))
     return ids.flatMap((_id, place) => {
       const [document = null, outcome = null] = values.slice(2 * place, 2 * place + 2)
-      return document === null ? [] : [recordOf({ document, outcome })]
+      return document === null ? [] : [{ document, outcome }]
     })
   }
   return {
@@ -129,7 +139,7 @@ export function redisOperationStore(
     async create(record, input) {
       const { id, dueAt, owner, onePer } = record
       const keys = [recordKey(id), dueKey, inputKey(id), onlyKey(record)]
-      if (owner !== null) keys.push(listKey(owner))
+      if (owner !== null) keys.push(listKey(ownerKey(owner), 'all'), listKey(ownerKey(owner), record.status))
       const values = [partsOf(record).document, id, dueAt, placeOf(record), onePer ?? '']
       if (input !== null) values.push(input)
       try {
@@ -139,7 +149,10 @@ export function redisOperationStore(
         throw new OperationStoreFullError('Redis has no memory left (maxmemory)', { cause })
       }
     },
-    get: async (id) => (await recordsOf([id]))[0] ?? null,
+    async get(id) {
+      const [stored] = await storedOf([id])
+      return stored === undefined ? null : recordOf(stored)
+    },
     input: (id) => redis.get(inputKey(id)),
     async replace(previous, next) {
       const { id, dueAt, owner } = next
@@ -151,40 +164,43 @@ export function redisOperationStore(
         return isDone(await replaceScript(redis, keys, [...values, ...moved]))
       }
       keys.push(inputKey(id), outcomeKey(id), onlyKey(next))
-      if (owner !== null) keys.push(endedKey)
-      const ended = `${placeOf(next)} ${owner === null ? '' : ownerKey(owner)}`
-      const end = [dueAt, next.goneAt ?? dueAt, ended, ...(outcome === null ? [] : [outcome])]
+      const known = owner === null ? '' : ownerKey(owner)
+      if (owner !== null) keys.push(listKey(known, previous.status), listKey(known, next.status), endedKey)
+      const end = [dueAt, next.goneAt ?? dueAt, placeOf(next), known, ...(outcome === null ? [] : [outcome])]
       return isDone(await replaceScript(redis, keys, [...values, ...end]))
     },
     async remove(record) {
       const { id, owner } = record
       const keys = [recordKey(id), dueKey, inputKey(id), outcomeKey(id), onlyKey(record)]
-      if (owner !== null) keys.push(listKey(owner))
+      if (owner !== null) keys.push(...listKeys(ownerKey(owner)))
       return isDone(await removeScript(redis, keys, [beginningOf(record), id, placeOf(record)]))
     },
     async takeDue(time, until, limit) {
       const ids = (await takeScript(redis, [dueKey], [time, until, limit])) as string[]
       if (ids.length === 0) return []
-      return (await recordsOf(ids)).filter((record) => !isFinal(record))
+      return readAll(await storedOf(ids)).filter((record) => !isFinal(record))
     },
     /** Redis deletes expired keys; what remains is to remove them from the lists of the owners. */
     async expire(time, limit) {
       const ended = await redis.zrangebyscore(endedKey, '-inf', time, 'LIMIT', 0, limit)
       if (ended.length === 0) return 0
-      const owners = ended.map((member) => member.slice(member.indexOf(' ') + 1))
-      await forgetScript(redis, [endedKey, ...owners.map((owner) => key('owner', owner))], ended)
+      const keys = ended.flatMap((member) => listKeys(member.slice(member.indexOf(' ') + 1)))
+      await forgetScript(redis, [endedKey, ...keys], ended)
       return ended.length
     },
-    async list(owner, { before, limit }) {
+    async list(owner, { status, before, limit }) {
+      const list = listKey(ownerKey(owner), status ?? 'all')
       const found: OperationRecord[] = []
       let from = before === undefined ? '+' : `(${placeOf(before)}`
       // Records may have expired, whose places are not yet removed.
       for (let read = 0; read < maxReads && found.length < limit; read += 1) {
-        const places = await redis.zrevrangebylex(listKey(owner), from, '-', 'LIMIT', 0, limit)
+        const places = await redis.zrevrangebylex(list, from, '-', 'LIMIT', 0, limit)
         if (places.length === 0) break
-        const records = await recordsOf(places.map((place) => place.slice(place.indexOf(':') + 1)))
+        const records = readAll(await storedOf(places.map((place) => place.slice(place.indexOf(':') + 1))))
         // The id of a record that has expired may be in use again.
-        found.push(...records.filter((record) => places.includes(placeOf(record))))
+        const isListed = (record: OperationRecord) =>
+          places.includes(placeOf(record)) && (status === undefined || record.status === status)
+        found.push(...records.filter(isListed))
         if (places.length < limit) break
         from = `(${places.at(-1)}`
       }
@@ -199,6 +215,8 @@ export function redisOperationStore(
     },
   }
 }
+
+const lists = ['all', 'In progress', 'Succeeded', 'Failed'] as const
 
 const commands = 'get mget zrangebyscore zrevrangebylex evalsha eval publish info duplicate'.split(' ')
 
@@ -221,7 +239,7 @@ if not redis.call('SET', KEYS[1], document, 'NX') then return 0 end
 redis.call('ZADD', KEYS[2], dueAt, id)
 if input then redis.call('SET', KEYS[3], input) end
 if onePer ~= '' then redis.call('SET', KEYS[4], id) end
-if KEYS[5] then redis.call('ZADD', KEYS[5], 0, place) end
+for list = 5, #KEYS do redis.call('ZADD', KEYS[list], 0, place) end
 return 1
 `)
 
@@ -230,7 +248,7 @@ return 1
 
 /** Replaces a record whose JSON begins with the given text; returns `1` if it did. With `goneAt`, the new one is final. */
 const replaceScript = redisScript(`
-local before, document, id, dueAt, goneAt, ended, outcome = unpack(ARGV)
+local before, document, id, dueAt, goneAt, place, owner, outcome = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[1], document)
@@ -243,7 +261,11 @@ if goneAt then
     redis.call('PEXPIREAT', KEYS[4], goneAt)
   end
   if redis.call('GET', KEYS[5]) == id then redis.call('DEL', KEYS[5]) end
-  if KEYS[6] then redis.call('ZADD', KEYS[6], dueAt, ended) end
+  if KEYS[6] then
+    redis.call('ZREM', KEYS[6], place)
+    redis.call('ZADD', KEYS[7], 0, place)
+    redis.call('ZADD', KEYS[8], dueAt, place .. ' ' .. owner)
+  end
 elseif dueAt then
   redis.call('ZADD', KEYS[2], dueAt, id)
 end
@@ -256,7 +278,7 @@ if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
 redis.call('DEL', KEYS[1], KEYS[3], KEYS[4])
 redis.call('ZREM', KEYS[2], id)
 if redis.call('GET', KEYS[5]) == id then redis.call('DEL', KEYS[5]) end
-if KEYS[6] then redis.call('ZREM', KEYS[6], place) end
+for list = 6, #KEYS do redis.call('ZREM', KEYS[list], place) end
 return 1
 `)
 
@@ -274,7 +296,8 @@ return ids
 /** Removes operations from the lists of their owners. */
 const forgetScript = redisScript(`
 for argument, member in ipairs(ARGV) do
-  redis.call('ZREM', KEYS[argument + 1], string.match(member, '^%S+'))
+  local place = string.match(member, '^%S+')
+  for list = 4 * argument - 2, 4 * argument + 1 do redis.call('ZREM', KEYS[list], place) end
   redis.call('ZREM', KEYS[1], member)
 end
 `)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject } from '../../../options.js'
-import type { OperationRecord } from '../record.js'
+import { type OperationRecord, type OperationStatus, recordSchema } from '../record.js'
 
 /**
  * Stores the records of operations. Each record is one document, which is stored and replaced as a whole, and compared by its
@@ -43,6 +43,7 @@ export interface OperationStore {
   /**
    * Takes at most `limit` records in progress that have to be checked by `time`, the earliest first: moves the time of their
    * next check to `until`, and returns them. Of several concurrent calls, one gets a record. The records stay unchanged.
+   * Records of another `schema` are left out.
    */
   takeDue(time: number, until: number, limit: number): Promise<readonly OperationRecord[]>
   /**
@@ -67,6 +68,11 @@ export interface OperationStore {
 
 /** A page of the operations of an owner. */
 export interface OperationQuery {
+  /**
+   * Only operations in this status.
+   * @default all
+   */
+  readonly status?: OperationStatus | undefined
   /**
    * Only operations before this one, in the order of the list: by `createdAt`, then by `id`, both descending.
    * @default from the newest
@@ -101,8 +107,24 @@ export function partsOf(record: OperationRecord): StoredRecord {
   }
 }
 
+/** @throws Error for a record of another schema */
 export function recordOf({ document, outcome }: StoredRecord): OperationRecord {
-  return Object.freeze({ ...JSON.parse(document), ...(outcome !== null && JSON.parse(outcome)) })
+  const record = { ...JSON.parse(document), ...(outcome !== null && JSON.parse(outcome)) }
+  if (record.schema === recordSchema) return Object.freeze(record)
+  throw new Error(
+    `an operation is stored with schema ${JSON.stringify(record.schema)}; this release reads schema ${recordSchema}`,
+  )
+}
+
+/** Reads records, and leaves out those of another schema: the processes that know it read them. */
+export function readAll(stored: readonly StoredRecord[]): readonly OperationRecord[] {
+  return stored.flatMap((one) => {
+    try {
+      return recordOf(one)
+    } catch {
+      return []
+    }
+  })
 }
 
 /** Returns a text for the owner in keys and indexes: an id as it is, and a digest of one that is long or has special characters. */

@@ -165,7 +165,8 @@ WHERE record.relname = $1`,
       `CREATE SCHEMA taken; CREATE TABLE taken.${defaultTable} (id text PRIMARY KEY, version integer NOT NULL)`,
     )
     const taken = storeIn(t, 'taken')
-    const fault = /^the table fastify_conventions_operations cannot be used: column "status" does not exist/
+    const fault =
+      /^the table fastify_conventions_operations cannot be used: column "record_schema" does not exist/
     await t.rejects(taken.check(), { message: fault })
     await t.rejects(taken.migrate(), /column "status" does not exist/)
     await t.rejects(taken.check(), { message: fault }, 'nothing has changed')
@@ -206,11 +207,22 @@ WHERE record.relname = $1`,
     t.equal(await store.get(record.id), null)
   })
 
+  await t.test('a record of a later release is refused, and left to that release', async (t) => {
+    await empty()
+    const record = started({ owner: '42' })
+    await store.create({ ...record, schema: 2 } as unknown as OperationRecord, null)
+    await t.rejects(store.get(record.id), /stored with schema 2; this release reads schema 1/)
+    t.same(await store.takeDue(time, time + 9, 10), [])
+    t.same(await store.list('42', { limit: 10 }), [])
+    const { rows } = await one.query(`SELECT due_at::text FROM ${defaultTable}`)
+    t.same(rows, [{ due_at: String(time) }])
+  })
+
   await t.test('of 10,000 records only those asked for are read', async (t) => {
     await empty()
     await one.query(
-      `INSERT INTO ${defaultTable} (id, version, status, due_at, document, owner, created_at, gone_at)
-       SELECT md5(number::text), 1, CASE number % 2 WHEN 0 THEN 'Failed' ELSE 'In progress' END, ${time} + number, '{"status":"Failed"}', number % 100,
+      `INSERT INTO ${defaultTable} (id, version, record_schema, status, due_at, document, owner, created_at, gone_at)
+       SELECT md5(number::text), 1, 1, CASE number % 2 WHEN 0 THEN 'Failed' ELSE 'In progress' END, ${time} + number, '{"status":"Failed"}', number % 100,
        ${time} + number, CASE number % 2 WHEN 0 THEN ${time} + number END FROM generate_series(1, 10000) AS number`,
     )
     await one.query(`ANALYZE ${defaultTable}`)
@@ -229,8 +241,11 @@ WHERE record.relname = $1`,
     await spied.replace(started(), started())
     await spied.replace(started(), ended(started()))
     await spied.list('8', { limit: 50 })
-    await spied.list('8', { limit: 50, before: { createdAt: time + 9_000, id: '' } })
-    t.equal(statements.length, 9)
+    await spied.list('8', { limit: 50, status: 'Failed', before: { createdAt: time + 9_000, id: '' } })
+    // Of an owner with many others.
+    await spied.list('8', { limit: 1, status: 'Succeeded' })
+    await spied.list('7', { limit: 50, status: 'In progress', before: { createdAt: time + 9_000, id: '' } })
+    t.equal(statements.length, 11)
     for (const [statement, values] of statements) {
       const { rows } = await one.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement}`, values)
       const plan = JSON.stringify(rows)

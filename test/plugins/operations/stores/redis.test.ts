@@ -98,7 +98,7 @@ t.test('in Redis', { skip }, async (t) => {
         `record:${final.id}`,
         `outcome:${final.id}`,
       ]
-      const sets = ['due', 'owner:42']
+      const sets = ['due:1', 'owner:all:42', 'owner:In progress:42']
       t.same((await one.keys('*')).sort(), [...parts, ...sets].map((key) => `${prefix}:${key}`).sort())
       await store.remove(running)
       await store.remove(end)
@@ -149,28 +149,32 @@ t.test('in Redis', { skip }, async (t) => {
     t.equal(await store.expire(future, 1), 1)
     t.equal(await store.expire(future, 10), 1)
     t.equal(await store.expire(future, 10), 0)
-    t.equal(await one.exists(`${prefix}:ended`), 0)
-    t.equal(await one.zcard(`${prefix}:owner:42`), 1)
+    t.equal(await one.exists(`${prefix}:owner:Succeeded:42`, `${prefix}:ended`), 0)
+    t.equal(await one.zcard(`${prefix}:owner:all:42`), 1)
     t.same(
       (await store.list('42', { limit: 10 })).map(({ id }) => id),
       [running.id],
     )
   })
 
-  await t.test('a page is two commands, however many operations an owner has', async (t) => {
+  await t.test('a page of one status is two commands, however many operations an owner has', async (t) => {
     await one.flushall()
     const records = Array.from({ length: 2_000 }, (_, number) =>
       started({ owner: '42', createdAt: time + number }),
     )
     await Promise.all(records.map((record) => store.create(record, null)))
+    const [first] = records
+    if (first === undefined) throw new Error('no record')
+    const inAnHour = Date.now() + 3_600_000
+    await store.replace(first, { ...ended(first), goneAt: inAnHour, dueAt: inAnHour })
     const monitor = await one.monitor()
     const sent: string[][] = []
     monitor.on('monitor', (_time: string, command: string[], source: string) => {
       if (source !== 'lua') sent.push(command)
     })
     t.same(
-      (await store.list('42', { limit: 1 })).map(({ id }) => id),
-      [records.at(-1)?.id],
+      (await store.list('42', { status: 'Succeeded', limit: 1 })).map(({ id }) => id),
+      [first.id],
     )
     await one.ping()
     await until(() => sent.some(([name]) => name === 'ping'))
@@ -197,6 +201,16 @@ t.test('in Redis', { skip }, async (t) => {
     await until(() => heard.includes('ours'))
     t.same(heard, ['ours'])
     await stop()
+  })
+
+  await t.test('a record of a later release is refused, and left to that release', async (t) => {
+    await one.flushall()
+    const record = started()
+    await one.set(`${prefix}:record:${record.id}`, JSON.stringify({ ...record, schema: 2 }))
+    await one.zadd(`${prefix}:due:2`, time, record.id)
+    await t.rejects(store.get(record.id), /stored with schema 2; this release reads schema 1/)
+    t.same(await store.takeDue(time, time, 10), [])
+    t.equal(await one.zcard(`${prefix}:due:2`), 1)
   })
 
   await t.test('of 10,000 records only those asked for are read, by two commands', async (t) => {

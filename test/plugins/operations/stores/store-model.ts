@@ -2,7 +2,11 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { isFinal, type OperationRecord } from '../../../../src/plugins/operations/record.js'
+import {
+  isFinal,
+  type OperationRecord,
+  type OperationStatus,
+} from '../../../../src/plugins/operations/record.js'
 import { memoryOperationStore } from '../../../../src/plugins/operations/stores/memory.js'
 import type { OperationStore } from '../../../../src/plugins/operations/stores/store.js'
 import { started, time } from './records.js'
@@ -100,11 +104,18 @@ export async function answersAsInMemory(
 /** Makes up operations of an owner, and rejects if the pages of a list are not those of a sorted array. */
 export async function listsAsAnArray(open: () => Promise<OperationStore>): Promise<void> {
   const operation = fc.record({ at: fc.nat({ max: 6 }), isOther: fc.boolean(), isFinal: fc.boolean() })
+  const statuses = fc.constantFrom<OperationStatus | undefined>(
+    undefined,
+    'In progress',
+    'Failed',
+    'Succeeded',
+  )
   await fc.assert(
     fc.asyncProperty(
       fc.array(operation, { maxLength: 30 }),
+      statuses,
       fc.integer({ min: 1, max: 7 }),
-      async (operations, limit) => {
+      async (operations, status, limit) => {
         const store = await open()
         const records: OperationRecord[] = []
         for (const { at, isOther, isFinal } of operations) {
@@ -115,11 +126,11 @@ export async function listsAsAnArray(open: () => Promise<OperationStore>): Promi
           records.push(isFinal ? final : first)
         }
         const expected = records
-          .filter((record) => record.owner === '42')
+          .filter((record) => record.owner === '42' && (status === undefined || record.status === status))
           .sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1))
         const listed: OperationRecord[] = []
         for (let page = [] as readonly OperationRecord[]; ; listed.push(...page)) {
-          page = await store.list('42', { before: listed.at(-1), limit })
+          page = await store.list('42', { status, before: listed.at(-1), limit })
           if (page.length === 0) break
           deepStrictEqual(page.length, Math.min(limit, expected.length - listed.length))
         }
@@ -165,7 +176,11 @@ function call(
   }
   if (kind === 'list') {
     const before = { createdAt: time + due, id: ids[slot] ?? '' }
-    const query = { limit, ...(draft.isFinal ? {} : { before }) }
+    const query = {
+      limit,
+      ...(draft.isFinal ? {} : { before }),
+      ...(ahead === 0 ? { status: 'Failed' as const } : {}),
+    }
     return { name: 'list', make: async (store) => (await store.list(owner, query)).map(plain) }
   }
   const id = ids[slot] ?? ''
