@@ -169,6 +169,19 @@ t.test('an app that registers conventions itself is checked as it is, and closed
   t.match(err, /closed/)
 })
 
+t.test('explain: the status of a request, and what each step said, in order', async (t) => {
+  const file = join(mkdtempSync(join(root, 'app-')), 'app.cjs')
+  writeFileSync(file, factory)
+  const { code, out, err } = await run(['explain', file, 'get', '/v1/Users', '--mode', 'enforce'])
+  t.equal(code, 0, err)
+  t.match(out, /^GET \/v1\/Users: 404\n\n/)
+  t.match(out, /^onRequest +maintenance +nothing$[\s\S]*^onRequest +pathGuard +refused +404 path-uppercase$/m)
+  const own = file.replace('app.cjs', 'own.mjs')
+  writeFileSync(own, registering.replace('/v1/user', '/v1/users'))
+  const json = await run(['explain', own, 'GET', '/v1/users', '--format', 'json'])
+  t.match(JSON.parse(json.out), { status: 200, steps: [{ phase: 'onRequest', step: /./, said: /./ }] })
+})
+
 t.test('an app that its findings stop: its document is not made, and that is no further error', async (t) => {
   const stopped = registering.replace(
     'const app = Fastify()',
