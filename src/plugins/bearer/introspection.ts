@@ -1,7 +1,9 @@
 import { isObject } from '../../options.js'
 import type { Issuer } from './issuer.js'
 import type { IntrospectionOptions, ResolvedBearer } from './options.js'
-import { callerOf, clockTolerance, TokenRefused, type VerifyToken } from './tokens.js'
+import { callerOf, clockTolerance, IssuerUnavailable, TokenRefused, type VerifyToken } from './tokens.js'
+
+const maxConcurrent = 1000
 
 /** The response of an issuer (RFC 7662 §2.2). */
 interface Introspection extends Readonly<Record<string, unknown>> {
@@ -20,17 +22,24 @@ export function introspector(
     'content-type': 'application/x-www-form-urlencoded',
     authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
   }
+  let concurrent = 0
 
   return async function introspect(token) {
-    const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
-    const question = { method: 'POST', headers, body }
-    const response = await issuer.ask('introspection_endpoint', isIntrospection, question)
-    const now = options.now()
-    const expiresAt = checkClaims(response, options, now / 1000)
-    const { active: _, ...claims } = response
-    // A client that acts for itself: RFC 9068 §2.2 has its id in `sub`.
-    const caller = callerOf({ ...claims, sub: claims.sub ?? claims.client_id }, options.scopeClaim)
-    return { caller, verifyAgainAt: Math.min(expiresAt, now + Number(cacheFor)) }
+    if (concurrent >= maxConcurrent) throw new IssuerUnavailable('too many tokens are being verified')
+    concurrent += 1
+    try {
+      const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
+      const question = { method: 'POST', headers, body }
+      const response = await issuer.ask('introspection_endpoint', isIntrospection, question)
+      const now = options.now()
+      const expiresAt = checkClaims(response, options, now / 1000)
+      const { active: _, ...claims } = response
+      // A client that acts for itself: RFC 9068 §2.2 has its id in `sub`.
+      const caller = callerOf({ ...claims, sub: claims.sub ?? claims.client_id }, options.scopeClaim)
+      return { caller, verifyAgainAt: Math.min(expiresAt, now + Number(cacheFor)) }
+    } finally {
+      concurrent -= 1
+    }
   }
 }
 

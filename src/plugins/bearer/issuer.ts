@@ -1,4 +1,5 @@
 import type * as Jose from 'jose'
+import { BoundedCache } from '../../bounded-cache.js'
 import { isObject } from '../../options.js'
 import { Outage } from '../../time/schedule.js'
 import { isSecure, type ResolvedBearer } from './options.js'
@@ -19,24 +20,34 @@ interface Log {
 }
 
 /** The authorization server that issues the tokens. */
-export type Issuer = ReturnType<typeof issuerOf>
+export interface Issuer {
+  /** Whether a request has failed a moment ago. Until that has passed, the issuer is not asked. */
+  isAway(): boolean
+  /** Fetches the keys. */
+  ask<Answer>(endpoint: 'jwks_uri', isAnswer: IsAnswer<Answer>): Promise<Answer>
+  /** Asks about a token. A refusal of one question is not an outage. */
+  ask<Answer>(
+    endpoint: 'introspection_endpoint',
+    isAnswer: IsAnswer<Answer>,
+    question: RequestInit,
+  ): Promise<Answer>
+}
 
-export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBearer, log: Log) {
+type IsAnswer<Answer> = (value: unknown) => value is Answer
+
+export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBearer, log: Log): Issuer {
   const outage = new Outage(outageInterval, now)
   let metadata: unknown
   let failedAt = Number.NEGATIVE_INFINITY
 
-  /**
-   * Asks an endpoint, unless the issuer has failed a moment ago.
-   *
-   * @param question about one token; the refusal of it is not an outage
-   */
+  const isAway = () => now() - failedAt < cooldown
+
   async function ask<Answer>(
     endpoint: 'jwks_uri' | 'introspection_endpoint',
-    isAnswer: (value: unknown) => value is Answer,
+    isAnswer: IsAnswer<Answer>,
     question?: RequestInit,
   ): Promise<Answer> {
-    if (now() - failedAt < cooldown) throw new IssuerUnavailable('the issuer was not reached a moment ago')
+    if (isAway()) throw new IssuerUnavailable('the issuer was not reached a moment ago')
     let status = 0
     try {
       const url = endpoint === 'jwks_uri' && jwksUri !== undefined ? jwksUri : await endpointOf(endpoint)
@@ -107,7 +118,7 @@ export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBea
     }
   }
 
-  return { ask }
+  return { isAway, ask }
 }
 
 /** A response of the issuer; `text` is `null` for other statuses than 200. */
@@ -135,8 +146,8 @@ interface Keys {
   readonly text: string
   /** When the fetch began. */
   readonly askedAt: number
-  /** The number of the fetch. */
-  readonly number: number
+  /** How many fetches had begun when this one did, itself included. */
+  readonly fetchNumber: number
 }
 
 const maxAge = 600_000
@@ -146,6 +157,8 @@ const maxStale = 86_400_000
 
 /** Requests that may wait at the same time for a key that is not known. */
 const maxWaiting = 1000
+const maxMissed = 1000
+const maxNameLength = 256
 
 /**
  * Returns the keys of an issuer. Many requests share one fetch.
@@ -160,32 +173,30 @@ export function keySet(
 ) {
   let known: Keys | null = null
   let fetching: Promise<Keys> | null = null
+  let nextFetch: Promise<Keys> | null = null
   let waiting = 0
-  let fetches = 0
+  let begun = 0
+  /** The keys that the last fetches did not have, and when a token may ask for them again. */
+  const missed = new BoundedCache<string, number>(maxMissed)
 
   const find: FindKey = async (header, input) => {
-    const before = fetches
-    const keys = await usable()
-    try {
-      return await keys.find(header, input)
-    } catch (error) {
-      // The last keys were fetched for this request.
-      if (keys.number > before || !(error instanceof errors.JWKSNoMatchingKey)) throw error
+    const begunBefore = begun
+    const name = `${header.alg} ${header.kid}`
+    if (name.length > maxNameLength) throw noKey()
+    let keys = await usable()
+    for (;;) {
+      try {
+        return await keys.find(header, input)
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      }
+      if (keys.fetchNumber > begunBefore) break
+      if (now() < (missed.get(name) ?? 0)) throw noKey()
+      // A fetch that runs may have begun before the key was published: then another one follows it.
+      keys = await (fetching ?? fetchNext(keys))
     }
-    await cooledDown(keys)
-    const latest = known === null || known === keys ? await refresh() : known
-    return latest.find(header, input)
-  }
-
-  /** Waits until keys may be fetched again: a key that a client has invented costs the issuer one request per cooldown. */
-  async function cooledDown({ askedAt }: Keys): Promise<void> {
-    const left = askedAt + cooldown - now()
-    if (left <= 0) return
-    if (waiting >= maxWaiting)
-      throw new IssuerUnavailable('the key of the token cannot be fetched at the moment')
-    waiting += 1
-    await new Promise<void>((resolve) => void schedule(resolve, Math.min(left, cooldown)))
-    waiting -= 1
+    missed.set(name, now() + cooldown)
+    throw noKey()
   }
 
   async function usable(): Promise<Keys> {
@@ -196,6 +207,27 @@ export function keySet(
     return age < maxAge ? keys : refresh().catch(() => keys)
   }
 
+  /** Fetches the keys as soon as the cooldown has passed. */
+  async function fetchNext({ askedAt }: Keys): Promise<Keys> {
+    if (issuer.isAway() || waiting >= maxWaiting)
+      throw new IssuerUnavailable('the key of the token cannot be fetched at the moment')
+    nextFetch ??= cooledDown(askedAt).then(() => {
+      nextFetch = null
+      return refresh()
+    })
+    waiting += 1
+    try {
+      return await nextFetch
+    } finally {
+      waiting -= 1
+    }
+  }
+
+  async function cooledDown(since: number): Promise<void> {
+    const left = since + cooldown - now()
+    if (left > 0) await new Promise<void>((resolve) => void schedule(resolve, Math.min(left, cooldown)))
+  }
+
   function refresh(): Promise<Keys> {
     fetching ??= load().finally(() => {
       fetching = null
@@ -204,15 +236,16 @@ export function keySet(
   }
 
   async function load(): Promise<Keys> {
+    begun += 1
+    const fetchNumber = begun
     const askedAt = now()
-    fetches += 1
-    const number = fetches
     const set = await issuer.ask('jwks_uri', isKeySet)
     const text = JSON.stringify(set)
     const isSame = known?.text === text
     if (known !== null && !isSame) onChange()
     // The same keys stay imported.
-    known = { find: known !== null && isSame ? known.find : createLocalJWKSet(set), text, askedAt, number }
+    const keys = known !== null && isSame ? known.find : createLocalJWKSet(set)
+    known = { find: keys, text, askedAt, fetchNumber }
     return known
   }
 
@@ -226,4 +259,8 @@ export function keySet(
 
 function isKeySet(received: unknown): received is Jose.JSONWebKeySet {
   return isObject(received) && Array.isArray(received.keys) && received.keys.every(isObject)
+}
+
+function noKey(): TokenRefused {
+  return new TokenRefused('the issuer has no key of this kid and alg')
 }

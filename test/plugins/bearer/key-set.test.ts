@@ -5,7 +5,7 @@ import t from 'tap'
 import { checksOf, resolveOptions } from '../../../src/options.js'
 import { issuerOf, keySet } from '../../../src/plugins/bearer/issuer.js'
 import { bearerOptions, resolveBearer } from '../../../src/plugins/bearer/options.js'
-import { IssuerUnavailable } from '../../../src/plugins/bearer/tokens.js'
+import { IssuerUnavailable, TokenRefused } from '../../../src/plugins/bearer/tokens.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 const { publicKey } = await jose.generateKeyPair('ES256')
@@ -13,7 +13,6 @@ const jwk = await jose.exportJWK(publicKey)
 const keyOf = (kid: string): jose.JWK => ({ ...jwk, kid, alg: 'ES256' })
 
 const minute = 60_000
-const noMatchingKey = { code: 'ERR_JWKS_NO_MATCHING_KEY' }
 
 /** The keys of an issuer that a test controls. */
 function issuerKeys() {
@@ -98,7 +97,10 @@ t.test('tokens with invented keys cause one fetch per cooldown', async (t) => {
   await clock.advance(5000)
   t.ok(issuer.fetches <= 14, `${issuer.fetches} fetches in 65 seconds`)
   clock.skip(5000)
-  await t.rejects(find('y'), noMatchingKey)
+  await t.rejects(find('y'), TokenRefused)
+  const { fetches } = issuer
+  await t.rejects(find('y'), TokenRefused, 'a key that was not there is refused without waiting')
+  t.equal(issuer.fetches, fetches)
 })
 
 t.test('at most 1000 requests wait for a key that is not known', async (t) => {
@@ -108,7 +110,7 @@ t.test('at most 1000 requests wait for a key that is not known', async (t) => {
   await setImmediate()
   await clock.advance(5000)
   const errors = (await all).map((result) => (result.status === 'rejected' ? result.reason : null))
-  t.equal(errors.filter((error) => error?.code === noMatchingKey.code).length, 1000)
+  t.equal(errors.filter((error) => error instanceof TokenRefused).length, 1000)
   t.equal(errors.filter((error) => error instanceof IssuerUnavailable).length, 200)
 })
 
@@ -137,7 +139,7 @@ t.test('a key that was removed while no request came verifies nothing', async (t
   issuer.keys = [keyOf('two')]
   clock.skip(10 * minute)
   const [one] = await Promise.allSettled([find('one'), find('two')])
-  t.match(one, { status: 'rejected', reason: noMatchingKey })
+  t.match(one, { status: 'rejected', reason: TokenRefused })
   t.equal(issuer.fetches, 2)
 })
 
@@ -217,4 +219,12 @@ t.test('the same keys stay imported, and cached tokens stay valid', async (t) =>
   await setImmediate()
   t.equal(await find('one'), key)
   t.equal(changes(), 0)
+})
+
+t.test('a long key id is not kept, and causes no fetch', async (t) => {
+  const { clock, find, finds, issuer } = issuerKeys()
+  await finds('one')
+  clock.skip(5000)
+  await t.rejects(find('x'.repeat(300)), TokenRefused)
+  t.equal(issuer.fetches, 1)
 })
