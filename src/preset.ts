@@ -224,7 +224,8 @@ const exceptable = names.filter((name) => name !== 'methodOverride')
 /** An exception of {@link ConventionsOptions.exceptions}. */
 export type ConventionsException = RouteException<ConventionName>
 
-const [checks, defaults] = checksOf({
+// Not taken apart here: bundlers leave out a name, and keep a pattern.
+const declared = checksOf({
   ...Object.fromEntries(names.map((name) => [name, option(pluginOptions, optIn.has(name) ? false : {})])),
   mode: modeOption,
   identify: optional(functionOf('a function of the request that returns the id of the caller')),
@@ -252,6 +253,7 @@ type ResolvedOptions = Required<Omit<OwnOptions, 'identify' | 'basePath'>> &
 export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlugin<OwnOptions>(
   'conventions',
   async function setUpConventions(app, received) {
+    const [checks, defaults] = declared
     const { mode, identify, basePath, exceptions, ...options } = resolveOptions<OwnOptions, ResolvedOptions>(
       'conventions',
       received,
