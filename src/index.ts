@@ -179,7 +179,6 @@ export {
   type LifecycleLinkOptions,
   type LifecycleOptions,
   type VersionRule,
-  type VersionStatus,
   type VersionsOptions,
   type VersionsRouteOptions,
   versions,

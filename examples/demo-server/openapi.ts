@@ -76,10 +76,6 @@ Version 1, below \`/v1\`, is provided until ${provided[1].sunset}, as \`Sunset\`
         securitySchemes: isEmbedded ? { [securityScheme]: flowsOf(issuer) } : {},
       },
     },
-    transformObject: (document) =>
-      'openapiObject' in document
-        ? { ...document.openapiObject, ...{ 'x-api-versions': app.versions.list() } }
-        : document.swaggerObject,
     refResolver: {
       // The names of the components are those of the schemas, not numbers.
       buildLocalReference: (schema, _base, _fragment, index) =>

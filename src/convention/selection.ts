@@ -26,93 +26,73 @@ export interface FieldSelection {
 }
 
 /** The fields that a request selects. */
-export class RequestSelection implements FieldSelection {
-  readonly names: readonly string[]
-  readonly paths: readonly string[]
+export interface RequestSelection extends FieldSelection {
   /** Whether it hides fields from the request, so that no answer may be sent without it. */
   readonly hides: boolean
-  readonly #shape: Shape
-  readonly #named: readonly string[]
-  readonly #selection: Selection
-  readonly #within: readonly string[]
-  // By what a response may be: the items of a list, or an object.
-  readonly #ofShapes = new WeakMap<Shape, Selection>()
-  readonly #all: Selection
-
-  constructor(shape: Shape, only: Fields | null, within: readonly string[], without: Fields | null = null) {
-    this.hides = without !== null
-    this.#shape = shape
-    this.#selection = { only, without }
-    this.#all = { only: null, without }
-    this.#within = within
-    const left = fieldsLeft([shape], this.#selection)
-    this.#named = fieldNames(shape)
-    const ordered = this.#named.filter((name) => left.has(name))
-    this.names = Object.freeze([...new Set([...ordered, ...left.keys()])])
-    this.paths = Object.freeze(fieldPaths(left))
-  }
-
-  has(path: string): boolean {
-    const names = canonicalPath(this.#shape, splitPath(path))
-    let left: Selection | null = this.#selection
-    // Where nothing is selected, all is wanted that there is.
-    if (left.only === null && !isField(this.#shape, names)) return false
-    for (const name of names) {
-      left = partOf(left, name)
-      if (left === null) return false
-    }
-    return true
-  }
-
-  isNamed(name: string): boolean {
-    return this.#named.includes(name)
-  }
-
-  /** The same selection for a handler that needs more fields: their names are among `names`. */
-  needing(needed: readonly string[]): FieldSelection {
-    if (needed.every((name) => this.names.includes(name))) return this
-    const wanted = new Set([...this.names, ...needed])
-    const names = Object.freeze([...new Set([...this.#named.filter((name) => wanted.has(name)), ...wanted])])
-    return Object.freeze({ names, paths: this.paths, has: (path: string) => this.has(path) })
-  }
-
+  /** The same selection for the handler of a request: the fields that its response needs are among `names`. */
+  ofHandler(request: FastifyRequest): FieldSelection
   /** Returns a value without its hidden fields, if no schema describes it, such as the result of an operation. */
-  withoutHidden(value: unknown): unknown {
-    return ownFields(value, this.#all)
+  withoutHidden(value: unknown): unknown
+  of(response: Shape, status: number): Selection
+}
+
+export function requestSelection(
+  shape: Shape,
+  only: Fields | null,
+  within: readonly string[],
+  without: Fields | null = null,
+): RequestSelection {
+  const named = fieldNames(shape)
+  const selected: Selection = { only, without, within }
+  const shown: Selection = { only: null, without }
+  const shownWithin: Selection = { ...shown, within }
+  const left = fieldsLeft([shape], { only, without })
+  const inOrder = (names: ReadonlySet<string>): readonly string[] =>
+    Object.freeze([...new Set([...named.filter((name) => names.has(name)), ...names])])
+  const names = inOrder(new Set(left.keys()))
+  const paths = Object.freeze(fieldPaths(left))
+
+  function has(path: string): boolean {
+    const steps = canonicalPath(shape, splitPath(path))
+    let part: Selection | null = { only, without }
+    // Where nothing is selected, all is wanted that there is.
+    if (only === null && !isField(shape, steps)) return false
+    for (const step of steps) part &&= partOf(part, step)
+    return part !== null
   }
 
-  of(response: Shape, status: number): Selection {
-    const known = status === 202 ? undefined : this.#ofShapes.get(response)
-    if (known !== undefined) return known
-    const within = this.#within
-    const isItem = within.length === 0
-    const isListed = response.kind === 'anything' || isList(shapeWithin(response, within))
-    // Another status may answer an item instead of a list: nothing is selected there, but hidden stays hidden.
-    const fields = status === 202 || !(isItem || isListed) ? this.#all : this.#selection
-    const selection = isItem || !isListed ? fields : { ...fields, within }
-    if (status !== 202) this.#ofShapes.set(response, selection)
-    return selection
+  return {
+    names,
+    paths,
+    has,
+    hides: without !== null,
+    ofHandler(request) {
+      const needed = (needs.of(request) ?? []).flatMap(({ fields, whereNamed }) =>
+        fields(request).filter((name) => !whereNamed || named.includes(name)),
+      )
+      return Object.freeze({ names: inOrder(new Set([...names, ...needed])), paths, has })
+    },
+    withoutHidden: (value) => ownFields(value, shown),
+    of(response, status) {
+      const isListed =
+        within.length === 0 || response.kind === 'anything' || isList(shapeWithin(response, within))
+      // Another status may answer an item instead of a list: nothing is selected there, but hidden stays hidden.
+      if (!isListed) return shown
+      return status === 202 ? shownWithin : selected
+    },
   }
 }
 
-/** Returns the names of fields that the response needs, whether or not the client selects them. */
-export type NeededFields = (request: FastifyRequest) => readonly string[]
-
+/** The names of fields that the response needs, whether or not the client selects them. */
 interface Need {
-  readonly fields: NeededFields
+  fields(request: FastifyRequest): readonly string[]
   readonly whereNamed: boolean
 }
 
 const needs = routeSlot<readonly Need[]>('neededFields')
 
-export function needFields(route: RouteOptions, fields: NeededFields, whereNamed = false): void {
+export function needFields(route: RouteOptions, fields: Need['fields'], whereNamed = false): void {
   needs.set(route, [...(needs.get(route) ?? []), { fields, whereNamed }])
-}
-
-export function neededFields(request: FastifyRequest, isNamed: (name: string) => boolean): readonly string[] {
-  return (needs.of(request) ?? []).flatMap(({ fields, whereNamed }) =>
-    whereNamed ? fields(request).filter(isNamed) : fields(request),
-  )
 }
 
 /** The fields that a route hides by `config.fields.hidden`, by dot path: from all (`true`), or by a predicate. */

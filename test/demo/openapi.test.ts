@@ -65,8 +65,9 @@ await t.test('the OpenAPI document', async (t) => {
   })
 
   await t.test('says until when the version is provided, as each response and the README do', async (t) => {
-    const { info, ...rest } = json as unknown as { readonly info: Json }
-    const [{ sunset }] = (rest as Json)['x-api-versions'] as readonly [{ readonly sunset: string }]
+    const { info } = json as unknown as { readonly info: Json }
+    const operation: object = document.paths['/v1/users']?.get ?? {}
+    const { 'x-sunset': sunset } = operation as { readonly 'x-sunset': string }
     t.match(sunset, /T00:00:00\.000Z$/)
     const date = sunset.slice(0, 10)
     t.match(info.description, `Version 1, below \`/v1\`, is provided until ${date},`)

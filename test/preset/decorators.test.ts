@@ -39,7 +39,7 @@ const optIn: ConventionsOptions = {
 const fastifies = { newest: Fastify, oldest: OldestFastify as unknown as typeof Fastify }
 
 t.test('docs/decorators.md lists all names of each mode, and no others', async (t) => {
-  t.ok(rows.length > 15)
+  t.ok(rows.length > 10)
   for (const mode of ['report', 'enforce', 'off'] as const) {
     const app = Fastify()
     const bare = namesOf(app)
@@ -176,7 +176,6 @@ t.test('handlers that call the conventions run in each mode', async (t) => {
     })
     await app.ready()
     t.equal(app.maintenance.state(), null)
-    t.match(app.versions.list(), [{ version: 1 }])
     t.strictSame((await app.inject('/v1/users')).json(), { users: [] }, mode)
     t.equal((await app.inject({ method: 'PUT', url: '/v1/users/1' })).statusCode, 202, mode)
     const headers = { prefer: 'respond-async' }

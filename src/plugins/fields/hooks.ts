@@ -18,89 +18,81 @@ import { ProblemError } from '../../problem/problem-error.js'
 import { canonicalPath, fieldNames, isField } from '../../schema/field-names.js'
 import {
   type FieldsRouteOptions,
-  fieldBounds,
   type IsHidden,
   itemOf,
   narrowsUnasked,
   openItem,
   type RouteFacts,
   refuseNames,
-  SelectionReader,
+  type Select,
+  selecting,
 } from './selection.js'
 
-const none: ReadonlySet<string> = new Set()
 const everything: readonly string[] = ['*']
 const fieldsExpected = 'fields of the response schema'
 const successes = Array.from({ length: 100 }, (_, index) => 200 + index)
 
 /** The fields of one route's answers: decides what each request gets. */
-export class RouteFields {
-  readonly #facts: RouteFacts
-  readonly #options: FieldsRouteOptions
-  readonly #serialization: RouteSerialization
-  #hidden: readonly (readonly [path: string, hides: true | IsHidden])[]
-  // Where no predicate is asked, it is the same for all requests.
-  #hiddenFromAll: ReadonlySet<string> | null = none
-  #reader: SelectionReader | null = null
-  #isPrepared = false
-
-  constructor(facts: RouteFacts, options: FieldsRouteOptions, serialization: RouteSerialization) {
-    this.#facts = facts
-    this.#options = options
-    this.#serialization = serialization
-    this.#hidden = Object.entries(options.hidden ?? {})
-  }
-
+export interface RouteFields {
   /** Reads the response schemas, once all shared schemas are known. */
-  prepare(): void {
-    if (this.#isPrepared) return
-    this.#isPrepared = true
-    this.#serialization.prepare()
-    const { label, reads, lists } = this.#facts
-    const { default: defaults = null } = this.#options
+  prepare(): void
+  /** What a request selects; `null` for all. */
+  select(request: FastifyRequest, values: readonly string[] | null): RequestSelection | null | ProblemError
+}
+
+export function routeFields(
+  facts: RouteFacts,
+  options: FieldsRouteOptions,
+  serialization: RouteSerialization,
+): RouteFields {
+  const { label, reads, lists } = facts
+  const { default: defaults = null } = options
+  let hidden: readonly (readonly [path: string, hides: true | IsHidden])[] = []
+  // Where no predicate is asked, it is the same for all requests.
+  let hiddenFromAll: readonly string[] | null = null
+  let selectOf: Select | null = null
+  let isPrepared = false
+
+  function prepare(): void {
+    if (isPrepared) return
+    isPrepared = true
+    serialization.prepare()
     // A read is about its 200; a write may answer its fields with any status of success.
-    const all = this.#serialization.shapesOf(reads ? [200] : successes).map((top) => itemOf(top, lists))
+    const all = serialization.shapesOf(reads ? [200] : successes).map((top) => itemOf(top, lists))
     const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
-    const item = items[0] ?? openItem(all, this.#facts)
+    const item = items[0] ?? openItem(all, facts)
     if (item === undefined) {
-      refuseNames(label, this.#options, 'none, for no response schema of success names the fields')
+      refuseNames(label, options, 'none, for no response schema of success names the fields')
       return
     }
-    this.#reader = new SelectionReader(item.shape, item.within, fieldBounds, defaults)
-    const [unknown] = this.#reader.unknown(defaults ?? [])
+    selectOf = selecting(item, defaults)
+    const unknown = defaults?.find((path) => !isField(item.shape, splitPath(path)))
     if (unknown !== undefined) invalid(`${label}.default`, fieldsExpected, unknown)
-    this.#hidden = this.#hidden.map(([path, hides]) => {
+    hidden = Object.entries(options.hidden ?? {}).map(([path, hides]) => {
       const names = splitPath(path)
       const holder = items.find(({ shape }) => isField(shape, names))
       if (holder === undefined) return invalid(`${label}.hidden`, fieldsExpected, path)
       return [joinPath(canonicalPath(holder.shape, names)), hides]
     })
-    const isSame = this.#hidden.every(([, hides]) => hides === true)
-    this.#hiddenFromAll = isSame ? new Set(this.#hidden.map(([path]) => path)) : null
+    if (hidden.every(([, hides]) => hides === true)) hiddenFromAll = hidden.map(([path]) => path)
   }
 
-  /** What a request selects; `null` for all. */
-  select(request: FastifyRequest, values: readonly string[] | null): RequestSelection | null | ProblemError {
-    this.prepare()
-    if (this.#reader === null) return null
-    // Only reads select: a write answers with all that is not hidden.
-    const asked = isRead(request.method) ? values : everything
-    const selection = this.#reader.select(asked, this.#hiddenFrom(request))
-    if (selection === null || !('detail' in selection)) return selection
-    const errors = selection.messages.map((message) => ({ in: 'query' as const, name: 'fields', message }))
-    return new ProblemError('fields-invalid', { detail: selection.detail, errors })
+  return {
+    prepare,
+    select(request, values) {
+      prepare()
+      const hiddenFrom =
+        hiddenFromAll ?? hidden.flatMap(([path, hides]) => (hides === true || hides(request) ? [path] : []))
+      // Only reads select: a write answers with all that is not hidden.
+      return selectOf?.(isRead(request.method) ? values : everything, hiddenFrom) ?? null
+    },
   }
+}
 
-  /** What a request gets that names no fields; `null` for all. */
-  unasked(request: FastifyRequest): RequestSelection | null {
-    const selection = this.select(request, null)
-    return selection instanceof ProblemError ? null : selection
-  }
-
-  #hiddenFrom(request: FastifyRequest): ReadonlySet<string> {
-    if (this.#hiddenFromAll !== null) return this.#hiddenFromAll
-    return new Set(this.#hidden.filter(([, hides]) => hides === true || hides(request)).map(([path]) => path))
-  }
+/** What a request gets that names no fields; `null` for all. */
+function unaskedOf(fields: RouteFields, request: FastifyRequest): RequestSelection | null {
+  const selection = fields.select(request, null)
+  return selection instanceof ProblemError ? null : selection
 }
 
 /** Returns the steps that select the fields of a response. */
@@ -123,7 +115,7 @@ export function selectSteps(
   if (hidden === undefined) return select
   const dependsOnCaller = Object.values(hidden).some((hides) => hides !== true)
   // A hook of the app that answers before the fields are selected must not show them either.
-  serialization.unselected = (request) => fields.unasked(request)
+  serialization.unselected = (request) => unaskedOf(fields, request)
   return {
     ...select,
     onSend(request, reply, payload) {
@@ -138,7 +130,7 @@ export function selectSteps(
 
 function hidesFrom(fields: RouteFields, request: FastifyRequest): boolean {
   const selected = selectionOf(request)
-  return (selected === undefined ? fields.unasked(request) : selected)?.hides === true
+  return (selected === undefined ? unaskedOf(fields, request) : selected)?.hides === true
 }
 
 // A shared cache would give one caller the fields that are hidden from them, or keep them from another.

@@ -5,21 +5,20 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { ownCompilers } from '../../convention/internals.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { jsonSchemasOf, ownParameters } from '../../convention/route-schemas.js'
-import { type FieldSelection, neededFields, selectionOf, selections } from '../../convention/selection.js'
+import { type FieldSelection, selectionOf, selections } from '../../convention/selection.js'
 import { RouteSerialization, serializationOf } from '../../convention/serialization.js'
 import { invalid } from '../../options.js'
 import { loadAjv } from '../../schema/alternatives.js'
 import type { SchemaStore } from '../../schema/json-schema.js'
 import { isObjectSchema } from '../../schema/responses.js'
-import { memberName } from '../../words/words.js'
-import { countSteps, isRead, RouteFields, selectSteps } from './hooks.js'
+import { joinWords, memberName, wordsOf } from '../../words/words.js'
+import { countSteps, isRead, routeFields, selectSteps } from './hooks.js'
 import { describeSelection, documentFields, namesFields } from './openapi.js'
 import {
   type FieldsOptions,
   type FieldsRouteOptions,
   fieldsOptions,
   fieldsRouteOptions,
-  listNames,
   narrowsUnasked,
   type RouteFacts,
   refuseNames,
@@ -66,12 +65,12 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     const facts = factsOf(app, route, methods, `${name} config.fields`)
     if (!concerns(app, route, facts, options)) return undefined
     if (options.mode === 'report') {
-      const fields = new RouteFields(facts, options, new RouteSerialization(app, route))
+      const fields = routeFields(facts, options, new RouteSerialization(app, route))
       atReady(() => fields.prepare())
       return countSteps(fields, options)
     }
     const serialization = serializationOf(app, route)
-    const fields = new RouteFields(facts, options, serialization)
+    const fields = routeFields(facts, options, serialization)
     atReady(() => fields.prepare())
     // Operations have routes of their own, which do not know what the route that starts one hides.
     if (options.hidden !== undefined && typeof route.config?.operations === 'object') {
@@ -94,8 +93,7 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
 })
 
 function fieldsOf(this: FastifyRequest): FieldSelection | null {
-  const selection = selectionOf(this) ?? null
-  return selection === null ? null : selection.needing(neededFields(this, (name) => selection.isNamed(name)))
+  return selectionOf(this)?.ofHandler(this) ?? null
 }
 
 type Route = RouteOptions & { readonly path: string }
@@ -109,27 +107,26 @@ function concerns(
 ): boolean {
   if (!reads && own.default !== undefined)
     invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
-  if (!reads && own.hidden === undefined) return false
   const response: unknown = jsonSchemasOf(route)?.response
-  // A list is selected from by what its items have, where no schema says it.
-  if (reads && isList && !narrowsUnasked(own) && (response === undefined || isObjectSchema(response)))
-    return !ownCompilers(app).replySerializer
-  if (isObjectSchema(response)) {
-    if (narrowsUnasked(own)) return true
-    if (ownCompilers(app).replySerializer) return false
-    return namesFields(response, lists, () => app.getSchemas() as SchemaStore)
-  }
-  refuseNames(label, own, 'a route with response schemas')
-  return false
+  const isReadable = isObjectSchema(response)
+  if (!isReadable) refuseNames(label, own, 'a route with response schemas')
+  if (narrowsUnasked(own)) return true
+  if (!reads || ownCompilers(app).replySerializer) return false
+  if (response === undefined || !isReadable) return isList && response === undefined
+  return isList || namesFields(response, lists, () => app.getSchemas() as SchemaStore)
 }
 
 function factsOf(app: FastifyInstance, route: Route, methods: readonly string[], label: string): RouteFacts {
   const { lists } = route.config ?? {}
   const list = lists === true ? {} : typeof lists === 'object' ? lists : null
+  const last = route.path.split('/').at(-1) ?? ''
   return {
     label,
     reads: methods.some(isRead),
     isList: list !== null,
-    lists: listNames(route.path, list && (list.member ?? memberName(route.path, keyStyleOf(app)))),
+    lists: [
+      ...(list === null ? [] : [list.member ?? memberName(route.path, keyStyleOf(app))]),
+      ...[last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last],
+    ],
   }
 }

@@ -1,126 +1,86 @@
 import { BoundedCache } from '../../bounded-cache.js'
 import type { AnyRequest } from '../../convention/any-request.js'
-import { RequestSelection } from '../../convention/selection.js'
-import {
-  type FieldBounds,
-  type Fields,
-  fieldsOf,
-  isHidden,
-  joinPath,
-  readFields,
-  splitPath,
-} from '../../json/selection.js'
-import { invalid, listOf, type OptionsOf, optional, text } from '../../options.js'
+import { type RequestSelection, requestSelection } from '../../convention/selection.js'
+import { type Fields, fieldsOf, isHidden, joinPath, readFields, splitPath } from '../../json/selection.js'
+import { invalid, isObject, listOf, type OptionsOf, optional, text } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
 import { canonicalPath, isField, isList, namesBelow, shapeWithin } from '../../schema/field-names.js'
 import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
-import { joinWords, wordsOf } from '../../words/words.js'
 
-/** A selection that is refused: why, and for which names. */
-export interface RefusedSelection {
-  readonly detail: string
-  readonly messages: readonly string[]
-}
-
-export const fieldBounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
+export const fieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
 const cachedSelections = 100
 const maxNamed = 20
 const maxNameLength = 100
 
-/** Makes selections for the answers of one route. */
-export class SelectionReader {
-  readonly #shape: Shape
-  readonly #within: readonly string[]
-  readonly #bounds: FieldBounds
-  readonly #defaults: Fields | null
-  readonly #default: RequestSelection | null
+/** Returns what a request selects; `null` where it gets all. */
+export type Select = (
+  values: readonly string[] | null,
+  hidden: readonly string[],
+) => RequestSelection | null | ProblemError
+
+/** Returns the selecting of the answers of one route. */
+export function selecting(
+  { shape, within }: Item,
+  defaults: readonly string[] | null,
+  bounds = fieldBounds,
+): Select {
   // Clients choose the keys: bounded, and compiling is cheap where it misses.
-  readonly #cache = new BoundedCache<string, RequestSelection | null>(cachedSelections)
+  const cache = new BoundedCache<string, RequestSelection | null>(cachedSelections)
+  const byDefault = defaults === null ? null : canonicalTree(defaults)
+  const unasked = byDefault === null ? null : requestSelection(shape, byDefault, within)
 
-  constructor(
-    shape: Shape,
-    within: readonly string[],
-    bounds: FieldBounds,
-    defaults: readonly string[] | null,
-  ) {
-    this.#shape = shape
-    this.#within = within
-    this.#bounds = bounds
-    this.#defaults = defaults === null ? null : this.#canonicalTree(defaults)
-    this.#default = this.#selection(this.#defaults, null)
+  function canonicalTree(paths: readonly string[]): Fields {
+    return fieldsOf(paths.map((path) => joinPath(canonicalPath(shape, splitPath(path)))))
   }
 
-  /** The dot paths that the shape does not have. */
-  unknown(paths: readonly string[]): string[] {
-    return paths.filter((path) => !isField(this.#shape, splitPath(path)))
+  function isKnown(names: readonly string[], without: Fields | null): boolean {
+    return isField(shape, names) && !isHidden(without, canonicalPath(shape, names))
   }
 
-  canonical(path: string): string {
-    return joinPath(canonicalPath(this.#shape, splitPath(path)))
-  }
-
-  /** The selection that a request asks for; `null` where it gets all. */
-  select(
-    values: readonly string[] | null,
-    hidden: ReadonlySet<string>,
-  ): RequestSelection | null | RefusedSelection {
-    if (values === null && hidden.size === 0) return this.#default
-    const key = `${hidden.size === 0 ? '' : JSON.stringify([...hidden])}${values === null ? '' : `=${values.join()}`}`
-    const known = this.#cache.get(key)
-    if (known !== undefined) return known
-    const without = hidden.size === 0 ? null : fieldsOf([...hidden])
-    const tree = values === null ? this.#defaults : this.#requested(values, without)
-    if (tree !== null && 'detail' in tree) return tree
-    const selection = this.#selection(tree, without)
-    if (key.length <= this.#bounds.maxLength) this.#cache.set(key, selection)
-    return selection
-  }
-
-  #selection(only: Fields | null, without: Fields | null): RequestSelection | null {
-    if (only === null && without === null) return null
-    return new RequestSelection(this.#shape, only, this.#within, without)
-  }
-
-  #requested(values: readonly string[], without: Fields | null): Fields | null | RefusedSelection {
-    const read = readFields(values, this.#bounds)
-    if ('message' in read)
-      return { detail: `fields ${read.message}${this.#allowed(without)}`, messages: [read.message] }
+  function requested(values: readonly string[], without: Fields | null): Fields | null | ProblemError {
+    const read = readFields(values, bounds)
+    if ('message' in read) return refusal(`fields ${read.message}`, [read.message], [], without)
     const named = read.filter((path) => path !== '*')
     // Hidden looks the same as unknown: in the order of the request, by the name that it used.
-    const unknown = named.filter((path) => !this.#isKnown(splitPath(path), without))
-    if (unknown.length > 0) return this.#refused(unknown, without)
-    return named.length < read.length ? null : this.#canonicalTree(named)
+    const unknown = named.filter((path) => !isKnown(splitPath(path), without)).slice(0, maxNamed)
+    if (unknown[0] === undefined) return named.length < read.length ? null : canonicalTree(named)
+    const shown = unknown.map((name) => clip(name, maxNameLength))
+    const messages = shown.map((name) => `'${name}' is not among the fields`)
+    const above = splitPath(unknown[0]).slice(0, -1)
+    return refusal(`Not among the fields: ${shown.join(', ')}`, messages, above, without)
   }
 
-  #canonicalTree(paths: readonly string[]): Fields {
-    return fieldsOf(paths.map((path) => this.canonical(path)))
+  /** The detail has the allowed names beside a name that is refused. */
+  function refusal(
+    fault: string,
+    messages: readonly string[],
+    path: readonly string[],
+    without: Fields | null,
+  ): ProblemError {
+    const names = namesBelow(shape, path).filter((name) => isKnown([...path, name], without))
+    const isHolder = path.length === 0 || (names.length > 0 && isKnown(path, without))
+    if (!isHolder) return refusal(fault, messages, path.slice(0, -1), without)
+    const holder = path.length === 0 ? '' : ` of ${joinPath(path)}`
+    return new ProblemError('fields-invalid', {
+      detail: names.length === 0 ? fault : `${fault}. The fields${holder} are ${names.join(', ')}`,
+      errors: messages.map((message) => ({ in: 'query', name: 'fields', message })),
+    })
   }
 
-  #refused(unknown: readonly string[], without: Fields | null): RefusedSelection {
-    const first = unknown.slice(0, maxNamed)
-    const named = first.map((name) => clip(name, maxNameLength))
-    return {
-      detail: `Not among the fields: ${named.join(', ')}${this.#allowed(without, first[0])}`,
-      messages: named.map((name) => `'${name}' is not among the fields`),
-    }
-  }
-
-  #isKnown(names: readonly string[], without: Fields | null): boolean {
-    return isField(this.#shape, names) && !isHidden(without, canonicalPath(this.#shape, names))
-  }
-
-  /** The allowed names beside a name that is refused. */
-  #allowed(without: Fields | null, refused = ''): string {
-    const above = splitPath(refused).slice(0, -1)
-    while (above.length > 0 && !this.#hasNames(above, without)) above.pop()
-    const names = namesBelow(this.#shape, above).filter((name) => this.#isKnown([...above, name], without))
-    if (names.length === 0) return ''
-    return `. The fields${above.length === 0 ? '' : ` of ${joinPath(above)}`} are ${names.join(', ')}`
-  }
-
-  #hasNames(path: readonly string[], without: Fields | null): boolean {
-    return this.#isKnown(path, without) && namesBelow(this.#shape, path).length > 0
+  return function select(values, hidden) {
+    if (values === null && hidden.length === 0) return unasked
+    const key = `${hidden.length === 0 ? '' : JSON.stringify(hidden)}${values === null ? '' : `=${values.join()}`}`
+    const known = cache.get(key)
+    if (known !== undefined) return known
+    const without = hidden.length === 0 ? null : fieldsOf(hidden)
+    const only = values === null ? byDefault : requested(values, without)
+    if (only instanceof ProblemError) return only
+    const selection =
+      only === null && without === null ? null : requestSelection(shape, only, within, without)
+    if (key.length <= bounds.maxLength) cache.set(key, selection)
+    return selection
   }
 }
 
@@ -133,12 +93,6 @@ export interface RouteFacts {
   readonly isList: boolean
   /** Names that the member with the items of a list may have, the likeliest first. */
   readonly lists: readonly string[]
-}
-
-export function listNames(path: string, declared: string | null): readonly string[] {
-  const last = path.split('/').at(-1) ?? ''
-  const ofPath = [last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]
-  return declared === null ? ofPath : [declared, ...ofPath]
 }
 
 /** An item that fields are selected from, and the members that lead to it. */
@@ -154,11 +108,8 @@ export function itemOf(top: Shape, lists: readonly string[]): Item {
 }
 
 /** The item of a list whose schema does not name its fields. */
-export function openItem(
-  items: readonly Item[],
-  { isList: isDeclaredList, lists }: RouteFacts,
-): Item | undefined {
-  if (!isDeclaredList) return undefined
+export function openItem(items: readonly Item[], { isList, lists }: RouteFacts): Item | undefined {
+  if (!isList) return undefined
   if (items.length === 0) return { shape: anything, within: lists.slice(0, 1) }
   return items.find(({ shape }) => isField(shape, ['any name']))
 }
@@ -215,12 +166,10 @@ export function narrowsUnasked(options: FieldsRouteOptions): boolean {
 }
 
 function checkHidden(label: string, received: unknown): Readonly<Record<string, true | IsHidden>> {
-  if (typeof received !== 'object' || received === null || Array.isArray(received)) {
-    return invalid(label, 'an object of true or predicates, by dot path', received)
-  }
+  if (!isObject(received)) return invalid(label, 'an object of true or predicates, by dot path', received)
   for (const [path, hides] of Object.entries(received)) {
     if (hides !== true && typeof hides !== 'function')
       invalid(`${label}['${path}']`, 'true or a predicate', hides)
   }
-  return Object.freeze({ ...received })
+  return Object.freeze({ ...received }) as Readonly<Record<string, true | IsHidden>>
 }

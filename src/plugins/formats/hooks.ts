@@ -1,5 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { keyStyleOf } from '../../convention/contexts.js'
 import { hasContent, headerOf, isBytes } from '../../convention/reply.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import {
   type ChosenFormat,
   chosenFormat,
@@ -7,14 +9,82 @@ import {
   selectionOf,
   tagInFormat,
 } from '../../convention/selection.js'
-import { writesTwins } from '../../convention/serialization.js'
+import { RouteSerialization, writesTwins } from '../../convention/serialization.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
 import { varyMerger } from '../../http/header-fields.js'
 import { mediaTypeOf, namesType, preferredType } from '../../http/media-types.js'
 import { isObject } from '../../options.js'
 import { notAcceptable } from '../../problem/problem-error.js'
+import { isList, shapeWithin } from '../../schema/field-names.js'
+import { isSchemaObject, type SchemaStore } from '../../schema/json-schema.js'
+import { SchemaReader } from '../../schema/reader.js'
+import { bodyFor, responseBodies } from '../../schema/responses.js'
+import type { Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
-import { type FormatWriter, mediaTypesOf } from './writers.js'
+import { memberName } from '../../words/words.js'
+import { csvListOf, csvOf, type Formulas, type NoColumns } from './csv.js'
+import { type FormatWriter, type Libraries, mediaTypesOf } from './writers.js'
+import { isXmlName, itemName, xmlName, xmlOf } from './xml.js'
+
+/** The writers of a route. */
+export interface ResponseWriters extends Readonly<Record<Format, FormatWriter>> {
+  /** The name of the root element of XML. */
+  readonly root: string
+  /** Why the route has no CSV, though it declares it. */
+  readonly fault: NoColumns | null
+}
+
+/** Reads the schemas of a route, once all shared schemas are known. */
+export function responseWriters(
+  app: FastifyInstance,
+  route: RouteOptions & { readonly path: string },
+  { produces = [], formulas }: { readonly produces?: readonly Format[]; readonly formulas: Formulas },
+  libraries: Libraries,
+): ResponseWriters {
+  const { response } = jsonSchemasOf(route) ?? {}
+  const serialization = new RouteSerialization(app, route, response)
+  // For the columns of twins: nothing is written with it.
+  serialization.twins = true
+  serialization.prepare()
+  const answer = serialization.shapesOf([200])[0]
+  const { lists } = route.config ?? {}
+  const collection = memberName(route.path, keyStyleOf(app))
+  const members = [...(isObject(lists) && typeof lists.member === 'string' ? [lists.member] : []), collection]
+  const schema = bodyFor(responseBodies(response), 200)?.schema
+  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+  const parts = isSchemaObject(schema) ? reader.read(schema, schema).parts : []
+  const title = parts.find((part) => part.title !== undefined)?.title
+  const root = typeof title === 'string' && isXmlName(title) ? title : rootName(answer, collection, members)
+  const list = produces.includes('csv') ? csvListOf(answer, members) : null
+  return {
+    root,
+    fault: list !== null && 'problem' in list ? list : null,
+    xml: {
+      parameters: 'charset=utf-8',
+      disposition: null,
+      write: (json) => (libraries.xml === null ? null : xmlOf(json, root, libraries.xml)),
+    },
+    csv: {
+      // RFC 4180 §3.
+      parameters: 'charset=utf-8; header=present',
+      disposition: `attachment; filename="${collection}.csv"`,
+      write(json, selection, hasTwins) {
+        if (list === null || 'problem' in list || libraries.csv === null) return null
+        const columns = list.columns.filter(
+          ({ isTwin, header }) => (hasTwins || !isTwin) && (selection === null || selection.has(header)),
+        )
+        return csvOf(json, { ...list, columns }, formulas, libraries.csv)
+      },
+    },
+  }
+}
+
+function rootName(answer: Shape | undefined, collection: string, members: readonly string[]): string {
+  if (answer !== undefined && isList(answer)) return xmlName(collection)
+  if (answer !== undefined && members.some((name) => isList(shapeWithin(answer, [name])))) return 'response'
+  const one = itemName(collection)
+  return xmlName(one === 'item' ? collection : one)
+}
 
 /** What the steps of a route need. */
 export interface RouteFormats {
@@ -117,7 +187,7 @@ function typeNameOf(reply: FastifyReply, payload: unknown): string {
 const maxShown = 100
 
 /** The format that a request gets: one of those besides JSON, `'json'`, or `null` if it accepts none. */
-export type Choice = ChosenFormat | 'json' | null
+type Choice = ChosenFormat | 'json' | null
 
 const json = 'application/json'
 

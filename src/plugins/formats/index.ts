@@ -1,37 +1,20 @@
-import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
-import { keyStyleOf } from '../../convention/contexts.js'
+import type { FastifyPluginAsync } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
-import { declaresParameter, jsonSchemasOf, ownParameters } from '../../convention/route-schemas.js'
+import { declaresParameter, ownParameters } from '../../convention/route-schemas.js'
 import { chosenFormat, type Format, negotiates, otherFormats } from '../../convention/selection.js'
-import { RouteSerialization } from '../../convention/serialization.js'
-import {
-  type Check,
-  invalid,
-  isObject,
-  listOf,
-  type OptionsOf,
-  oneOf,
-  option,
-  optional,
-  text,
-} from '../../options.js'
+import { type Check, invalid, listOf, type OptionsOf, oneOf, option, optional, text } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
-import { isSchemaObject, type SchemaStore } from '../../schema/json-schema.js'
-import { SchemaReader } from '../../schema/reader.js'
-import { bodyFor, queryOf, responseBodies } from '../../schema/responses.js'
-import { memberName } from '../../words/words.js'
-import { chooseFormat, type RouteFormats, writeFormat } from './hooks.js'
+import { queryOf } from '../../schema/responses.js'
 import {
-  describeChoice,
-  documentFormats,
-  type Libraries,
-  loadLibraries,
-  type ResponseFacts,
+  chooseFormat,
   type ResponseWriters,
+  type RouteFormats,
   responseWriters,
-} from './writers.js'
+  writeFormat,
+} from './hooks.js'
+import { describeChoice, documentFormats, type Libraries, loadLibraries } from './writers.js'
 
 export type { Format } from '../../convention/selection.js'
 
@@ -114,19 +97,18 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     return { libraries, needed }
   },
   route({ app, route, options, state, atReady, addFinding }) {
-    const { produces = [], parameter, formulas, mode } = options
+    const { produces = [], parameter, mode } = options
     if (route === null || produces.length === 0 || mode === 'off') return undefined
     const { libraries, needed } = state
-    const query = queryOf(route.schema)
     let prepared: ResponseWriters | undefined
     const writers = (): ResponseWriters => {
-      prepared ??= responseWriters(responseFacts(app, route, produces), formulas, libraries)
+      prepared ??= responseWriters(app, route, options, libraries)
       return prepared
     }
     atReady(function findFaults() {
       const { fault } = writers()
       if (fault !== null) addFinding('csv', fault.problem, fault.instead)
-      if (!declaresParameter(app, query, parameter)) return
+      if (!declaresParameter(app, queryOf(route.schema), parameter)) return
       const problem = `the query parameter '${parameter}' is declared by the route, and selects the format`
       addFinding('parameter', problem, "formats: { parameter: '…' } with another name")
     })
@@ -143,29 +125,3 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     }
   },
 })
-
-/** Reads the schemas of a route, once all shared schemas are known. */
-function responseFacts(
-  app: FastifyInstance,
-  route: RouteOptions & { readonly path: string },
-  produces: readonly Format[],
-): ResponseFacts {
-  const { response } = jsonSchemasOf(route) ?? {}
-  const serialization = new RouteSerialization(app, route, response)
-  // For the columns of twins: nothing is written with it.
-  serialization.twins = true
-  serialization.prepare()
-  const { lists } = route.config ?? {}
-  const collection = memberName(route.path, keyStyleOf(app))
-  const member = isObject(lists) && typeof lists.member === 'string' ? [lists.member] : []
-  const schema = bodyFor(responseBodies(response), 200)?.schema
-  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
-  const parts = isSchemaObject(schema) ? reader.read(schema, schema).parts : []
-  return {
-    produces,
-    collection,
-    members: [...member, collection],
-    answer: serialization.shapesOf([200])[0],
-    title: parts.find(({ title }) => title !== undefined)?.title,
-  }
-}

@@ -1,12 +1,10 @@
 import type { FieldSelection, Format } from '../../convention/selection.js'
 import { loadPeer } from '../../load-peer.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { isList, shapeWithin } from '../../schema/field-names.js'
 import { type Content, type DocumentOperation, withParameters } from '../../schema/openapi.js'
 import { isObjectSchema } from '../../schema/responses.js'
-import type { Shape } from '../../schema/shape.js'
-import { csvListOf, csvOf, type Formulas, type NoColumns, type StringifyCsv } from './csv.js'
-import { builderOptions, isXmlName, itemName, type XmlBuilder, xmlName, xmlOf } from './xml.js'
+import type { StringifyCsv } from './csv.js'
+import { builderOptions, type XmlBuilder } from './xml.js'
 
 /** `text/xml` is an alias (RFC 7303 §9.2). */
 export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]]>> = {
@@ -38,64 +36,6 @@ export async function loadLibraries(libraries: Libraries, needed: ReadonlySet<Fo
     const { stringify } = await loadPeer('formats', 'csv-stringify', () => import('csv-stringify/sync'))
     libraries.csv = stringify as StringifyCsv
   }
-}
-
-/** What is known of the responses of a route when the app gets ready. */
-export interface ResponseFacts {
-  readonly produces: readonly Format[]
-  /** The last word of the path, in the style of the API's keys. */
-  readonly collection: string
-  /** Names that the member with the items may have, the likeliest first. */
-  readonly members: readonly string[]
-  /** The shape of a 200; `undefined` if it cannot be read. */
-  readonly answer: Shape | undefined
-  readonly title: unknown
-}
-
-export interface ResponseWriters extends Readonly<Record<Format, FormatWriter>> {
-  readonly root: string
-  /** Why the route has no CSV, though it declares it. */
-  readonly fault: NoColumns | null
-}
-
-export function responseWriters(
-  facts: ResponseFacts,
-  formulas: Formulas,
-  libraries: Libraries,
-): ResponseWriters {
-  const root = rootName(facts)
-  const list = facts.produces.includes('csv') ? csvListOf(facts.answer, facts.members) : null
-  const fault = list !== null && 'problem' in list ? list : null
-  const readable = list !== null && 'columns' in list ? list : null
-  return {
-    root,
-    fault,
-    xml: {
-      parameters: 'charset=utf-8',
-      disposition: null,
-      write: (json) => (libraries.xml === null ? null : xmlOf(json, root, libraries.xml)),
-    },
-    csv: {
-      // RFC 4180 §3.
-      parameters: 'charset=utf-8; header=present',
-      disposition: `attachment; filename="${facts.collection}.csv"`,
-      write(json, selection, hasTwins) {
-        if (readable === null || libraries.csv === null) return null
-        const columns = readable.columns.filter(
-          ({ isTwin, header }) => (hasTwins || !isTwin) && (selection === null || selection.has(header)),
-        )
-        return csvOf(json, { ...readable, columns }, formulas, libraries.csv)
-      },
-    },
-  }
-}
-
-function rootName({ title, answer, collection, members }: ResponseFacts): string {
-  if (typeof title === 'string' && isXmlName(title)) return title
-  if (answer !== undefined && isList(answer)) return xmlName(collection)
-  if (answer !== undefined && members.some((name) => isList(shapeWithin(answer, [name])))) return 'response'
-  const one = itemName(collection)
-  return xmlName(one === 'item' ? collection : one)
 }
 
 /** Adds the parameter that selects the format, and the media types of responses. */

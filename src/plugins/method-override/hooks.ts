@@ -27,31 +27,30 @@ export function formConverter(route: RouteOptions): RequestStep | undefined {
 
 /** Returns the schema that validates a form; `null` if there is none. */
 function formSchema(body: unknown): Record<string, unknown> | null {
-  if (!isObject(body)) return null
-  if (!isObject(body.content)) return body
-  const media = body.content[formType]
-  return isObject(media) && isObject(media.schema) ? media.schema : null
+  const content = isObject(body) && isObject(body.content) ? body.content : null
+  const media = content?.[formType]
+  const schema = content === null ? body : isObject(media) ? media.schema : null
+  return isObject(schema) ? schema : null
 }
 
 function converted(
   request: FastifyRequest,
   form: Record<string, unknown>,
   schema: Record<string, unknown>,
-): unknown {
-  // The validator converts in place, and may remove members that only the validator of the body knows.
-  const given = Object.fromEntries(
-    Object.entries(form).map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]),
-  )
+): Record<string, unknown> {
   // Compiled for the first form: few services get one. The validator of the body reports what is invalid.
   const validate = request.compileValidationSchema(schema, 'querystring')
-  const result: unknown = validate(form)
-  const values = { ...given, ...(isObject(result) && isObject(result.value) ? result.value : form) }
-  // Keep the text where a Number does not have all digits.
-  for (const [name, value] of Object.entries(values)) {
-    if (isRounded(value)) values[name] = given[name]
-    else if (Array.isArray(value) && value.some(isRounded)) values[name] = [given[name]].flat()
-  }
-  return values
+  // It converts in place, and may remove members that only the validator of the body knows.
+  const copy = structuredClone(form)
+  const result: unknown = validate(copy)
+  const values = isObject(result) && isObject(result.value) ? result.value : copy
+  const members = Object.entries(form).map(([name, text]) => {
+    const value = Object.hasOwn(values, name) ? values[name] : text
+    // Keep the text where a Number does not have all digits.
+    if (isRounded(value)) return [name, text]
+    return [name, Array.isArray(value) && value.some(isRounded) ? [text].flat() : value]
+  })
+  return Object.fromEntries(members)
 }
 
 function isRounded(value: unknown): boolean {

@@ -20,15 +20,8 @@ import { problemsOf, type RouteDescription } from '../../problem/route-descripti
 import { modeOption } from '../../report/modes.js'
 import { scheduleTimeout } from '../../time/schedule.js'
 import { formConverter, isOverridingForm } from './hooks.js'
-import {
-  formType,
-  type OverrideScope,
-  overrideHeader,
-  overridePost,
-  scopeOf,
-  sortScopes,
-} from './override.js'
-import { PendingBodies } from './read-ahead.js'
+import { formType, type OverrideScope, overrideHeader, overridePost, scopeOf } from './override.js'
+import { pendingBodies } from './read-ahead.js'
 
 // TRACE echoes the client's credentials, and CONNECT makes a tunnel of the connection.
 const never: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'TRACE', 'CONNECT']
@@ -111,7 +104,7 @@ export const methodOverride: FastifyPluginAsync<MethodOverrideOptions & Registra
     })
     const bodyLimit = app.initialConfig.bodyLimit ?? defaultBodyLimit
     const limits = { bodies: maxForms, bytes: maxFullForms * bodyLimit, time: formTimeout }
-    const pending = new PendingBodies(limits, scheduleTimeout)
+    const pending = pendingBodies(limits, scheduleTimeout)
     const finder = routeFinder(app, ['POST', ...methods])
     addScope(app, {
       methods,
@@ -152,8 +145,9 @@ const scopesOf = new WeakMap<object, OverrideScope[]>()
 function addScope(app: FastifyInstance, scope: OverrideScope): void {
   const known = scopesOf.get(appKey(app))
   if (known !== undefined) {
+    const depthOf = ({ prefix }: OverrideScope): number => prefix.split('/').length
     known.push(scope)
-    sortScopes(known)
+    known.sort((one, other) => depthOf(other) - depthOf(one))
     return
   }
   if (scope.mode === 'off') return

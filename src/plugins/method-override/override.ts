@@ -1,3 +1,4 @@
+import { unescape as decoded } from 'node:querystring'
 import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../convention/raw-request.js'
 import type { RequestFields } from '../../http/header-fields.js'
 import { mediaTypeOf } from '../../http/media-types.js'
@@ -5,7 +6,7 @@ import { isCrossOrigin, pathOf } from '../../http/url.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import type { Mode } from '../../report/modes.js'
 import { clip } from '../../text.js'
-import { type BodyReader, type PendingBodies, readAhead } from './read-ahead.js'
+import { type PendingBodies, readAhead } from './read-ahead.js'
 
 export const overrideHeader = 'X-HTTP-Method-Override'
 
@@ -32,12 +33,6 @@ export interface OverrideScope extends OverrideRules {
   isPassedOn(raw: RawRequest): boolean
   /** Called if the client aborts the request while its form is read. */
   onAbandoned(raw: RawRequest): void
-}
-
-/** Sorts scopes by the depth of their prefix, the deepest first. */
-export function sortScopes(scopes: OverrideScope[]): void {
-  const depthOf = ({ prefix }: OverrideScope): number => prefix.split('/').length
-  scopes.sort((one, other) => depthOf(other) - depthOf(one))
 }
 
 /** Returns the scope of a path: the one with the longest prefix, of equals the first. */
@@ -111,11 +106,11 @@ function readBody(
   limit: number,
   scope: OverrideScope,
   proceed: () => void,
-  take: BodyReader['take'],
+  take: (bytes: Buffer, isWhole: boolean) => Buffer,
 ): void {
   readAhead(raw, limit, scope.pending, {
-    take,
-    expire(bytes) {
+    take(bytes, outcome) {
+      if (outcome !== 'late') return take(bytes, outcome === 'whole')
       if (scope.mode !== 'report') raw.method = 'POST'
       refuseBody(raw, scope, 'request-timeout', 'The body did not arrive in time')
       return scope.mode === 'report' ? bytes : nothing
@@ -169,32 +164,30 @@ export function overrideOf(
   fields: RequestFields,
   { methods, formOrigins }: OverrideRules,
 ): string | ProblemError | null {
-  if (header === undefined && form.length === 0) return null
   const inForm = { in: 'body', pointer: `/${overrideField}` } as const
   const inHeader = { in: 'header', name: headerName } as const
+  const words = [...(header === undefined ? [] : [header.trim()]), ...form].map((word) => word.toUpperCase())
+  const [named] = words
+  if (named === undefined) return null
+  const isInvalid = (word: string) => !methods.includes(word)
   const message = `is one of ${methods.join(', ')}, given once`
-  const fromHeader = header?.trim().toUpperCase()
-  const fromForm = form[0]?.toUpperCase()
   const faults: ProblemIssue[] = []
-  if (fromHeader !== undefined && !methods.includes(fromHeader)) faults.push({ ...inHeader, message })
-  if (fromForm !== undefined && (form.length > 1 || !methods.includes(fromForm))) {
+  if (header !== undefined && isInvalid(named)) faults.push({ ...inHeader, message })
+  if (form.length > 1 || form.some((word) => isInvalid(word.toUpperCase())))
     faults.push({ ...inForm, message })
-  }
-  const given = [header, ...form].filter((word) => word !== undefined).map((word) => `'${word}'`)
+  if (faults.length === 0 && words.some((word) => word !== named))
+    faults.push({ ...inHeader, message: `is ${words.at(-1)}, as in the form` })
   if (faults.length > 0) {
+    const given = [header, ...form].filter((word) => word !== undefined).map((word) => `'${word}'`)
     return refused(`A POST cannot be performed as ${clip(given.join(' and '), maxShown)}`, faults)
   }
-  if (fromHeader !== undefined && fromForm !== undefined && fromHeader !== fromForm) {
-    const detail = `The header ${headerName} and the field ${overrideField} of the form disagree: ${given.join(' and ')}`
-    return refused(detail, [{ ...inHeader, message: `is ${fromForm}, as in the form` }])
-  }
-  if (fromHeader === undefined && isCrossOrigin(fields, formOrigins)) {
+  if (header === undefined && isCrossOrigin(fields, formOrigins)) {
     const { origin } = fields
     const from = origin === undefined ? 'another origin' : `the origin ${clip(String(origin), maxShown)}`
     const fault = { ...inForm, message: 'is from a page of this service, or of an origin that it names' }
-    return refused(`A form from ${from} cannot be performed as ${fromForm}`, [fault])
+    return refused(`A form from ${from} cannot be performed as ${named}`, [fault])
   }
-  return fromHeader ?? fromForm ?? null
+  return named
 }
 
 function refused(detail: string, errors: readonly ProblemIssue[]): ProblemError {
@@ -209,23 +202,15 @@ export function takeField(form: string, name: string): { values: readonly string
   for (const pair of form.split('&')) {
     const equals = pair.indexOf('=')
     const key = equals === -1 ? pair : pair.slice(0, equals)
-    if (decoded(key) === name) values.push(equals === -1 ? '' : decoded(pair.slice(equals + 1)))
+    if (decoded(key) === name)
+      values.push(equals === -1 ? '' : decoded(pair.slice(equals + 1).replaceAll('+', ' ')))
     else kept.push(pair)
   }
   return { values, rest: kept.join('&') }
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return text
-  }
-}
-
 function headerOf({ headers }: RawRequest): string | undefined {
-  const value = headers[headerName]
-  return typeof value === 'object' ? value.join(', ') : value
+  return headers[headerName]?.toString()
 }
 
 // A form with a content coding is not searched: only a parser can decode it.

@@ -3,12 +3,13 @@ import { hasReceivedAll } from '../../convention/internals.js'
 import type { RawRequest } from '../../convention/raw-request.js'
 import type { Schedule } from '../../time/schedule.js'
 
+/** How reading a body ended: it is whole, larger than the limit, or did not arrive in time. */
+export type Outcome = 'whole' | 'large' | 'late'
+
 export interface BodyReader {
-  /** Called with what was read, and whether that is all. Returns the bytes to put back. */
-  take(bytes: Buffer, isWhole: boolean): Buffer
-  /** Called with what was read of a body that did not arrive in time. Returns the bytes to put back. */
-  expire(bytes: Buffer): Buffer
-  /** Called after these. */
+  /** Called with what was read. Returns the bytes to put back. */
+  take(bytes: Buffer, outcome: Outcome): Buffer
+  /** Called after it. */
   proceed(): void
   /** Called instead if the client aborts the request. */
   abandon(): void
@@ -19,8 +20,15 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
   const chunks: Buffer[] = []
   let length = 0
   // Events of a stream do not run in the asynchronous context of the request.
-  const finish = AsyncResource.bind(() => proceedWith((bytes) => reader.take(bytes, length <= limit)))
-  const body = pending.add(AsyncResource.bind(() => proceedWith(reader.expire)))
+  const end = AsyncResource.bind((outcome: Outcome) => {
+    stop()
+    const back = reader.take(Buffer.concat(chunks, length), outcome)
+    // At once: on the next turn the stream says that it has ended, unless there is something in it.
+    if (back.length > 0) raw.unshift(back)
+    reader.proceed()
+  })
+  const finish = () => end(length <= limit ? 'whole' : 'large')
+  const body = pending(() => end('late'))
   const listeners = { readable: readMore, end: finish, aborted: lose, error: lose, close: lose }
   for (const [event, listener] of Object.entries(listeners)) raw.on(event, listener)
 
@@ -40,14 +48,6 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
     // After the event `end`, nothing can be put back.
     if (length > limit || (hasReceivedAll(raw) && raw.readableLength === 0)) finish()
     else body.setBytes(length)
-  }
-
-  function proceedWith(change: (bytes: Buffer) => Buffer): void {
-    stop()
-    const back = change(Buffer.concat(chunks, length))
-    // At once: on the next turn the stream says that it has ended, unless there is something in it.
-    if (back.length > 0) raw.unshift(back)
-    reader.proceed()
   }
 
   function lose(): void {
@@ -74,44 +74,38 @@ interface PendingLimits {
   readonly time: number
 }
 
-/** Limits the bodies that are read before their requests are routed, since clients choose their number, size and speed. */
-export class PendingBodies {
-  readonly #limits: PendingLimits
-  readonly #schedule: Schedule
-  readonly #pending = new Map<PendingBody, () => void>()
-  #bytes = 0
+/** Begins to read a body. `expire` is called at most once, if it must not be read any more; it has to end the body. */
+export type PendingBodies = (expire: () => void) => PendingBody
 
-  constructor(limits: PendingLimits, schedule: Schedule) {
-    this.#limits = limits
-    this.#schedule = schedule
+/** Limits the bodies that are read before their requests are routed, since clients choose their number, size and speed. */
+export function pendingBodies({ bodies, bytes, time }: PendingLimits, schedule: Schedule): PendingBodies {
+  const pending = new Map<PendingBody, () => void>()
+  let total = 0
+
+  function expireOldest(): void {
+    for (const expire of pending.values()) {
+      if (pending.size <= bodies && total <= bytes) return
+      expire()
+    }
   }
 
-  /** @param expire called at most once, if the body must not be read any more; it has to end the body */
-  add(expire: () => void): PendingBody {
+  return function add(expire) {
     let kept = 0
-    const cancel = this.#schedule(expire, this.#limits.time)
+    const cancel = schedule(expire, time)
     const body: PendingBody = {
-      setBytes: (bytes) => {
-        this.#bytes += bytes - kept
-        kept = bytes
-        this.#expireOldest()
+      setBytes(count) {
+        total += count - kept
+        kept = count
+        expireOldest()
       },
-      end: () => {
-        if (!this.#pending.delete(body)) return
-        this.#bytes -= kept
+      end() {
+        if (!pending.delete(body)) return
+        total -= kept
         cancel()
       },
     }
-    this.#pending.set(body, expire)
-    this.#expireOldest()
+    pending.set(body, expire)
+    expireOldest()
     return body
-  }
-
-  #expireOldest(): void {
-    const { bodies, bytes } = this.#limits
-    for (const expire of this.#pending.values()) {
-      if (this.#pending.size <= bodies && this.#bytes <= bytes) return
-      expire()
-    }
   }
 }

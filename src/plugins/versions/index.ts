@@ -2,7 +2,6 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { basePathOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { offerNames } from '../../convention/offer-names.js'
 import { isResponse, withHeaders } from '../../convention/reply.js'
 import type { Effect } from '../../convention/steps.js'
 import { addLinks } from '../../http/header-fields.js'
@@ -11,16 +10,12 @@ import { modesOf } from '../../report/modes.js'
 import {
   describeAnnouncements,
   documentLifecycle,
-  isAnnounced,
   type Lifecycle,
   lifecycleOf,
   missingHeaders,
   retiredDetail,
-  retiresAt,
   unlistedBreach,
-  type VersionStatus,
   versionReader,
-  versionStatus,
 } from './lifecycle.js'
 import {
   type VersionsOptions,
@@ -30,7 +25,6 @@ import {
   versionsRouteOptions,
 } from './options.js'
 
-export type { VersionStatus } from './lifecycle.js'
 export type {
   LifecycleLinkOptions,
   LifecycleOptions,
@@ -43,13 +37,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Options of `versions` for this route, over those of its version; `false` leaves the route alone. */
     versions?: VersionsRouteOptions | false
-  }
-  interface FastifyInstance {
-    /** The versions of the service. */
-    versions: {
-      /** Returns the versions in the options and those of routes, by number, with their status. */
-      list(): readonly VersionStatus[]
-    }
   }
 }
 
@@ -71,7 +58,7 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
   options: versionsOptions,
   routeOptions: versionsRouteOptions,
   setUp({ app, options }) {
-    const { mode, now, basePath = basePathOf(app) } = options
+    const { now, basePath = basePathOf(app) } = options
     const modeOf = modesOf(versionRuleNames, options)
     const listed = new Map(
       Object.entries(options.versions).map(([version, given]): [string, Lifecycle] => [
@@ -79,57 +66,48 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
         lifecycleOf(`versions.versions.${version}`, version, given, modeOf),
       ]),
     )
-    const ofRoutes = new Set<string>()
+    const plans = [...listed.values()]
     const readVersion = versionReader(basePath)
-    const list = (): readonly VersionStatus[] =>
-      [...new Set([...listed.keys(), ...ofRoutes])]
-        .sort((one, other) => Number(one) - Number(other))
-        .map((version) => versionStatus(version, listed.get(version) ?? endless, basePath, now()))
-    offerNames(app, { plugin: 'versions', mode, owner: 'app', members: { versions: { value: { list } } } })
-    const planOfPath = ({ raw }: FastifyRequest): Lifecycle | undefined =>
-      listed.get(readVersion(raw.url ?? '/') ?? '')
-    const firstRetirement = Math.min(...[...listed.values()].map(retiresAt))
-    const refuseRetiredPath = (request: FastifyRequest): Effect | undefined => {
-      const time = now()
-      return time < firstRetirement ? undefined : refuseRetired(planOfPath(request), time, request)
+    const planOfPath = ({ raw }: FastifyRequest) => listed.get(readVersion(raw.url ?? '/') ?? '')
+
+    function refuse(plan: Lifecycle, { method }: FastifyRequest): Effect | undefined {
+      if (now() < plan.end) return undefined
+      const refusal = new ProblemError('version-retired', { detail: retiredDetail(plan) })
+      return { rule: 'retired', given: `${method} after the sunset`, refusal }
     }
+
+    function refusePath(request: FastifyRequest): Effect | undefined {
+      const plan = planOfPath(request)
+      return plan && refuse(plan, request)
+    }
+
+    function announcePath(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+      const plan = planOfPath(request)
+      return plan?.isAnnounced ? announce(plan, reply, payload) : undefined
+    }
+
     return {
       listed,
-      ofRoutes,
       readVersion,
-      // Routes share this step, which spares requests the search for their route.
-      refuseRetiredPath: firstRetirement === Number.POSITIVE_INFINITY ? undefined : refuseRetiredPath,
-      announcePath: [...listed.values()].some(isAnnounced)
-        ? (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
-            const plan = planOfPath(request)
-            return plan !== undefined && isAnnounced(plan) ? announce(plan, reply, payload) : undefined
-          }
-        : undefined,
+      refuse,
+      refusePath: plans.some(({ end }) => end < Number.POSITIVE_INFINITY) ? refusePath : undefined,
+      announcePath: plans.some(({ isAnnounced }) => isAnnounced) ? announcePath : undefined,
     }
   },
   route({ name, path, route, options, modeOf, exclusionReason, state, addFinding }) {
-    const { listed, ofRoutes, readVersion, refuseRetiredPath, announcePath } = state
-    if (route === null) return { onRequest: refuseRetiredPath, onSend: announcePath }
+    const { listed, readVersion, refuse, refusePath, announcePath } = state
+    if (route === null) return { onRequest: refusePath, onSend: announcePath }
     const version = readVersion(path)
-    if (version !== null) ofRoutes.add(version)
     const breach = exclusionReason === null ? unlistedBreach(version, [...listed.keys()]) : null
     if (breach !== null) addFinding(breach.rule, breach.problem, breach.instead)
     const ofVersion = listed.get(version ?? '')
     const { deprecated, sunset, link, now } = options
     const isOwn = deprecated !== undefined || sunset !== undefined || link !== undefined
-    if (!isOwn && ofVersion === undefined) return { onRequest: refuseRetiredPath }
-    const isOfVersion = !isOwn && versionRuleNames.every((rule) => ofVersion?.modeOf[rule] === modeOf[rule])
-    const plan =
-      (isOfVersion ? ofVersion : undefined) ??
-      lifecycleOf(`${name} config.versions`, version, options, modeOf, ofVersion)
-    const end = retiresAt(plan)
-    const refuseRetiredRoute = (request: FastifyRequest): Effect | undefined => {
-      const time = now()
-      return time < end ? undefined : refuseRetired(plan, time, request)
-    }
-    const ownStep = end === Number.POSITIVE_INFINITY ? undefined : refuseRetiredRoute
-    const onRequest = plan === ofVersion ? refuseRetiredPath : ownStep
-    if (!isAnnounced(plan)) return { onRequest }
+    if (!isOwn && ofVersion === undefined) return { onRequest: refusePath }
+    const plan = lifecycleOf(`${name} config.versions`, version, options, modeOf, ofVersion)
+    const onRequest =
+      plan.end < Number.POSITIVE_INFINITY ? (request: FastifyRequest) => refuse(plan, request) : undefined
+    if (!plan.isAnnounced) return { onRequest }
     const isEnforced = modeOf.headers === 'enforce'
     return {
       onRequest,
@@ -152,17 +130,4 @@ function announce(plan: Lifecycle, reply: FastifyReply, payload: unknown): Effec
   if (links === null) return effect
   const link = addLinks(links, headers.link ?? String(reply.getHeader('link')))
   return { ...effect, payload: withHeaders(payload as Response, { link }) }
-}
-
-const endless = { deprecated: null, sunset: null, link: {} }
-
-/** Answers a request after the sunset with 410. */
-function refuseRetired(
-  plan: Lifecycle | undefined,
-  now: number,
-  { method }: FastifyRequest,
-): Effect | undefined {
-  if (plan === undefined || now < retiresAt(plan)) return undefined
-  const refusal = new ProblemError('version-retired', { detail: retiredDetail(plan) })
-  return { rule: 'retired', given: `${method} after the sunset`, refusal }
 }

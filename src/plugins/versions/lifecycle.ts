@@ -19,12 +19,15 @@ export interface Lifecycle {
   readonly version: string | null
   /** When the deprecation begins, in milliseconds since the epoch, to the second; `null` for never. */
   readonly deprecated: number | null
-  /** When requests begin to be answered with 410; the same form. */
+  /** The end of the version, in the same form. */
   readonly sunset: number | null
   readonly link: LifecycleLinkOptions
   /** `deprecation`, `sunset` and `link`, those that there are. */
   readonly headers: Readonly<Record<string, string>>
-  readonly modeOf: Readonly<Record<VersionRule, Mode>>
+  /** Whether responses have the headers. */
+  readonly isAnnounced: boolean
+  /** From when on requests are answered with 410, or counted; infinite for never. */
+  readonly end: number
 }
 
 /**
@@ -35,7 +38,7 @@ export function lifecycleOf(
   label: string,
   version: string | null,
   options: LifecycleOptions,
-  modeOf: Lifecycle['modeOf'],
+  modeOf: Readonly<Record<VersionRule, Mode>>,
   over?: Lifecycle,
 ): Lifecycle {
   const deprecated = secondOf(options.deprecated) ?? over?.deprecated ?? null
@@ -56,7 +59,9 @@ export function lifecycleOf(
     ...(sunset !== null && { sunset: formatHttpDate(sunset) }),
     ...(targets.length > 0 && { link: formatLinks(targets) }),
   }
-  return { version, deprecated, sunset, link, headers, modeOf }
+  const isAnnounced = modeOf.headers !== 'off' && Object.keys(headers).length > 0
+  const end = sunset === null || modeOf.retired === 'off' ? Number.POSITIVE_INFINITY : sunset
+  return { version, deprecated, sunset, link, headers, isAnnounced, end }
 }
 
 /** Returns a time in whole seconds, as the headers have it. */
@@ -67,10 +72,6 @@ function secondOf(given: Date | string | undefined): number | null {
 
 const iso = (time: number): string => new Date(time).toISOString()
 
-export function isAnnounced({ headers, modeOf }: Lifecycle): boolean {
-  return modeOf.headers !== 'off' && Object.keys(headers).length > 0
-}
-
 /** Returns the headers that a response lacks: those of the handler stay, and links are added to its own. */
 export function missingHeaders({ headers }: Lifecycle, reply: ReplyHeaders): Record<string, string> {
   const missing: Record<string, string> = {}
@@ -80,11 +81,6 @@ export function missingHeaders({ headers }: Lifecycle, reply: ReplyHeaders): Rec
     if (wanted !== current) missing[name] = wanted
   }
   return missing
-}
-
-/** Returns when requests begin to be answered with 410, in milliseconds since the epoch. */
-export function retiresAt({ sunset, modeOf }: Lifecycle): number {
-  return sunset === null || modeOf.retired === 'off' ? Number.POSITIVE_INFINITY : sunset
 }
 
 export function retiredDetail({ version, headers, link: { successor } }: Lifecycle): string {
@@ -103,38 +99,6 @@ export function unlistedBreach(version: string | null, listed: readonly string[]
   if (version === null || listed.length === 0 || listed.includes(version)) return null
   const problem = `/v${version} is not among the versions of the service`
   return { rule: 'listed' as const, problem, instead: listed.map((known) => `/v${known}`).join(', ') }
-}
-
-/** A version of the service and its status. */
-export interface VersionStatus {
-  /** The major number. */
-  readonly version: number
-  /** Prefix of its paths, such as `/v1`. */
-  readonly path: string
-  /** `retired` from the second that `Sunset` names. */
-  readonly status: 'current' | 'deprecated' | 'retired'
-  /** When the deprecation begins; `null` for never. */
-  readonly deprecated: Date | null
-  /** When requests begin to be answered with 410; `null` for never. */
-  readonly sunset: Date | null
-  readonly link: LifecycleLinkOptions
-}
-
-export function versionStatus(
-  version: string,
-  { deprecated, sunset, link }: Pick<Lifecycle, 'deprecated' | 'sunset' | 'link'>,
-  basePath: string,
-  now: number,
-): VersionStatus {
-  const isPast = (time: number | null) => time !== null && now >= time
-  return {
-    version: Number(version),
-    path: `${basePath}/v${version}`,
-    status: isPast(sunset) ? 'retired' : isPast(deprecated) ? 'deprecated' : 'current',
-    deprecated: deprecated === null ? null : new Date(deprecated),
-    sunset: sunset === null ? null : new Date(sunset),
-    link,
-  }
 }
 
 export function documentLifecycle(

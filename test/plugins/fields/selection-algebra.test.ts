@@ -2,9 +2,10 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { Write } from '../../../src/json/object-writer.js'
-import { type FieldBounds, fieldsOf } from '../../../src/json/selection.js'
+import { fieldsOf } from '../../../src/json/selection.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
-import { SelectionReader } from '../../../src/plugins/fields/selection.js'
+import { type Select, selecting } from '../../../src/plugins/fields/selection.js'
+import { ProblemError } from '../../../src/problem/problem-error.js'
 import type { Shape } from '../../../src/schema/shape.js'
 import { shapeOf } from '../../../src/schema/shape-reader.js'
 import { compileSerializer } from '../../schema/compiled.js'
@@ -19,7 +20,7 @@ import {
 } from '../../schema/exact-tree.js'
 import { anySample } from '../../schema/random-schemas.js'
 
-const bounds: FieldBounds = { maxNames: 1000, maxLength: 100_000, maxDepth: 100 }
+const bounds = { maxNames: 1000, maxLength: 100_000, maxDepth: 100 }
 
 /** The answers of one route to one payload. */
 interface Route {
@@ -131,7 +132,7 @@ function holds(
       const shape = shapeOf(schema, shared, { compile: compileSerializer })
       const compiler = new WriterCompiler(true, compileSerializer)
       const write = compiler.writerOf(shape)
-      const selector = new SelectionReader(shape, [], bounds, null)
+      const selector = selecting({ shape, within: [] }, null, bounds)
       return payloads.every(({ given }) => {
         const route = routeOf(write, shape, selector, given)
         const picked = (indexes: readonly number[]): string[] =>
@@ -144,15 +145,15 @@ function holds(
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? `${details.numRuns} samples`)
 }
 
-function routeOf(write: Write, shape: Shape, selector: SelectionReader, given: unknown): Route {
+function routeOf(write: Write, shape: Shape, selector: Select, given: unknown): Route {
   const full = parseExact(write(given))
   return {
     full,
     paths: pathsOf(full),
     ask: (paths, { payload = given, hidden = [] } = {}) => {
-      const selection = selector.select([paths.join()], new Set(hidden))
+      const selection = selector([paths.join()], hidden)
       if (selection === null) return write(payload)
-      return 'detail' in selection ? null : write(payload, selection.of(shape, 200))
+      return selection instanceof ProblemError ? null : write(payload, selection.of(shape, 200))
     },
   }
 }

@@ -3,7 +3,8 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { WriterCompiler } from '../../../src/json/writer.js'
 import { fields } from '../../../src/plugins/fields/index.js'
-import { SelectionReader } from '../../../src/plugins/fields/selection.js'
+import { selecting } from '../../../src/plugins/fields/selection.js'
+import { ProblemError } from '../../../src/problem/problem-error.js'
 import { shapeOf } from '../../../src/schema/shape-reader.js'
 import { compileSerializer } from '../../schema/compiled.js'
 
@@ -28,11 +29,11 @@ function directly(): (number: number) => void {
   const shape = shapeOf(schema)
   const compiler = new WriterCompiler(true, compileSerializer)
   const write = compiler.writerOf(shape)
-  const selector = new SelectionReader(shape, [], { maxNames: 64, maxLength: 1024, maxDepth: 4 }, null)
-  const hidden = [new Set<string>(), new Set(['field_0.b'])] as const
+  const selector = selecting({ shape, within: [] }, null)
+  const hidden = [[], ['field_0.b']] as const
   return (number) => {
-    const selection = selector.select([distinct(number)], hidden[number % 2 === 0 ? 0 : 1])
-    if (selection === null || 'detail' in selection) throw new Error(JSON.stringify(selection))
+    const selection = selector([distinct(number)], hidden[number % 2 === 0 ? 0 : 1])
+    if (selection === null || selection instanceof ProblemError) throw new Error(JSON.stringify(selection))
     write(value, selection.of(shape, 200))
   }
 }

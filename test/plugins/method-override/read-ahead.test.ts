@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
 import type { RawRequest } from '../../../src/convention/raw-request.js'
-import { PendingBodies, readAhead } from '../../../src/plugins/method-override/read-ahead.js'
+import { pendingBodies, readAhead } from '../../../src/plugins/method-override/read-ahead.js'
 
-const unbounded = new PendingBodies({ bodies: 100, bytes: 1e6, time: 1e6 }, () => () => {})
+const unbounded = pendingBodies({ bodies: 100, bytes: 1e6, time: 1e6 }, () => () => {})
 
 /** A request whose body comes when the test pushes it. */
 function rawRequest(): RawRequest {
@@ -20,12 +20,11 @@ function reading(raw: RawRequest, limit: number, change: (bytes: Buffer) => Buff
   return new Promise<Read | 'abandoned'>((resolve) => {
     let seen: Read | undefined
     readAhead(raw, limit, unbounded, {
-      take(bytes, isWhole) {
-        seen = { bytes, isWhole }
+      take(bytes, outcome) {
+        seen = { bytes, isWhole: outcome === 'whole' }
         return change(bytes)
       },
       proceed: () => seen !== undefined && resolve(seen),
-      expire: (bytes) => bytes,
       abandon: () => resolve('abandoned'),
     })
   })
@@ -126,13 +125,13 @@ t.test('an aborted request is reported once, in each of its forms', async (t) =>
 
 t.test('bodies that are no longer awaited leave no listener or timer', async (t) => {
   const schedule = manualSchedule()
-  const pending = new PendingBodies({ bodies: 2, bytes: 10, time: 1000 }, schedule.schedule)
+  const pending = pendingBodies({ bodies: 2, bytes: 10, time: 1000 }, schedule.schedule)
   const expired: string[] = []
   const begin = (name: string, ...pieces: readonly string[]): RawRequest => {
     const raw = rawRequest()
     readAhead(raw, 100, pending, {
-      take: () => Buffer.from('taken'),
-      expire: (bytes) => {
+      take: (bytes, outcome) => {
+        if (outcome === 'whole') return Buffer.from('taken')
         expired.push(`${name} ${bytes}`)
         return Buffer.alloc(0)
       },
