@@ -189,10 +189,9 @@ function twinReader({ reader, is30 }: Context, purpose: TwinPurpose) {
     )
     const twin: Record<string, Json> = { ...twinForm([shape]), ...each(annotations, true) }
     twin.description = `The digits of ${name}, exact in any client`
-    if (purpose === 'input' && declared !== undefined && range !== null) {
-      const { description, ...digits } = digitBounds(declared, range)
-      Object.assign(twin, digits, { description: `${twin.description}; ${description}` })
-    } else if (alternativesOf([shape]).some(isInt64)) twin.pattern = '^-?[0-9]+$'
+    if (purpose === 'input' && declared !== undefined && range !== null)
+      Object.assign(twin, digitForm(declared, range))
+    else if (alternativesOf([shape]).some(isInt64)) twin.pattern = '^-?[0-9]+$'
     return is30 ? in30(twin) : twin
   }
 
@@ -228,12 +227,9 @@ function has(schemas: Json | undefined, name: string): boolean {
 
 /** A 64-bit integer of a path or a query is a text of digits. */
 function withDigitsOf(parameter: Parameter, reader: SchemaReader): Parameter {
-  const { description, schema } = parameter
+  const { schema } = parameter
   const isInUrl = parameter.in === 'path' || parameter.in === 'query'
-  if (!isInUrl || !isSchemaObject(schema) || !mentionsInt64(schema)) return parameter
-  const one = description === undefined ? schema : { ...schema, description }
-  const { description: completed, ...digits } = withDigits(one, reader) as SchemaObject
-  return { ...parameter, ...(typeof completed === 'string' && { description: completed }), schema: digits }
+  return isInUrl && isSchemaObject(schema) ? { ...parameter, schema: withDigits(schema, reader) } : parameter
 }
 
 export function withDigits(schema: Json, reader: SchemaReader): Json {
@@ -245,40 +241,21 @@ export function withDigits(schema: Json, reader: SchemaReader): Json {
 
 function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
   const { format: _, minimum: _a, maximum: _b, exclusiveMinimum: _c, exclusiveMaximum: _d, ...rest } = part
-  const { multipleOf: _e, type, description, ...others } = rest
+  const { multipleOf: _e, type, ...others } = rest
   const types = [type].flat().map((one) => (one === 'integer' ? 'string' : one)) as string[]
-  const { description: bounds, ...form } = digitBounds(part, range)
   return {
     ...others,
     type: types.length === 1 ? (types[0] as string) : types,
-    ...form,
-    description: typeof description === 'string' ? `${description}; ${bounds}` : bounds,
+    ...digitForm(part, range),
     ...(part.default !== undefined && { default: asText(part.default) }),
     ...(Array.isArray(part.enum) && { enum: part.enum.map(asText) }),
   }
 }
 
-/** The form of the digits of an integer; `description` has those bounds that a pattern cannot express. */
-function digitBounds(schema: SchemaObject, range: Int64Range) {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
-  const least = [minimum, numberAfter(exclusiveMinimum, Math.floor, 1)].filter(isNumber).map(Math.ceil)
-  const most = [maximum, numberAfter(exclusiveMaximum, Math.ceil, -1)].filter(isNumber).map(Math.floor)
-  const min = least.map(BigInt).reduce((one, other) => (one > other ? one : other), range.min)
-  const max = most.map(BigInt).reduce((one, other) => (one < other ? one : other), range.max)
-  const sign = min < 0n ? '-' : ''
-  return {
-    pattern: `^${sign === '' ? '' : '-?'}[0-9]+$`,
-    maxLength: `${sign}${range.max}`.length,
-    description: `an integer from ${min} to ${max}${isNumber(multipleOf) ? `, a multiple of ${multipleOf}` : ''}`,
-  }
-}
-
-function numberAfter(bound: Json | undefined, round: (value: number) => number, step: number): number | null {
-  return isNumber(bound) ? round(bound) + step : null
-}
-
-function isNumber(value: Json | null | undefined): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+function digitForm({ minimum, exclusiveMinimum }: SchemaObject, range: Int64Range) {
+  const isSigned = range.min < 0n && !(Number(minimum ?? -1) >= 0 || Number(exclusiveMinimum ?? -2) >= -1)
+  const sign = isSigned ? '-' : ''
+  return { pattern: `^${isSigned ? '-?' : ''}[0-9]+$`, maxLength: `${sign}${range.max}`.length }
 }
 
 function asText(value: Json): Json {

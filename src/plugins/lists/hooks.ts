@@ -28,7 +28,7 @@ export function readPageOf(list: List, take: ((request: FastifyRequest) => void)
     const page = readPage(query, list.rules)
     take?.(request)
     if (!Array.isArray(page)) {
-      requests.set(request, listRequest(page, list))
+      requests.set(request, { page, list, isListed: false })
       return undefined
     }
     const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
@@ -59,31 +59,12 @@ export function requestedOf(request: FastifyRequest): ListRequest {
 export interface List {
   readonly rules: ListRules
   readonly reporter: Reporter
-  /** Whether the handler has ever handed over more rows than a page shows. */
-  hasMore: boolean
 }
 
 export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
-  readFetch: boolean
   isListed: boolean
-}
-
-function listRequest(page: Page<bigint | string>, list: List): ListRequest {
-  const request: ListRequest = {
-    page: {
-      ...page,
-      get fetch() {
-        request.readFetch = true
-        return page.fetch
-      },
-    },
-    list,
-    readFetch: false,
-    isListed: false,
-  }
-  return request
 }
 
 export function writeList(
@@ -93,17 +74,13 @@ export function writeList(
 ): Record<string, unknown> {
   const request = requestedOf(this.request)
   request.isListed = true
-  const { page, list, readFetch } = request
-  const { rules } = list
+  const { page, list } = request
   const hasNext = rows.length > page.limit
-  list.hasMore ||= hasNext
   const items = hasNext ? rows.slice(0, page.limit) : rows
   if (hasNext) linkNext(this, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
-  else if (rows.length === page.limit && !readFetch && !list.hasMore)
-    list.reporter.warnOnce('lists', this.request, missingRow)
   if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
     checkOrder(this, list, page, items)
-  return { [rules.member]: items, ...(total === undefined ? {} : { total: countOf(total) }) }
+  return { [list.rules.member]: items, ...(total !== undefined && { total: countOf(total) }) }
 }
 
 function linkNext(
@@ -135,12 +112,7 @@ function checkOrder(
   if (rules.mode === 'off') return
   const fault = orderFault(page, items, rules)
   if (fault === null) return
-  const order =
-    page.afterId !== undefined
-      ? 'oldest first by id'
-      : page.by === 'id'
-        ? 'newest first by id'
-        : 'newest first by time'
+  const order = `${page.afterId === undefined ? 'newest' : 'oldest'} first by ${page.by}`
   const message = `lists: ${fault}; the handler has to return the rows that request.page describes: here, ${order}`
   if (rules.mode === 'enforce') throw new TypeError(message)
   reporter.observe('lists', 'order', reply.request, message, 500)
@@ -154,24 +126,16 @@ function countOf(total: number | bigint): number | bigint {
 /** @throws TypeError if the row has no cursor, or one that the list would refuse */
 function cursorText(part: 'id' | 'time', row: Readonly<Record<string, unknown>>, rules: ListRules): string {
   const field = rules[part]
-  const text = textOf(row[field])
-  if (text === null) throw new TypeError(`lists: the last row has no ${field} for the link to the next page`)
-  const expected = cursorFault(part, text, rules)
-  if (expected === null) return text
+  const value = row[field]
+  const text = value instanceof Date ? value.toISOString() : value
+  if (!['string', 'bigint', 'number'].includes(typeof text))
+    throw new TypeError(`lists: the last row has no ${field} for the link to the next page`)
+  const expected = cursorFault(part, String(text), rules)
+  if (expected === null) return String(text)
   throw new TypeError(
     `lists: the last row cannot be the cursor of the next page: its ${field} is not ${expected}`,
   )
 }
-
-function textOf(value: unknown): string | null {
-  if (value instanceof Date) return value.toISOString()
-  const isText = typeof value === 'string' || typeof value === 'bigint' || typeof value === 'number'
-  return isText ? String(value) : null
-}
-
-const missingRow =
-  'the handler gave exactly `page.limit` rows and did not read `page.fetch`: without the row after the page there is no ' +
-  '`Link` to the next one'
 
 const lossOfDates =
   'is a Date, which has milliseconds. If the store has more digits, rows are missing between pages: return it as text, ' +

@@ -83,7 +83,7 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
   route({ app, name, path, route, methods, state, addFinding, ...context }) {
     if (route === null) return undefined
     const { options, exclusionReason } = context
-    const find = (rule: 'schema' | 'offset' | 'hidden', found: Iterable<Found>) => {
+    const find = (rule: 'schema' | 'offset' | 'hidden', found: readonly Found[]) => {
       for (const { problem, instead } of found) addFinding(rule, problem, instead)
     }
     if (methods.includes('GET') && exclusionReason === null)
@@ -103,7 +103,7 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     state.atReady(() => find('schema', droppedMembers(app, route, rules)))
     find('hidden', hiddenKeys(route, rules))
     needFields(route, (request) => keysOf(requestedOf(request)))
-    const list = { rules, reporter: state.reporter, hasMore: false }
+    const list = { rules, reporter: state.reporter }
     const { take } = ownParameters(app, route, parameterNames(rules))
     return {
       preSerialization: countAnswer,

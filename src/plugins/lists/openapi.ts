@@ -72,19 +72,11 @@ function parameters(paging: PageRules): Record<string, DescribedSchema> {
   return Object.fromEntries(Object.entries(all).filter(([name]) => served[name as PageParameter]))
 }
 
-// In any key style; `page` alone, or with a word that makes it a number.
-const offsets: ReadonlySet<string> = new Set([
-  'offset',
-  'skip',
-  'start index',
-  'page',
-  'page index',
-  'page no',
-  'page num',
-  'page number',
-  'page offset',
-])
+const offsets: ReadonlySet<string> = new Set(
+  'offset, skip, start index, page, page index, page no, page num, page number, page offset'.split(', '),
+)
 
+/** Finds parameters that page by offset, in any key style: `page` alone, or with a word that makes it a number. */
 export function offsetBreach(names: Iterable<string>) {
   const found = [...names].filter((name) => offsets.has(wordsOf(name).join(' ')))
   if (found.length === 0) return null

@@ -93,9 +93,9 @@ export function readPage(
     limit: most,
     fetch: most + 1,
     by: beforeTime !== undefined ? 'time' : hasId ? 'id' : (rules.by[0] ?? 'id'),
-    ...(beforeId === undefined ? {} : { beforeId }),
-    ...(beforeTime === undefined ? {} : { beforeTime }),
-    ...(afterId === undefined ? {} : { afterId }),
+    ...(beforeId !== undefined && { beforeId }),
+    ...(beforeTime !== undefined && { beforeTime }),
+    ...(afterId !== undefined && { afterId }),
     includeTotal: includeTotal ?? false,
   }
 }
@@ -137,18 +137,15 @@ function readCount(text: string): number | null {
 }
 
 const longestId = 200
+const textId = new RegExp(`^[^\\u0000-\\u001f\\u007f]{1,${longestId}}$`)
 
 const idReaders: Readonly<Record<PageRules['idFormat'], (text: string) => bigint | string | null>> = {
   int64(text) {
     const id = parseInt64(text)
     return id === null || id < 0n ? null : id
   },
-  text: (text) => (text === '' || text.length > longestId || hasControl(text) ? null : text),
-}
-
-// A database may refuse control characters, and ids do not have them.
-function hasControl(text: string): boolean {
-  return [...text].some((character) => character < ' ' || character === '\u007f')
+  // A database may refuse control characters, and ids do not have them.
+  text: (text) => (textId.test(text) ? text : null),
 }
 
 function readFlag(text: string): boolean | null {

@@ -261,7 +261,7 @@ t.test('what a response refers to demands the twins of its required members', as
   })
 })
 
-t.test('a 64-bit integer of a path or a query is a text of digits, in its bounds', async (t) => {
+t.test('a 64-bit integer of a path or a query is a text of digits', async (t) => {
   const digits = (schema: object) =>
     withDigits({ type: 'object', properties: { id: schema } } as never, new SchemaReader())
   t.match(digits({ ...id, minimum: 0, description: 'Its id' }), {
@@ -270,7 +270,7 @@ t.test('a 64-bit integer of a path or a query is a text of digits, in its bounds
         type: 'string',
         pattern: '^[0-9]+$',
         maxLength: 19,
-        description: 'Its id; an integer from 0 to 9223372036854775807',
+        description: 'Its id',
       },
     },
   })
@@ -281,26 +281,17 @@ t.test('a 64-bit integer of a path or a query is a text of digits, in its bounds
   t.equal(withDigits(plain, new SchemaReader()), plain)
 })
 
-t.test('in a body, the bounds of an integer are those of its twin, and so are its annotations', async (t) => {
+t.test('in a body, the twin has the form of its digits, and the annotations of the integer', async (t) => {
   const twinOf = (property: object) =>
     (withTwins(object({ id: property as Json }), {}, 'input') as { properties: { id_str: object } })
       .properties.id_str
-  const described = (range: string) => ({ description: `${twin.description}; an integer from ${range}` })
   t.match(twinOf({ ...id, minimum: 0, readOnly: true, deprecated: false }), {
     pattern: '^[0-9]+$',
     maxLength: 19,
     readOnly: true,
     deprecated: undefined,
-    ...described('0 to 9223372036854775807'),
   })
-  t.match(twinOf({ ...id, exclusiveMinimum: -1, exclusiveMaximum: 8, multipleOf: 2 }), {
-    pattern: '^[0-9]+$',
-    ...described('0 to 7, a multiple of 2'),
-  })
-  t.match(twinOf({ ...id, minimum: -2.5, maximum: 1e300 }), {
-    pattern: '^-?[0-9]+$',
-    maxLength: 20,
-    ...described('-2 to 9223372036854775807'),
-  })
-  t.match(twinOf({ ...id, format: 'uint64' }), { maxLength: 20, ...described('0 to 18446744073709551615') })
+  t.match(twinOf({ ...id, exclusiveMinimum: -1 }), { pattern: '^[0-9]+$', maxLength: 19 })
+  t.match(twinOf({ ...id, minimum: -2.5, maximum: 1e300 }), { pattern: '^-?[0-9]+$', maxLength: 20 })
+  t.match(twinOf({ ...id, format: 'uint64' }), { pattern: '^[0-9]+$', maxLength: 20 })
 })
