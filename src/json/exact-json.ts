@@ -94,8 +94,17 @@ export function parseExact(json: string): unknown {
   return holder.value
 }
 
+// Numbers that a Number writes in other characters, such as `1.10`, `-0` and `1e5`. Texts may look like one.
+const rewritten =
+  /[\d.]{16}|\d[eE][+-]?\d+(?=[,\]}\s]|$)|\.\d*0(?=[,\]}\s]|$)|(?:^|[:,[\s])-0(?![\d.])|0\.0{6}/
+
+/** Parses JSON so that each number that a Number would write in other characters is the text of its characters. */
+export function parseCharacters(json: string): unknown {
+  return JSON.parse(rewritten.test(json) ? quoteLongNumbers(json, 1) : json)
+}
+
 /** Puts quotes around each number of 16 characters or more, so that `JSON.parse` keeps its digits as text. */
-export function quoteLongNumbers(json: string): string {
+export function quoteLongNumbers(json: string, length: number = longRun): string {
   let quoted = ''
   let taken = 0
   for (let index = 0; index < json.length; ) {
@@ -104,7 +113,7 @@ export function quoteLongNumbers(json: string): string {
       index = endOfString(json, index + 1)
     } else if (isDigit(code) || code === minus) {
       const end = endOfNumber(json, index + 1)
-      if (end - index >= longRun) {
+      if (end - index >= length) {
         quoted += `${json.slice(taken, index)}"${json.slice(index, end)}"`
         taken = end
       }

@@ -1,4 +1,4 @@
-import { exactJson, parseExact } from '../../json/exact-json.js'
+import { parseCharacters } from '../../json/exact-json.js'
 import { joinPath } from '../../json/selection.js'
 import { isObject } from '../../options.js'
 import { isList } from '../../schema/field-names.js'
@@ -21,6 +21,8 @@ interface CsvList {
 
 const maxLevels = 4
 
+const maxColumns = 1000
+
 export interface NoColumns {
   readonly problem: string
   readonly instead: string
@@ -28,19 +30,9 @@ export interface NoColumns {
 
 /** @param members names that the member with the items may have, the likeliest first; else it is the only array */
 export function csvListOf(answer: Shape | undefined, members: readonly string[]): CsvList | NoColumns {
-  if (answer === undefined) {
-    return {
-      problem: 'CSV needs a response schema of 200 that this package can read',
-      instead: 'schema: { response: { 200: … } }',
-    }
-  }
+  if (answer === undefined) return noSchema
   const list = listOf(answer, members)
-  if (list === null) {
-    return {
-      problem: 'CSV is for lists, and the response schema has no array of items',
-      instead: "formats: ['xml'], or config.lists.member with the name of the array",
-    }
-  }
+  if (list === null) return noList
   const item = objectIn(list.items)
   if (item === null) {
     return {
@@ -48,7 +40,19 @@ export function csvListOf(answer: Shape | undefined, members: readonly string[])
       instead: "items: { type: 'object', properties: … } without additionalProperties",
     }
   }
-  return { member: list.member, columns: columnsOf(item, [], new Set()) }
+  const columns = columnsOf(item, [], new Set())
+  if (columns.length <= maxColumns) return { member: list.member, columns }
+  return { problem: `the items have more than ${maxColumns} columns`, instead: 'a smaller schema, or no CSV' }
+}
+
+const noSchema: NoColumns = {
+  problem: 'CSV needs a response schema of 200 that this package can read',
+  instead: 'schema: { response: { 200: … } }',
+}
+
+const noList: NoColumns = {
+  problem: 'CSV is for lists, and the response schema has no array of items',
+  instead: "formats: ['xml'], or config.lists.member with the name of the array",
 }
 
 function listOf(
@@ -98,15 +102,20 @@ function columnOf(path: readonly string[], isTwin: boolean): Column {
   return { path, header: joinPath(path), isTwin }
 }
 
-/** Writes records as CSV: `stringify` of csv-stringify/sync. */
+/** Writes records as CSV: `stringify` of csv-stringify/sync, with stringifyOptions. */
 export type StringifyCsv = (
   records: readonly (readonly (string | null)[])[],
-  options: {
-    readonly record_delimiter: string
-    readonly quoted_match: RegExp[]
-    readonly quoted_empty: boolean
-  },
+  options: ReturnType<typeof stringifyOptions>,
 ) => string
+
+/** Returns options of csv-stringify for RFC 4180. */
+export function stringifyOptions(columns: readonly Column[]) {
+  return {
+    record_delimiter: '\r\n',
+    quoted_match: [/^$|[\r\n]/],
+    quoted_empty: columns.length === 1,
+  }
+}
 
 /** What to do with a text that a spreadsheet would take for a formula. */
 export type Formulas = 'escape' | 'keep'
@@ -118,23 +127,25 @@ export function csvOf(
   formulas: Formulas,
   stringify: StringifyCsv,
 ): string | null {
-  const response = parseExact(json)
-  const list = member === null ? response : isObject(response) ? response[member] : null
-  if (!Array.isArray(list)) return null
-  const rows = list.map((item: unknown) =>
+  // Numbers may be texts in it, so that they keep their characters.
+  const list = listIn(parseCharacters(json), member)
+  if (list === null) return null
+  let plain: readonly unknown[] | null = null
+
+  function jsonCell(value: object, index: number, path: readonly string[]): string {
+    plain ??= listIn(JSON.parse(json), member) ?? []
+    return jsonOf(valueAt(plain[index], path), value)
+  }
+
+  const rows = list.map((item, index) =>
     columns.map(({ path }) => {
       const value = valueAt(item, path)
       if (value === null) return null
-      const text = typeof value === 'object' ? (exactJson(value, false) ?? '') : String(value)
+      const text = typeof value === 'object' ? jsonCell(value, index, path) : String(value)
       return formulas === 'escape' ? withoutFormula(text) : text
     }),
   )
-  // RFC 4180.
-  return stringify([columns.map(({ header }) => header), ...rows], {
-    record_delimiter: '\r\n',
-    quoted_match: [/^$|[\r\n]/],
-    quoted_empty: columns.length === 1,
-  })
+  return stringify([columns.map(({ header }) => header), ...rows], stringifyOptions(columns))
 }
 
 // OWASP, "CSV Injection": the characters that begin a formula, also in their full-width form. A number is not a formula.
@@ -146,6 +157,11 @@ function withoutFormula(text: string): string {
   return beginsFormula.test(text) && !isNumber.test(text) ? `'${text}` : text
 }
 
+function listIn(response: unknown, member: string | null): readonly unknown[] | null {
+  const list = member === null ? response : isObject(response) ? response[member] : null
+  return Array.isArray(list) ? list : null
+}
+
 function valueAt(item: unknown, path: readonly string[]): unknown {
   let value = item
   for (const name of path) {
@@ -153,4 +169,17 @@ function valueAt(item: unknown, path: readonly string[]): unknown {
     value = value[name]
   }
   return value
+}
+
+function jsonOf(value: unknown, exact: unknown): string {
+  if (typeof value === 'number') return String(exact)
+  if (Array.isArray(value)) {
+    const items = exact as readonly unknown[]
+    return `[${value.map((item, index) => jsonOf(item, items[index])).join(',')}]`
+  }
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = exact as Readonly<Record<string, unknown>>
+  return `{${Object.entries(value)
+    .map(([name, one]) => `${JSON.stringify(name)}:${jsonOf(one, members[name])}`)
+    .join(',')}}`
 }

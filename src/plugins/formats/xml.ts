@@ -1,4 +1,5 @@
-import { parseExact } from '../../json/exact-json.js'
+import { BoundedCache } from '../../bounded-cache.js'
+import { parseCharacters } from '../../json/exact-json.js'
 import { isCountedPlural, singular } from '../../words/words.js'
 
 /** Writes a tree as XML: `XMLBuilder` of fast-xml-parser, with builderOptions. */
@@ -27,7 +28,6 @@ const namespace = { '@_xmlns:xsi': 'http://www.w3.org/2001/XMLSchema-instance' }
 const maxDepth = 500
 
 export function xmlOf(json: string, root: string, builder: XmlBuilder): string {
-  const itemNames = new Map<string, string>()
   let hasNull = false
 
   function elementOf(value: unknown, name: string, depth: number): Element {
@@ -39,9 +39,8 @@ export function xmlOf(json: string, root: string, builder: XmlBuilder): string {
     }
     if (depth >= maxDepth) throw new TypeError(`the response goes deeper than ${maxDepth} levels`)
     if (Array.isArray(value)) {
+      const item = itemName(name)
       if (value.length === 0) return ''
-      const item = itemNames.get(name) ?? itemName(name)
-      itemNames.set(name, item)
       return { [xmlName(item)]: value.map((one) => elementOf(one, item, depth + 1)) }
     }
     const element: Record<string, Element> = Object.create(null)
@@ -53,31 +52,71 @@ export function xmlOf(json: string, root: string, builder: XmlBuilder): string {
     return isEmpty ? '' : element
   }
 
-  const element = elementOf(parseExact(json), root, 0)
+  const element = elementOf(parseCharacters(json), root, 0)
   const isNamespaced = hasNull && typeof element === 'object'
   return declaration + builder.build({ [root]: isNamespaced ? { ...namespace, ...element } : element })
 }
 
-// What has a meaning in a text, and what XML 1.0 §2.2 does not have. A carriage return would be read as a line feed.
-const special = /[&<>\r]|[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
+/** A character that XML 1.0 §2.2 does not have. */
+const invalidChar = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u
+
+// And those that have a meaning in a text. A carriage return would be read as a line feed.
+const special = new RegExp(`[&<>\\r]|${invalidChar.source}`, 'u')
+const allSpecial = new RegExp(special, 'gu')
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' }
 
 /** U+FFFD stands for a character that XML cannot hold. */
 function escapeText(text: string): string {
-  return text.replace(special, (char) => entities[char] ?? '\ufffd')
+  return special.test(text) ? text.replace(allSpecial, (char) => entities[char] ?? '\ufffd') : text
 }
 
-// XML 1.0 §2.3, of ASCII, without the colon, which separates the prefix of a namespace. An underscore before the `x` of
-// an escape is escaped itself.
-const wholeName = /^[A-Za-z_][A-Za-z0-9_.-]*$/
-const unnamed = /^[^A-Za-z_]|[^A-Za-z0-9_.-]|^_$|_(?=x[0-9A-F]{4})/gu
+// XML 1.0 §2.3 without the colon, which separates the prefix of a namespace, without characters beyond U+FFFF, which
+// parsers for earlier editions refuse, and without U+1680 and U+FEFF, which programs in JavaScript trim as white space.
+const startChars =
+  'A-Za-z_\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{167f}\\u{1681}-\\u{1fff}\\u{200c}-\\u{200d}' +
+  '\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fefe}\\u{ff00}-\\u{fffd}'
+const startChar = new RegExp(`[${startChars}]`, 'u')
+const nameChar = new RegExp(`[${startChars}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]`, 'u')
+const wholeName = new RegExp(`^${startChar.source}${nameChar.source}*$`, 'u')
+
+// Most names. An underscore before an x may look like an encoded character.
+const plainName = /^[A-Za-z](?:[A-Za-z0-9]|_(?!x))*$/
+const looksEncoded = /^x[0-9A-F]{4}/
+
+// The members of a map are names that the app's data choose.
+const cachedNames = 2000
+const longestCached = 100
+const itemNames = new BoundedCache<string, string>(cachedNames)
 
 export function isXmlName(text: string): boolean {
   return wholeName.test(text)
 }
 
 export function xmlName(name: string): string {
-  return name === '' ? '_' : name.replace(unnamed, escaped)
+  if (plainName.test(name)) return name
+  return encode(name)
+}
+
+export function itemName(name: string): string {
+  const known = itemNames.get(name)
+  if (known !== undefined) return known
+  const found = singularOf(name)
+  if (name.length <= longestCached) itemNames.set(name, found)
+  return found
+}
+
+function encode(name: string): string {
+  if (name === '') return '_'
+  if (name === '_') return escaped('_')
+  let encoded = ''
+  let index = 0
+  for (const char of name) {
+    const isAllowed = (index === 0 ? startChar : nameChar).test(char)
+    index += char.length
+    const isAmbiguous = char === '_' && looksEncoded.test(name.slice(index, index + 5))
+    encoded += isAllowed && !isAmbiguous ? char : escaped(char)
+  }
+  return encoded
 }
 
 function escaped(char: string): string {
@@ -87,7 +126,7 @@ function escaped(char: string): string {
 
 const lastWord = /[A-Z]?[a-z]+$/
 
-export function itemName(name: string): string {
+function singularOf(name: string): string {
   const word = lastWord.exec(name)?.[0] ?? ''
   if (!isCountedPlural(word.toLowerCase())) return 'item'
   const one = singular(word.toLowerCase())

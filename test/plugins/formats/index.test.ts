@@ -301,7 +301,7 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
   app.get('/v1/own', { config }, async (_request, reply) => reply.type('application/xml').send('<own/>'))
   app.get('/v1/nothing', { config }, async (_request, reply) => reply.code(204).send())
   app.get('/v1/buffers', { config }, async (_request, reply) =>
-    reply.type('application/json').send(Buffer.from('{"a":1.5}')),
+    reply.type('application/json').send(Buffer.from('{"a":1.10}')),
   )
   app.get('/v1/strings', { config }, async (_request, reply) =>
     reply.type('application/json').header('content-length', '9').send('{"a":"b"}'),
@@ -312,7 +312,7 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
   t.equal((await get('/v1/own')).body, '<own/>')
   t.match((await get('/v1/patches')).headers['content-type'], /^application\/geo\+json/)
   t.equal((await get('/v1/nothing')).headers['content-type'], undefined)
-  t.equal((await get('/v1/buffers')).body, `${declaration}<buffer><a>1.5</a></buffer>`)
+  t.equal((await get('/v1/buffers')).body, `${declaration}<buffer><a>1.10</a></buffer>`)
   const string = await get('/v1/strings')
   t.equal(string.body, `${declaration}<string><a>b</a></string>`)
   t.equal(string.headers['content-length'], String(string.body.length))
