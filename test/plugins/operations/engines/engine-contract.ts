@@ -73,7 +73,8 @@ export async function keepsEngineContract(
     await engine.enqueue(soon)
     await until(() => worker.ran.length === 2, 'both run')
     t.strictSame(worker.ran, [soon.id, late.id])
-    t.ok(Number(worker.ranAt[1]) - startedAt >= 1_500)
+    // A timer may be a millisecond early by the clock.
+    t.ok(Number(worker.ranAt[1]) - startedAt >= 1_499)
   })
 
   await t.test('an operation that waits or runs is not added again', async (t) => {
