@@ -13,9 +13,14 @@ const messages = {
   FST_CONV_OPERATION_UNKNOWN: "there is no operation '%s'; the defined operations are: %s",
   FST_CONV_PACKAGE_MISSING: "%s needs the package '%s', which is not installed",
   FST_CONV_FINDINGS: '%s',
-}
+} as const
 
-type BootError = FastifyErrorConstructor<{ code: string; statusCode: 500 }, string[]>
+type Messages = typeof messages
+
+/** A text for each `%s` of a message. */
+type Texts<Message extends string> = Message extends `${string}%s${infer Rest}`
+  ? [string, ...Texts<Rest>]
+  : []
 
 /** Errors that a programming mistake causes while the app boots. Their `code` has the prefix `FST_CONV_`. */
 export const bootErrors = Object.freeze(
@@ -24,5 +29,7 @@ export const bootErrors = Object.freeze(
       const isOfOption = code.startsWith('FST_CONV_OPTION')
       return [code, createError<string[]>(code, message, 500, isOfOption ? TypeError : Error)]
     }),
-  ) as Record<keyof typeof messages, BootError>,
+  ) as unknown as {
+    [Code in keyof Messages]: FastifyErrorConstructor<{ code: Code; statusCode: 500 }, Texts<Messages[Code]>>
+  },
 )

@@ -245,17 +245,19 @@ function bounded(thrown: unknown, depth = 0): unknown {
 
 function isShort(error: Error): boolean {
   if ('validation' in error) return false
+  let errors = 0
+  // JSON leaves out the texts of an error.
+  const withTexts = (_: string, value: unknown): unknown => {
+    if (!(value instanceof Error)) return value
+    errors += 1
+    if (errors > maxCauses + 1) throw new RangeError('the error has too many causes')
+    const { message, stack, cause } = value
+    return { ...value, message, stack, cause }
+  }
   try {
     return JSON.stringify(error, withTexts).length <= maxLogged
   } catch {
     // Circular, or not JSON.
     return false
   }
-}
-
-// JSON leaves out the texts of an error.
-function withTexts(_: string, value: unknown): unknown {
-  if (!(value instanceof Error)) return value
-  const { message, stack, cause } = value
-  return { ...value, message, stack, cause }
 }

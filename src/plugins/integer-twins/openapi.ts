@@ -252,8 +252,12 @@ function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
   }
 }
 
+/** Returns the form of the digits of an integer. A bound may be a boolean (OpenAPI 3.0), which is no number. */
 function digitForm({ minimum, exclusiveMinimum }: SchemaObject, range: Int64Range) {
-  const isSigned = range.min < 0n && !(Number(minimum ?? -1) >= 0 || Number(exclusiveMinimum ?? -2) >= -1)
+  const isNatural =
+    (typeof minimum === 'number' && minimum > -1) ||
+    (typeof exclusiveMinimum === 'number' && exclusiveMinimum >= -1)
+  const isSigned = range.min < 0n && !isNatural
   const sign = isSigned ? '-' : ''
   return { pattern: `^${isSigned ? '-?' : ''}[0-9]+$`, maxLength: `${sign}${range.max}`.length }
 }
