@@ -61,16 +61,16 @@ export function requestSelection(
     return part !== null
   }
 
+  const asked: FieldSelection = Object.freeze({ names, paths, has })
   return {
-    names,
-    paths,
-    has,
+    ...asked,
     hides: without !== null,
     ofHandler(request) {
       const needed = (needs.of(request) ?? []).flatMap(({ fields, whereNamed }) =>
         fields(request).filter((name) => !whereNamed || named.includes(name)),
       )
-      return Object.freeze({ names: inOrder(new Set([...names, ...needed])), paths, has })
+      if (needed.every((name) => names.includes(name))) return asked
+      return Object.freeze({ ...asked, names: inOrder(new Set([...names, ...needed])) })
     },
     withoutHidden: (value) => ownFields(value, shown),
     of(response, status) {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
 import { isRepeated } from '../../http/header-fields.js'
-import { whenSettled } from '../../maybe-async.js'
+import { isPromise } from '../../maybe-async.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { DocumentOperation } from '../../schema/openapi.js'
@@ -111,10 +111,11 @@ export function authenticationOf(
       const detail = 'Send the token once, in the header field Authorization'
       return effectOf('credentials', refuse('authorization-malformed', detail))
     }
-    return whenSettled(
-      () => tokens.get(credentials.token),
+    const verified = tokens.get(credentials.token)
+    if (!isPromise(verified)) return admit(verified, request)
+    return verified.then(
       (token) => admit(token, request),
-      (error) => fail(error, request),
+      (error: unknown) => fail(error, request),
     )
   }
 }

@@ -39,11 +39,10 @@ export function stepsOf(plan: CachingPlan): Steps {
 function checkPreconditions(plan: CachingPlan, find: FindValidators): RequestStep {
   return function checkBeforeHandler(request, reply) {
     const { method } = request
-    if (!isRead(method)) {
-      if (!isConditional(request))
-        return plan.isPreconditionRequired && method !== 'OPTIONS' ? missingPrecondition() : undefined
-      if (plan.isReport) return unknownPrecondition
-    } else if (plan.isReport) return undefined
+    const reads = isRead(method)
+    if (!reads && !isConditional(request))
+      return plan.isPreconditionRequired && method !== 'OPTIONS' ? missingPrecondition() : undefined
+    if (plan.isReport) return reads ? undefined : unknownPrecondition
     const found = find(request)
     // Query builders are not promises, but can be awaited.
     return withValue(isPromise(found) ? Promise.resolve(found) : found, (validators) =>
@@ -65,7 +64,7 @@ function check(
     if (validators === null) return undefined
     knownValidators.set(reply, validators)
     // The tag of the bytes is known after the handler only.
-    if (validators.etag === undefined && namesTags(headers)) return undefined
+    if (!isConditional(request) || (validators.etag === undefined && namesTags(headers))) return undefined
   } else {
     // Set for a 404 too: another request may create the resource before the handler runs.
     expectedVersion.set(request, found ? found.version : null)

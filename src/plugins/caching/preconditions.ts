@@ -119,8 +119,8 @@ export function tagOfNotModified(request: ConditionalRequest, etag: string): str
 const codings: readonly string[] = ['br', 'deflate', 'gzip', 'zstd']
 
 /**
- * Returns the tags by which a client may know a representation. A cache sends the tags of all that it stored (RFC 9111
- * §4.3.1), also of codings that this client does not accept. A write is of the resource, however the client has read it.
+ * Returns the tags by which a client may know a representation. For a read, those in codings that the client accepts: a
+ * cache sends the tags of all that it stored (RFC 9111 §4.3.1). For a write, all of the resource, however it was read.
  */
 function formsOf({ method, headers }: ConditionalRequest, etag: string): readonly string[] {
   if (isRead(method)) return inCodings(etag, acceptedCodings(headers['accept-encoding']))

@@ -108,11 +108,12 @@ function concerns(
   if (!reads && own.default !== undefined)
     invalid(`${label}.default`, 'a route that answers GET: others select nothing', own.default)
   const response: unknown = jsonSchemasOf(route)?.response
-  const isReadable = isObjectSchema(response)
-  if (!isReadable) refuseNames(label, own, 'a route with response schemas')
+  if (!isObjectSchema(response)) refuseNames(label, own, 'a route with response schemas')
   if (narrowsUnasked(own)) return true
   if (!reads || ownCompilers(app).replySerializer) return false
-  if (response === undefined || !isReadable) return isList && response === undefined
+  // A list is selected from by what its items have, where no schema says it.
+  if (response === undefined) return isList
+  if (!isObjectSchema(response)) return false
   return isList || namesFields(response, lists, () => app.getSchemas() as SchemaStore)
 }
 

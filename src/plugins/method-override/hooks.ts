@@ -41,7 +41,9 @@ function converted(
   // Compiled for the first form: few services get one. The validator of the body reports what is invalid.
   const validate = request.compileValidationSchema(schema, 'querystring')
   // It converts in place, and may remove members that only the validator of the body knows.
-  const copy = structuredClone(form)
+  const copy = Object.fromEntries(
+    Object.entries(form).map(([name, text]) => [name, Array.isArray(text) ? [...text] : text]),
+  )
   const result: unknown = validate(copy)
   const values = isObject(result) && isObject(result.value) ? result.value : copy
   const members = Object.entries(form).map(([name, text]) => {

@@ -96,7 +96,7 @@ export function operationsService(
   })
 
   function wake(id: string): void {
-    for (const wakeOne of waiting.get(id) ?? []) wakeOne()
+    for (const look of waiting.get(id) ?? []) look()
   }
 
   function announce({ id }: OperationRecord): void {
@@ -158,12 +158,12 @@ export function operationsService(
   }
 
   /** Calls a function when an operation may have changed, or when the app closes. Returns a function that ends that. */
-  function watch(id: string, wake: () => void): () => void {
-    const wakes = waiting.get(id) ?? new Set()
-    waiting.set(id, wakes.add(wake))
+  function watch(id: string, look: () => void): () => void {
+    const watchers = waiting.get(id) ?? new Set()
+    waiting.set(id, watchers.add(look))
     return () => {
-      wakes.delete(wake)
-      if (wakes.size === 0 && waiting.get(id) === wakes) waiting.delete(id)
+      watchers.delete(look)
+      if (watchers.size === 0 && waiting.get(id) === watchers) waiting.delete(id)
     }
   }
 

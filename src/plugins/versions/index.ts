@@ -67,6 +67,7 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
       ]),
     )
     const plans = [...listed.values()]
+    const firstEnd = Math.min(...plans.map(({ end }) => end))
     const readVersion = versionReader(basePath)
     const planOfPath = ({ raw }: FastifyRequest) => listed.get(readVersion(raw.url ?? '/') ?? '')
 
@@ -77,6 +78,8 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
     }
 
     function refusePath(request: FastifyRequest): Effect | undefined {
+      // Spares requests the search for their version.
+      if (now() < firstEnd) return undefined
       const plan = planOfPath(request)
       return plan && refuse(plan, request)
     }
@@ -90,7 +93,7 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
       listed,
       readVersion,
       refuse,
-      refusePath: plans.some(({ end }) => end < Number.POSITIVE_INFINITY) ? refusePath : undefined,
+      refusePath: firstEnd < Number.POSITIVE_INFINITY ? refusePath : undefined,
       announcePath: plans.some(({ isAnnounced }) => isAnnounced) ? announcePath : undefined,
     }
   },

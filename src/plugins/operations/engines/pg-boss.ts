@@ -219,7 +219,7 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
       await limit()
       if ((await send(job, job.delay)) === null && job.isNew !== true) {
         const found = await boss.getJobById(queue, job.id)
-        // Another one has ended, or is in a process that may be dead.
+        // In any other state it has ended, or runs in a process that may be dead.
         if (found?.state !== 'created' && found?.state !== 'retry') await sendAgain(job, job.delay)
       }
       // A delayed one is found by the interval.
