@@ -28,7 +28,7 @@ export function readPageOf(list: List, take: ((request: FastifyRequest) => void)
     const page = readPage(query, list.rules)
     take?.(request)
     if (!Array.isArray(page)) {
-      requests.set(request, { page, list, isListed: false })
+      requests.set(request, listRequest(page, list))
       return undefined
     }
     const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
@@ -59,12 +59,31 @@ export function requestedOf(request: FastifyRequest): ListRequest {
 export interface List {
   readonly rules: ListRules
   readonly reporter: Reporter
+  /** Whether the handler has ever handed over more rows than a page shows. */
+  hasMore: boolean
 }
 
 export interface ListRequest {
   readonly page: Page<bigint | string>
   readonly list: List
+  readFetch: boolean
   isListed: boolean
+}
+
+function listRequest(page: Page<bigint | string>, list: List): ListRequest {
+  const request: ListRequest = {
+    page: {
+      ...page,
+      get fetch() {
+        request.readFetch = true
+        return page.fetch
+      },
+    },
+    list,
+    readFetch: false,
+    isListed: false,
+  }
+  return request
 }
 
 export function writeList(
@@ -74,10 +93,13 @@ export function writeList(
 ): Record<string, unknown> {
   const request = requestedOf(this.request)
   request.isListed = true
-  const { page, list } = request
+  const { page, list, readFetch } = request
   const hasNext = rows.length > page.limit
+  list.hasMore ||= hasNext
   const items = hasNext ? rows.slice(0, page.limit) : rows
   if (hasNext) linkNext(this, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
+  else if (rows.length === page.limit && !readFetch && !list.hasMore)
+    list.reporter.warnOnce('lists', this.request, missingRow)
   if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
     checkOrder(this, list, page, items)
   return { [list.rules.member]: items, ...(total !== undefined && { total: countOf(total) }) }
@@ -136,6 +158,10 @@ function cursorText(part: 'id' | 'time', row: Readonly<Record<string, unknown>>,
     `lists: the last row cannot be the cursor of the next page: its ${field} is not ${expected}`,
   )
 }
+
+const missingRow =
+  'the handler gave exactly `page.limit` rows and did not read `page.fetch`: without the row after the page there is no ' +
+  '`Link` to the next one'
 
 const lossOfDates =
   'is a Date, which has milliseconds. If the store has more digits, rows are missing between pages: return it as text, ' +

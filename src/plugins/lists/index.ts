@@ -103,7 +103,7 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     state.atReady(() => find('schema', droppedMembers(app, route, rules)))
     find('hidden', hiddenKeys(route, rules))
     needFields(route, (request) => keysOf(requestedOf(request)))
-    const list = { rules, reporter: state.reporter }
+    const list = { rules, reporter: state.reporter, hasMore: false }
     const { take } = ownParameters(app, route, parameterNames(rules))
     return {
       preSerialization: countAnswer,

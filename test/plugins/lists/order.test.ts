@@ -215,6 +215,25 @@ t.test('a cursor that the list does not support is a 400 with its name', async (
   }
 })
 
+t.test('a handler that fetches page.limit rows sends no Link: one warning for each list', async (t) => {
+  const table: readonly (readonly [
+    about: string,
+    rowsOf: (page: Page) => readonly object[],
+    told: boolean,
+  ])[] = [
+    ['limit instead of fetch', ({ limit }) => rows.toReversed().slice(0, limit), true],
+    ['fetch', ({ fetch }) => rows.toReversed().slice(0, fetch).slice(0, 2), false],
+    ['limit + 1', ({ limit }) => rows.toReversed().slice(0, limit + 1), false],
+    ['fewer', () => rows.toReversed().slice(0, 1), false],
+  ]
+  for (const [about, rowsOf, told] of table) {
+    const { app, warnings } = await appWith(rowsOf)
+    for (let times = 0; times < 2; times++) await app.inject('/v1/rows?limit=2')
+    t.match(warnings(), told ? [/^lists: GET \/v1\/rows: .*page\.fetch/] : [], about)
+    t.equal(warnings().length, told ? 1 : 0, about)
+  }
+})
+
 t.test('a response schema without the items or the total is one finding per route at boot', async (t) => {
   const items = { type: 'array', items: { type: 'object', properties: { id: { type: 'integer' } } } }
   const schema = { response: { 200: { type: 'object', properties: { users: items } } } }
