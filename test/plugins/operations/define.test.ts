@@ -54,6 +54,30 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
   t.throws(() => definitions.named('b'), { code: 'FST_CONV_OPERATION_UNKNOWN', message: /a/ })
 })
 
+t.test('an input is JSON of a limited length, with all digits', async (t) => {
+  const definitions = operationDefinitions(30)
+  definitions.define('a', {}, async () => {}, log)
+  const { inputJson } = definitions.named('a')
+  const circle: unknown[] = []
+  circle.push(circle)
+  const deep = Array.from({ length: 100_000 }).reduce<unknown>((inner) => [inner], 0)
+  const rows: readonly (readonly [input: unknown, json: string | null | RegExp])[] = [
+    [undefined, null],
+    [null, 'null'],
+    [{ id: 2n ** 63n, none: undefined }, '{"id":9223372036854775808}'],
+    [new Date(0), '"1970-01-01T00:00:00.000Z"'],
+    ['x'.repeat(28), `"${'x'.repeat(28)}"`],
+    ['x'.repeat(29), /longer than 30 characters/],
+    [deep, /nested too deep/],
+    [() => {}, /the input of 'a' is not a JSON value/],
+    [circle, /circ/i],
+  ]
+  for (const [input, json] of rows) {
+    if (json instanceof RegExp) t.throws(() => inputJson(input), json)
+    else t.equal(inputJson(input), json)
+  }
+})
+
 t.test(
   '`onePer`: the same id of the same operation, as a text or an integer, is the same resource',
   async (t) => {

@@ -7,7 +7,9 @@ import {
   isOperationId,
   newOperationId,
   type OperationRecord,
+  progressOf,
 } from '../../../src/plugins/operations/record.js'
+import { partsOf, readAll, recordOf } from '../../../src/plugins/operations/stores/store.js'
 import { begun, claimed, failed, idOf, retention, startTime, sure } from './samples.js'
 
 const ended = sure(finish(begun(), null, failed, startTime, retention))
@@ -17,6 +19,47 @@ const stages: readonly OperationRecord[] = [
   claimed(begun()),
   ended,
 ]
+
+t.test('a record that a store keeps as JSON is read unchanged, and frozen', async (t) => {
+  for (const record of stages) {
+    const read = recordOf(partsOf(record))
+    t.strictSame({ ...read }, { ...record })
+    t.ok(Object.isFrozen(read))
+  }
+})
+
+t.test('a stored value that is no record of this schema is an error, and left out of lists', async (t) => {
+  const whole = { ...begun() }
+  const rows: readonly (readonly [document: string, message: RegExp])[] = [
+    ['{', /JSON/],
+    ['null', /schema undefined; this release reads schema 1/],
+    ['{}', /schema undefined;/],
+    [JSON.stringify({ ...whole, schema: 2 }), /schema 2;/],
+    [JSON.stringify({ ...whole, schema: '1' }), /schema "1";/],
+  ]
+  for (const [document, message] of rows) t.throws(() => recordOf({ document, outcome: null }), message)
+  const stored = [...rows.map(([document]) => ({ document, outcome: null })), partsOf(begun())]
+  t.equal(readAll(stored).length, 1)
+})
+
+t.test('progress is the nearest number from 0 to 1; other values are none', async (t) => {
+  const rows: readonly (readonly [given: unknown, progress: number | null])[] = [
+    [0, 0],
+    [0.4, 0.4],
+    [1, 1],
+    [-1, 0],
+    [40, 1],
+    [Number.POSITIVE_INFINITY, 1],
+    [Number.NEGATIVE_INFINITY, 0],
+    [Number.NaN, null],
+    ['0.5', null],
+    [1n, null],
+    [null, null],
+    [undefined, null],
+    [{ valueOf: () => 1 }, null],
+  ]
+  for (const [given, progress] of rows) t.equal(progressOf(given), progress)
+})
 
 t.test('two of three statuses are final; a final operation is gone after its retention', async (t) => {
   t.strictSame(stages.map(isFinal), [false, false, false, true])

@@ -68,6 +68,17 @@ t.test('a run gets the record, the input and a signal, and its end is stored', a
   t.equal(clock.waiting(), 0, 'no timer is left')
 })
 
+t.test('any value that a handler throws becomes its failure', async (t) => {
+  for (const thrown of [new Error('no'), 'no', null, undefined, 0]) {
+    const { running, work, find, errors } = setUp()
+    const { id, outcome } = await running()
+    work.fail(thrown)
+    t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
+    t.match(await find(id), { status: 'Failed', error: failure })
+    t.strictSame(errors, [thrown])
+  }
+})
+
 t.test('an operation that must not run here does not run, and the engine learns why', async (t) => {
   const { running, runner, registry, work, clock, find } = setUp()
   const outcomeOf = async (operation: object) =>
