@@ -89,7 +89,7 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
   }
 }
 
-/** Milliseconds: enough for a body of 1 MiB at 17 kB/s. Fastify's default is no limit. */
+/** Milliseconds: enough for a body of 1 MiB at 17 kB/s. Fastify has no limit by default. */
 const requestTimeout = 60_000
 
 /** Milliseconds. Node's default is 30,000. */

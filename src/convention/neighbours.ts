@@ -59,7 +59,7 @@ export function besideCors(step: RequestStep, isServed: boolean): Pick<Steps, 'o
   return {
     onRequest: (request, reply) =>
       mayBeAnswered(request) && !request.is404 ? undefined : step(request, reply),
-    // Its hook has left this one to the route.
+    // The hook of @fastify/cors has left this preflight to the route.
     ...(isServed && {
       lastOnRequest: (request, reply) => (mayBeAnswered(request) ? step(request, reply) : undefined),
     }),

@@ -57,7 +57,7 @@ const checkRoutes: Check<readonly EarlierRoute[]> = listOf((label, received) => 
   return { url, reason }
 })
 
-// What is wrong with it, the plugin itself says.
+// The plugin itself refuses an invalid mode.
 function modeOf(options: object): Mode {
   const { mode } = options as { readonly mode?: Mode }
   return mode !== undefined && modes.includes(mode) ? mode : 'enforce'

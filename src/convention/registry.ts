@@ -348,7 +348,7 @@ function hookAt(phase: Phase, side: Side): AnyHook {
           _: unknown,
           next: Next,
         ) {
-          // A step has no use for the error, and the answer goes on without the step.
+          // Steps do not handle errors: the response is sent without the step.
           run(this, request, reply, undefined, () => next())
         }
       : function (this: FastifyInstance, request: FastifyRequest, reply: FastifyReply, next: Next) {

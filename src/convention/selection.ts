@@ -7,7 +7,7 @@ import { requestSlot, routeSlot } from './slots.js'
 
 export const selections = requestSlot<RequestSelection | null>('selection')
 
-// `null` for all, `undefined` where nothing has been selected yet.
+// `null` for all fields; `undefined` before the selection is made.
 export function selectionOf(request: FastifyRequest): RequestSelection | null | undefined {
   return selections.get(request)
 }
@@ -55,7 +55,7 @@ export function requestSelection(
   function has(path: string): boolean {
     const steps = canonicalPath(shape, splitPath(path))
     let part: Selection | null = { only, without }
-    // Where nothing is selected, all is wanted that there is.
+    // Without a selection, all fields of the schema are wanted.
     if (only === null && !isField(shape, steps)) return false
     for (const step of steps) part &&= partOf(part, step)
     return part !== null
@@ -76,7 +76,7 @@ export function requestSelection(
     of(response, status) {
       const isListed =
         within.length === 0 || response.kind === 'anything' || isList(shapeWithin(response, within))
-      // Another status may answer an item instead of a list: nothing is selected there, but hidden stays hidden.
+      // Another status may answer an item instead of a list: no field is selected, and hidden fields stay hidden.
       if (!isListed) return shown
       return status === 202 ? shownWithin : selected
     },

@@ -83,7 +83,7 @@ function isUnsafe(value: unknown): boolean {
   return Array.isArray(value) && value.some(isUnsafe)
 }
 
-/** The JSON of the twin of a value of which no schema says what it is; `null` if it needs none. */
+/** The JSON of the twin of a value without a schema; `null` if the value needs no twin. */
 export function valueTwin(value: unknown): string | null {
   return isUnsafe(value) ? twinOf(value, false) : null
 }

@@ -36,7 +36,7 @@ export function hasLongInteger(json: string): boolean {
 
 export const longRun = 16
 export const minus = 0x2d
-// What stands beside digits that are not all of a number.
+// A run of digits beside one of these is only a part of a number, or of a text.
 const insideOfToken = new Set('".eE+')
 
 function someLongRun(json: string, test: (start: number, end: number) => boolean): boolean {

@@ -8,7 +8,7 @@ export type Fields = ReadonlyMap<string, Fields | true>
 export interface Selection {
   /** The fields that are written; `null` for all. */
   readonly only: Fields | null
-  /** The fields that are not, whatever `only` says; `null` for none. */
+  /** The fields that are left out, even if `only` has them; `null` for none. */
   readonly without: Fields | null
   /** Names of the members that lead to where the selection applies, such as the items of a list. */
   readonly within?: readonly string[]

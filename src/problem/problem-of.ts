@@ -78,7 +78,7 @@ export function problemOfBody(
   const text = [detail, message, phrase, nested.message].find(isText)
   const words = text ?? (problem.message === problem.title ? undefined : problem.message)
   const ownCode = [code, nested.code].find((one) => typeof one === 'string' && !one.startsWith('FST_'))
-  // What is not in the problem under another name.
+  // The members that the problem does not have under another name.
   if (message !== text && message !== undefined) members.message = message
   if (phrase !== text && phrase !== undefined) members.error = phrase
   for (const name of keepMembers) if (body[name] !== undefined) members[name] = body[name]

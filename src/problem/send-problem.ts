@@ -104,7 +104,7 @@ function fieldsOf({ headers = {} }: ProblemError, { log }: FastifyReply): Readon
   return kept
 }
 
-/** Sends a problem, whatever serializer the route has; past all hooks if those of `onSend` run already: one has failed. */
+/** Sends a problem past the serializer of the route. After a failed `onSend` hook, it is sent past all hooks. */
 export function sendProblem(reply: FastifyReply, error: ProblemError, style?: ProblemStyle): FastifyReply {
   // The directives of the reply are for the response that the problem replaces.
   reply.header('cache-control', 'no-store')

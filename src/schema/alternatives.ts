@@ -116,7 +116,7 @@ const listedTypes: Readonly<Record<string, Match>> = {
   boolean: (value) => typeof value === 'boolean' || value === null,
 }
 
-// What has a text of its own: also an array, whose text is its items.
+// An object has text if its `toString` is not that of Object: a date, or an array, whose text is its items.
 function isTextLike(value: unknown): boolean {
   if (typeof value === 'string' || value === null) return true
   if (typeof value !== 'object') return false

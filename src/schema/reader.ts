@@ -262,7 +262,7 @@ function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
 }
 
-// Also those that OpenAPI has of a response.
+// Of JSON Schema, and of the Response Object of OpenAPI.
 const annotations: ReadonlySet<string> = new Set(
   '$comment $id $schema content default deprecated description example examples headers links summary title'.split(
     ' ',

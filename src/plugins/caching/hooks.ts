@@ -95,7 +95,7 @@ function readValidators(found: RouteValidators, request: FastifyRequest, now: nu
   const tag = etag === undefined ? ofVersion : entityTagOf(etag)
   const date = lastModified === undefined ? null : latestTime([new Date(lastModified)], now)
   return {
-    // Of a write it names the stored resource, whatever the format of the response.
+    // The tag in the response to a write names the stored resource, in any format of that response.
     etag: tag !== undefined && isRead(request.method) ? tagInFormat(request, tag) : tag,
     lastModified: date ?? undefined,
     isOfItems: false,

@@ -31,7 +31,7 @@ export function planOf(context: Context) {
     invalid(`${label}.expires`, 'an HTTP-date within a year from now', options.expires)
   const isReport = options.mode === 'report'
   const written = options.cacheControl === false ? '' : cacheControl(options.cacheControl)
-  // No cache may store the response, whatever the handler says.
+  // No cache may store the response; a handler cannot change that.
   const isConfidential = written.includes('no-store')
   const plan = {
     isReport,
@@ -126,7 +126,7 @@ export function describeCaching(
     headers: reads || validatorsOf !== undefined ? ofRead : {},
     ...(reads && {
       statuses: { 304: 'Not modified: the copy of the client is current' },
-      // Beside a tag it has no date.
+      // A 304 with a tag has no date.
       headersOf: { 304: { ...(isTagged ? tag : date), ...varyHeader } },
     }),
     parameters: { ...(reads && ofReads), ...(guards && ofWrites) },

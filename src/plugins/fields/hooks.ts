@@ -48,7 +48,7 @@ export function routeFields(
   const { label, reads, lists } = facts
   const { default: defaults = null } = options
   let hidden: readonly (readonly [path: string, hides: true | IsHidden])[] = []
-  // Where no predicate is asked, it is the same for all requests.
+  // Without a predicate, the hidden fields are the same for all requests.
   let hiddenFromAll: readonly string[] | null = null
   let selectOf: Select | null = null
   let isPrepared = false
@@ -57,7 +57,7 @@ export function routeFields(
     if (isPrepared) return
     isPrepared = true
     serialization.prepare()
-    // A read is about its 200; a write may answer its fields with any status of success.
+    // A read selects from its 200; a write may answer its fields with any status of success.
     const all = serialization.shapesOf(reads ? [200] : successes).map((top) => itemOf(top, lists))
     const items = all.filter(({ shape }) => fieldNames(shape).length > 0)
     const item = items[0] ?? openItem(all, facts)
@@ -143,7 +143,7 @@ function keepPrivate(reply: FastifyReply, payload: unknown): Effect {
 
 /** Returns the steps that say what {@link selectSteps} would do. The answers are not compared. */
 export function countSteps(fields: RouteFields, options: FieldsRouteOptions): Steps {
-  // What would be narrowed without being asked for, until it is known that it can be.
+  // Selections that no request asked for, until the payload shows whether they can be applied.
   const pending = new WeakMap<FastifyRequest, RequestSelection>()
   const effect = (given: string, refusal?: ProblemError): Effect => ({ rule: 'projection', given, refusal })
   const failure = (given: string): Effect => effect(given, new ProblemError('internal-server-error'))

@@ -111,7 +111,7 @@ function concerns(
   if (!isObjectSchema(response)) refuseNames(label, own, 'a route with response schemas')
   if (narrowsUnasked(own)) return true
   if (!reads || ownCompilers(app).replySerializer) return false
-  // A list is selected from by what its items have, where no schema says it.
+  // Without a response schema, a list is selected by the members of its items.
   if (response === undefined) return isList
   if (!isObjectSchema(response)) return false
   return isList || namesFields(response, lists, () => app.getSchemas() as SchemaStore)

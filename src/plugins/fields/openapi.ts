@@ -29,7 +29,7 @@ export function documentFields(
   }
   return (operation, { reader }) => {
     const described = reads ? withParameters(operation, 'query', { fields }) : operation
-    // Others than 2xx are not projected.
+    // Only a 2xx is projected.
     return mapResponseSchemas(described, /^2(?:00|XX)$/, (body) => optional(body, lists, reader))
   }
 }

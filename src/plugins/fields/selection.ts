@@ -145,10 +145,10 @@ export const fieldsRouteOptions = {
    */
   default: optional(listOf(text())),
   /**
-   * Dot paths that no 2xx answers, whatever the method (`true`), or not to every request (a predicate, asked before the
-   * handler runs). A request from which a field is hidden gets the error for an unknown field. An answer that cannot be narrowed (a string, a stream, a
-   * status without a schema) is a 500 where a field is hidden. With a predicate, no shared cache may store a response. Not
-   * for secrets: errors are never projected.
+   * Dot paths that a 2xx of any method leaves out: of all responses (`true`), or of those for which a predicate, called
+   * before the handler runs, returns `true`. A request that names a field which is hidden from it gets the error for an
+   * unknown field. Where a field is hidden, an answer that cannot be narrowed (a string, a stream, a status without a
+   * schema) is a 500. With a predicate, no shared cache may store a response. Not for secrets: errors are never projected.
    * @default none
    */
   hidden: optional<Readonly<Record<string, true | IsHidden>>>(checkHidden),

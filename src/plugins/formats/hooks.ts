@@ -43,7 +43,7 @@ export function responseWriters(
 ): ResponseWriters {
   const { response } = jsonSchemasOf(route) ?? {}
   const serialization = new RouteSerialization(app, route, response)
-  // For the columns of twins: nothing is written with it.
+  // The serialization is only read here: twins have columns of their own.
   serialization.twins = true
   serialization.prepare()
   const answer = serialization.shapesOf([200])[0]

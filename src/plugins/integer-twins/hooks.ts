@@ -42,7 +42,7 @@ interface RequestInputs {
   readonly read: Map<Part, Input>
 }
 
-/** What is known of the input of a request. */
+/** The input of a request, before and after validation. */
 export const requestInputs = requestSlot<RequestInputs>('integerTwins.input')
 
 interface InputRoute {
@@ -134,7 +134,7 @@ const unread: ReadonlySet<string> = new Set([
   ...['dependencies', 'dependentSchemas'],
 ])
 
-// Integers must not be rounded without a word, where Fastify's serializers do not know a keyword.
+// Fastify's serializers do not know every keyword: an integer below an unknown one would be rounded silently.
 function refuseUnread(schema: Json, shared: SchemaStore): void {
   const bundled = new SchemaReader(shared, { onUnresolved: () => {} })
   mapSchema(bundled.bundle(bundled.absolute(schema, schema)), (part, before) => {

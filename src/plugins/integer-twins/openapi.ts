@@ -252,7 +252,7 @@ function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
   }
 }
 
-/** Returns the form of the digits of an integer. A bound may be a boolean (OpenAPI 3.0), which is no number. */
+// In OpenAPI 3.0, `exclusiveMinimum` is a boolean.
 function digitForm({ minimum, exclusiveMinimum }: SchemaObject, range: Int64Range) {
   const isNatural =
     (typeof minimum === 'number' && minimum > -1) ||

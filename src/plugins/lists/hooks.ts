@@ -37,7 +37,7 @@ export function readPageOf(list: List, take: ((request: FastifyRequest) => void)
   }
 }
 
-/** Counts an answer of a list that `reply.list()` did not make: nothing is known of its order, and it has no `Link`. */
+/** Counts a 200 of a list that `reply.list()` did not make: it has no `Link`, and its order is not checked. */
 export function countAnswer(request: FastifyRequest, { statusCode }: FastifyReply): Effect | undefined {
   if (statusCode !== 200 || requests.get(request)?.isListed !== false) return undefined
   const given = 'a 200 that reply.list() did not make: it has no Link, and its order is not checked'

@@ -210,7 +210,7 @@ function keyOf(
 
 function isBeyond(before: Key, key: Key, { by, afterId }: Page<bigint | string>, isText: boolean): boolean {
   if (by === 'time' && key.time !== before.time) return key.time < before.time
-  // A cursor without an id is a time that the rows lie before.
+  // A cursor without an id is a time; all rows of the page are earlier.
   if (before.id === null || key.id === null) return false
   if (before.isDate && key.isDate) return true
   if (isText) return String(key.id) !== String(before.id)

@@ -61,7 +61,7 @@ export function mountOperationRoutes(
       reply.header('vary', mergeVary(headerOf(reply, 'vary'), 'accept'))
       const { accept = '' } = request.headers
       if (!prefers(accept, eventStream, 'application/json')) return responses.status(reply, record)
-      // A stream that ends with the process would come back at once.
+      // The client would reconnect at once to a stream that this process ends.
       const leave = service.isClosing ? null : streams(service.shareOf(record))
       if (leave !== null) return streamed(request, reply, record, leave)
       if (acceptsAny(accept, ['application/json'])) return responses.status(reply, record)
@@ -69,7 +69,7 @@ export function mountOperationRoutes(
     },
   )
   app.delete(`${path}/:id`, { ...routeOptions('cancel'), schema: schemas.cancel }, cancelOperation)
-  // Otherwise all callers are the same to us.
+  // Without one of both, callers cannot be told apart.
   if (identify !== undefined || hasCallers(app)) {
     const lists = {
       ...listLimits,

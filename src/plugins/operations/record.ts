@@ -249,7 +249,7 @@ export function end(
   })
 }
 
-// After a failover, a store may have lost the latest version. Another change of the version before must not have its number.
+// A store may lose the latest version by a failover. The change that is stored in its place must get another number.
 const maxStep = 2 ** 20
 
 function changed(record: OperationRecord, now: number, change: Partial<OperationRecord>): OperationRecord {

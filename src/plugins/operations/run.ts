@@ -52,7 +52,7 @@ export function beginRun(claimed: OperationRecord, timeout: number, options: Run
   let progress: number | null = null
   let isOver = false
   let beating: Promise<void> | null = null
-  // Milliseconds until the next heartbeat, if that is to come earlier.
+  // Milliseconds until a heartbeat that has to come before its regular time.
   let soon = Number.POSITIVE_INFINITY
   let stopTimer = () => {}
   let stopped: (reason: StopReason) => void = () => {}

@@ -73,7 +73,7 @@ export function errorAnswers(
 
   function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (enforces(request)) answer(thrown, request, reply)
-    // To the handler before, which answers as without this plugin.
+    // The handler that the app had before answers, as without this plugin.
     else if (thrown instanceof Error) reply.send(thrown)
     else before.call(app, thrown as never, request, reply)
   }
@@ -111,7 +111,7 @@ export function errorAnswers(
   const rewrite: PayloadStep = function rewriteErrorBody(request, reply, payload) {
     const isAgain = sending.get(reply) === true
     sending.set(reply, true)
-    // A hook has failed on an error, and would fail again: then Fastify would send the cause. Nothing is left to be done.
+    // A hook has failed on an error, and would fail on the next one: Fastify would then send the cause to the client.
     if (isAgain && enforces(request) && isErrorOfFramework(payload, 500)) {
       sendProblem(reply, new ProblemError('internal-server-error'))
       return new Promise(() => {})
@@ -155,7 +155,7 @@ export function errorAnswers(
   return { isOfApp, isNotFoundOfApp, note, ofRoute, rewrite }
 }
 
-// What Fastify refuses before a handler runs, or in its place.
+// Errors with which Fastify answers instead of the handler.
 const refusalsOfFramework: ReadonlySet<unknown> = new Set([
   'FST_ERR_CTP_BODY_TOO_LARGE',
   'FST_ERR_CTP_EMPTY_JSON_BODY',

@@ -109,7 +109,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     if (mode === 'report') return plan
     route.errorHandler = answers.ofRoute(route.errorHandler)
     const codes = (options.codes ?? state.codes) === undefined ? null : { ...state.codes, ...options.codes }
-    // Not in the type.
+    // Fastify's type leaves this option out.
     const { handlerTimeout: ofServer = 0 } = app.initialConfig as { readonly handlerTimeout?: number }
     const hasTimeout = (route.handlerTimeout ?? ofServer) > 0
     return { ...plan, describe: describeErrors(route, methods, produced, codes, hasTimeout) }

@@ -171,7 +171,7 @@ export function hasFormat(parts: Parts, formats: readonly string[]): boolean {
 
 const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
 
-// Of most members: there is nothing in them.
+// Most members have such a type, and no members of their own.
 function isScalar(part: SchemaObject): boolean {
   return scalarTypes.has(part.type)
 }

@@ -27,7 +27,7 @@ export interface IdempotencyStore {
    * @returns `null` if the key is claimed; else the record of the request that has it
    */
   claim(claim: IdempotencyClaim, lease: number): IdempotencyRecord | null | Promise<IdempotencyRecord | null>
-  /** Prolongs the lease of a claim. Returns `false` if the key is no longer claimed by it. */
+  /** Prolongs the lease of a claim. Returns `false` if the claim has lost its key. */
   renew(claim: IdempotencyClaim, lease: number): boolean | Promise<boolean>
   /**
    * Keeps the answer to a request, in place of one that it has kept before. Also after its lease has ended, unless another

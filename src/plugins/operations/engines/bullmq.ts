@@ -246,7 +246,7 @@ function jobWorker({ redis, queue, concurrency }: Settings, given: OperationWork
         await job.moveToDelayed(Date.now() + outcome.delay, token)
         throw new DelayedError()
       case 'released':
-        // This worker would take it again.
+        // Without the pause, this worker would take the job again.
         await pause()
         return handBack(job, token)
     }
