@@ -293,5 +293,7 @@ t.test('in a body, the twin has the form of its digits, and the annotations of t
   })
   t.match(twinOf({ ...id, exclusiveMinimum: -1 }), { pattern: '^[0-9]+$', maxLength: 19 })
   t.match(twinOf({ ...id, minimum: -2.5, maximum: 1e300 }), { pattern: '^-?[0-9]+$', maxLength: 20 })
+  // OpenAPI 3.0: `exclusiveMinimum` is a boolean.
+  t.match(twinOf({ ...id, minimum: -5, exclusiveMinimum: true }), { pattern: '^-?[0-9]+$', maxLength: 20 })
   t.match(twinOf({ ...id, format: 'uint64' }), { pattern: '^[0-9]+$', maxLength: 20 })
 })

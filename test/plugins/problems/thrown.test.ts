@@ -389,7 +389,9 @@ t.test('the size of a problem of the app is bounded, in the response and in the 
     cause: Object.assign(new Error('no', { cause: new Error(long) }), { statusCode: 409 }),
     'a fault of the server': new Error(long),
     'no error': long,
+    circular: Object.assign(new Error('no'), { statusCode: 409 }),
   }
+  Object.assign(thrown.circular as Error, { cause: thrown.circular })
   for (const [about, error] of Object.entries(thrown)) {
     const logs = keepLogs('info')
     const app = Fastify({ logger: logs.logger })
