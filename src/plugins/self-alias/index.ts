@@ -18,7 +18,7 @@ import {
   text,
 } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { type DescribedProblem, problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption, nonJsonReasonOf, routeModeOption } from '../../report/modes.js'
 import { logOf } from '../../report/report.js'
 import type { DocumentOperation, Parameter } from '../../schema/openapi.js'
@@ -157,7 +157,8 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     else if (isConfigured)
       invalid(`${name} config.selfAlias`, 'in a route with one parameter, or with the name of one', { param })
     const preValidation = isWritten ? ({ body }: FastifyRequest) => refuseReserved(body, aliases) : undefined
-    if (place === null || modeOf.alias === 'off') return { preValidation }
+    const refusals = isWritten && modeOf.reserved === 'enforce' ? ofReserved : []
+    if (place === null || modeOf.alias === 'off') return { preValidation, describe: { problems: refusals } }
     const addVary = varyMerger(options.vary)
     const isEnforced = modeOf.alias === 'enforce'
     if (isEnforced) state.withAlias.push({ context: app, route: name })
@@ -198,12 +199,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
         const effect = { rule: 'alias', given: resolved.alias, headers }
         return response === null ? effect : { ...effect, payload: withHeaders(response, headers) }
       },
-      describe: isEnforced
-        ? describeSelfAlias(
-            options.aliases,
-            methods.some((method) => ['GET', 'PUT', 'PATCH'].includes(method)),
-          )
-        : undefined,
+      describe: isEnforced ? describeSelfAlias(options.aliases, methods, refusals) : { problems: refusals },
       document: isEnforced ? documentAliases(place.parameter, options.aliases) : undefined,
     }
   },
@@ -253,11 +249,19 @@ function removeCaller({ headers }: FastifyRequest, id: string): void {
   if (noneMatch !== undefined) headers['if-none-match'] = withoutCaller(noneMatch, id)
 }
 
-function describeSelfAlias(aliases: readonly string[], isRepresented: boolean): RouteDescription {
+const ofReserved = problemsOf({ validation: 'The id in the body is reserved for the caller' })
+
+function describeSelfAlias(
+  aliases: readonly string[],
+  methods: readonly string[],
+  refusals: readonly DescribedProblem[],
+): RouteDescription {
+  const isRepresented = methods.some((method) => ['GET', 'PUT', 'PATCH'].includes(method))
   const location = isRepresented ? { 'Content-Location': { type: 'string', description: ownUrl } } : {}
+  const unauthorized = `${aliases.join(' or ')}, and the caller is not known`
   return {
     headers: location,
-    problems: problemsOf({ unauthorized: `${aliases.join(' or ')}, and the caller is not known` }),
+    problems: [...problemsOf({ unauthorized }), ...refusals],
     headersOf: {
       304: location,
       401: { 'WWW-Authenticate': { type: 'string', description: 'What a request needs' } },

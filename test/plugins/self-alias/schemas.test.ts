@@ -46,3 +46,28 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
   const other = await app.inject('/v1/users/you')
   t.equal(other.statusCode, 400, 'the schema that validates is as it was')
 })
+
+t.test('the document shows the 400 for a reserved id, where it is enforced', async (t) => {
+  for (const [mode, isShown] of [
+    ['enforce', true],
+    ['report', false],
+  ] as const) {
+    const app = Fastify()
+    await app.register(swagger, { openapi: {} })
+    await app.register(selfAlias, { identify: () => 7, collections: ['users'], mode })
+    app.post('/v1/users', async () => ({}))
+    app.put('/v1/users/:id', { schema: { params } }, async () => ({}))
+    app.delete('/v1/users/:id', { schema: { params } }, async () => ({}))
+    await app.ready()
+    const { paths } = JSON.parse(JSON.stringify(app.swagger()))
+    const codes = (operation: { responses: Record<string, { content?: object }> }) =>
+      JSON.stringify(operation.responses['400']?.content ?? {}).includes('"validation"')
+    t.equal(codes(paths['/v1/users'].post), isShown, mode)
+    t.equal(codes(paths['/v1/users/{id}'].put), isShown, mode)
+    t.notOk(codes(paths['/v1/users/{id}'].delete), mode)
+    t.equal(
+      (await app.inject({ method: 'POST', url: '/v1/users', payload: { id: 'me' } })).statusCode,
+      isShown ? 400 : 200,
+    )
+  }
+})

@@ -262,7 +262,8 @@ function jobWorker({ redis, queue, concurrency }: Settings, given: OperationWork
     const isLockLost = isOfAnother(error) || error.message.startsWith('could not renew lock')
     if (closing.signal.aborted || isLockLost) return
     given.failed(unreachable, error)
-    if (error.name === 'ReplyError') slowDown()
+    // ioredis sets `command` on the errors that Redis answers. Their name is that of a class, which a bundler may change.
+    if ('command' in error) slowDown()
   }
 
   /** Stops for a while: BullMQ tries again at once when Redis answers with an error, such as that its memory is full. */
