@@ -3,9 +3,11 @@
 //   type is the same whichever build a file imports.
 // - The CommonJS build is minified. Of the ES modules only the white space goes (tsup.config.ts), because bundlers remove
 //   what an app does not import of declarations that stand alone.
+// - Each statement has a line of its own: Node.js prints the line that throws above an uncaught error.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { posix } from 'node:path'
+import ts from 'typescript'
 
 const require = createRequire(import.meta.url)
 // The esbuild of tsup.
@@ -30,14 +32,31 @@ for (const [subpath, target] of Object.entries(exports)) {
 for (const name of readdirSync(new URL('dist', root), { recursive: true })) {
   const file = posix.join('dist', name)
   if (file.endsWith('.d.ts') && !kept.has(file)) rmSync(new URL(file, root))
-  if (file.endsWith('.cjs')) minify(new URL(file, root))
+  if (/\.c?js$/.test(file)) finishCode(file)
 }
 
-function minify(file) {
-  const { code } = transformSync(readFileSync(file, 'utf8'), {
-    minify: true,
-    target: 'node20',
-    platform: 'node',
-  })
-  writeFileSync(file, code)
+function finishCode(file) {
+  const path = new URL(file, root)
+  const code = readFileSync(path, 'utf8')
+  writeFileSync(path, inLines(file.endsWith('.cjs') ? minified(code) : code))
+}
+
+function minified(code) {
+  return transformSync(code, { minify: true, target: 'node20', platform: 'node' }).code
+}
+
+/** Begins a line before each statement and each member of a class. */
+function inLines(code) {
+  const starts = []
+  const visit = (node) => {
+    for (const { pos } of node.statements ?? node.members ?? []) if (pos > 0) starts.push(pos)
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile('code.js', code, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS))
+  starts.sort((one, other) => one - other)
+  return (
+    starts.map((start, index) => code.slice(starts[index - 1] ?? 0, start)).join('\n') +
+    '\n' +
+    code.slice(starts.at(-1))
+  )
 }

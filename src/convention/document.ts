@@ -88,7 +88,11 @@ function descriptionsOf(plans: Plans): RouteDescription[] {
 function completeDocument(document: object, routes: Iterable<DocumentedRoute>): void {
   const openapi = openApiOf(document)
   if (openapi === null) return
-  const problem = addProblemSchema(openapi)
+  let reference: string | undefined
+  const problem = (): string => {
+    reference ??= addProblemSchema(openapi)
+    return reference
+  }
   for (const { method, url, plans } of routes) {
     const found = operationOf(openapi.document, method, url)
     if (found === null) continue

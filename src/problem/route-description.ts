@@ -49,11 +49,11 @@ export function problemsOf(
   }))
 }
 
-/** @param problem reference to the schema of problems */
+/** @param problem returns the reference to the schema of problems; called if the operation has a problem */
 export function withDescriptions(
   operation: Operation,
   all: readonly RouteDescription[],
-  problem: string,
+  problem: () => string,
 ): Operation {
   const fields = all.flatMap(({ parameters = {} }) => Object.entries(parameters))
   const schemas = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema as DescribedSchema]))
@@ -70,7 +70,11 @@ export function withDescriptions(
 
 type Responses = NonNullable<Operation['responses']>
 
-function addedResponses(declared: Responses, all: readonly RouteDescription[], problem: string): Responses {
+function addedResponses(
+  declared: Responses,
+  all: readonly RouteDescription[],
+  problem: () => string,
+): Responses {
   const names = Object.keys(declared).map((status) => status.toLowerCase())
   const isAdded = (status: string | number) => !isCovered(names, `${status}`)
   const added: Record<string, OpenApiResponse> = {}
@@ -83,7 +87,7 @@ function addedResponses(declared: Responses, all: readonly RouteDescription[], p
     const codes = [...new Set(here.map(({ code }) => code))]
     added[status] = {
       description: [...new Set(here.map(({ description }) => description))].join('; '),
-      content: problemContent(problem, status, codes, isComplete),
+      content: problemContent(problem(), status, codes, isComplete),
     }
   }
   return added

@@ -1,4 +1,5 @@
 /** What is published: everything that a user needs, and nothing else. */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
@@ -71,6 +72,31 @@ t.test('has the size and the number of packages that the README states', async (
   )
   t.equal(Object.keys(manifest.dependencies).length, Number(own))
   t.equal(installedWith(manifest.dependencies).size, Number(all))
+})
+
+t.test('the error of a failed boot is not preceded by a long line of the build', async (t) => {
+  const boot = `
+    const app = Fastify()
+    app.register(conventions)
+    app.get('/Users', async () => [])
+    app.ready()
+  `
+  const sources = {
+    module: `import Fastify from 'fastify'; import { conventions } from 'fastify-conventions'; ${boot}`,
+    commonjs: `const Fastify = require('fastify'); const { conventions } = require('fastify-conventions'); ${boot}`,
+  }
+  for (const [type, source] of Object.entries(sources)) {
+    const { stderr } = spawnSync(process.execPath, [`--input-type=${type}`, '--eval', source], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    t.match(stderr, /^FastifyError.*breach.* in 1 route$/m, type)
+    t.same(
+      stderr.split('\n').filter((line) => line.length > 200),
+      [],
+      type,
+    )
+  }
 })
 
 t.test('has few dependencies', async (t) => {

@@ -12,7 +12,7 @@ const reads: RouteDescription = {
 }
 
 function responses(declared: Responses, ...all: readonly RouteDescription[]): Responses {
-  return withDescriptions({ responses: declared }, all, '#/components/schemas/Problem').responses ?? {}
+  return withDescriptions({ responses: declared }, all, () => '#/components/schemas/Problem').responses ?? {}
 }
 
 function statuses(...given: Parameters<typeof responses>): string[] {
@@ -78,7 +78,7 @@ t.test('header fields of the request are added, in whichever case they are decla
     },
   }
   const parameters = [{ in: 'header', name: 'prefer', schema: { enum: ['x'] } }]
-  t.strictSame(withDescriptions({ parameters }, [described], '').parameters, [
+  t.strictSame(withDescriptions({ parameters }, [described], () => '').parameters, [
     ...parameters,
     {
       in: 'header',
