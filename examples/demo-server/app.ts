@@ -10,7 +10,6 @@ import { redisMaintenanceStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
 import type { AuthorizationServer } from './authorization/server.js'
 import { requireUser } from './caller.js'
-import { closeConnectionsAtStop } from './closing.js'
 import { collections, items } from './collections/index.js'
 import { connectionOf, type Database } from './database.js'
 import { mountHealth } from './health.js'
@@ -80,7 +79,6 @@ export async function buildApp({
     trustProxy,
     ...(certificate && secureServer(certificate)),
   })
-  closeConnectionsAtStop(app)
   if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
   acceptBodies(app)

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
 import { type AppOptions, buildApp } from './app.js'
 import { type ClientSecrets, clientSecrets } from './authorization/clients.js'
-import { closeTimeout } from './closing.js'
 import { complain } from './complain.js'
 import type { Database } from './database.js'
 import { openEmbeddedDatabase } from './database-embedded.js'
@@ -17,6 +16,8 @@ import { audienceOf, readSettings, type Settings } from './settings.js'
 import { openCertificate } from './tls.js'
 
 const oneHour = 3_600_000
+/** How long the process may take to end, in milliseconds. Operations may run for five seconds more. */
+export const closeTimeout = 30_000
 
 /**
  * Runs the service as this process: opens what the environment names, hands the app to `begin`, and closes all in the

@@ -7,7 +7,7 @@ import {
 import { answerUnserved } from '../../convention/not-found-handler.js'
 import { headerOf, isResponse } from '../../convention/reply.js'
 import { replySlot, routeSlot } from '../../convention/slots.js'
-import type { Effect, PayloadStep } from '../../convention/steps.js'
+import type { Effect } from '../../convention/steps.js'
 import { unsupportedMediaType } from '../../convention/unsupported-media-type.js'
 import { isProblemField } from '../../http/error-headers.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
@@ -29,6 +29,13 @@ import { isHealthPath } from '../../words/words.js'
 import type { ResolvedProblems } from './options.js'
 
 type RouteErrorHandler = NonNullable<RouteOptions['errorHandler']>
+
+/** Rewrites an error body that is not a problem document. The promise is that of an error which is sent already. */
+export type ErrorRewriter = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+) => Effect | undefined | Promise<undefined>
 
 /** The mode of a route. */
 export const modeOfRoute = routeSlot<Mode>('problems.mode')
@@ -108,7 +115,7 @@ export function errorAnswers(
       : isOfApp(request.server, hasOwnHandler.of(request) === true)
 
   /** The step that rewrites error bodies which are not problem documents. */
-  const rewrite: PayloadStep = function rewriteErrorBody(request, reply, payload) {
+  const rewrite: ErrorRewriter = function rewriteErrorBody(request, reply, payload) {
     const isAgain = sending.get(reply) === true
     sending.set(reply, true)
     // A hook has failed on an error, and would fail on the next one: Fastify would then send the cause to the client.

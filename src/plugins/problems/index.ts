@@ -15,7 +15,7 @@ import { declareStyle, retryAfter, sending } from '../../problem/send-problem.js
 import { reporterOf } from '../../report/report.js'
 import { producedTypes } from '../../schema/responses.js'
 import { clip } from '../../text.js'
-import { errorAnswers, modeOfRoute } from './hooks.js'
+import { type ErrorRewriter, errorAnswers, modeOfRoute } from './hooks.js'
 import { describeErrors, documentedErrors } from './openapi.js'
 import {
   type ProblemsOptions,
@@ -55,7 +55,8 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
   routeOptions: problemsRouteOptions,
   setUp({ app, options, atReady, addFinding }) {
     const contexts = new Set<FastifyInstance>()
-    let isClosing = false
+    // Set while the server closes.
+    let closing: 'refuse' | 'serve' | null = null
     const answers = errorAnswers(app, options, contexts)
     declareStyle(app, options)
     sending.declare(app)
@@ -65,8 +66,10 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
         done()
       })
     }
-    app.addHook('preClose', function noteClosing(done) {
-      isClosing = options.whileClosing === 'refuse'
+    app.addHook('preClose', function endConnections(done) {
+      closing = options.whileClosing
+      // For a response that has begun, such as a stream: its client was told to keep the connection.
+      if (options.mode === 'enforce') app.server.keepAliveTimeout = idleWhileClosing
       done()
     })
     /** Adds what leaves errors in another format. None of it stops the boot. */
@@ -83,11 +86,12 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
         checkJsonBodies(context, (request) => modeOfRoute.of(request) ?? 'off', reporterOf(app))
       }
     })
-    return { answers, contexts, find, codes: options.codes, admit: admission(() => isClosing) }
+    const onSend = completion(answers.rewrite, () => closing !== null)
+    const steps = { onRequest: admission(() => closing === 'refuse'), onSend }
+    return { answers, contexts, find, codes: options.codes, steps }
   },
   route({ app, name, route, methods, options, exclusionReason, atReady, state }) {
-    const { answers, contexts, find, admit } = state
-    const steps = { onRequest: admit, onSend: answers.rewrite }
+    const { answers, contexts, find, steps } = state
     const { mode } = options
     if (route === null) return mode === 'off' ? undefined : steps
     const hasHandler = answers.note(route, mode)
@@ -127,15 +131,33 @@ function passOnAll({ server, initialConfig }: FastifyInstance): void {
   if (initialConfig.http2 !== true) server.maxHeadersCount ??= 0
 }
 
+/** Milliseconds for which a connection of HTTP/1.1 may be idle while the server closes. Node.js has 5,000, Fastify 72,000. */
+const idleWhileClosing = 1_000
+
+const closesConnection: Effect = {
+  rule: 'server',
+  given: 'a connection that stays open while the server closes',
+  headers: { connection: 'close' },
+}
+
+/** Returns the step that completes a response: its error body, and while the server closes, the end of the connection. */
+function completion(rewrite: ErrorRewriter, isClosing: () => boolean): PayloadStep {
+  return function complete(request, reply, payload) {
+    const body = rewrite(request, reply, payload)
+    if (!isClosing() || request.raw.httpVersionMajor > 1 || body instanceof Promise) return body
+    return body === undefined ? closesConnection : [closesConnection, body]
+  }
+}
+
 /** Returns the step that refuses requests wherever they go to: without a valid `Host`, or while the server closes. */
-function admission(isClosing: () => boolean): RequestStep {
+function admission(isRefusing: () => boolean): RequestStep {
   return function admit(request) {
     const { raw } = request
     const fault = hostFault(raw)
     let refused: Effect | undefined
     if (fault !== null)
       refused = effect('header-fields', new ProblemError('request-malformed', { detail: fault }))
-    else if (isClosing()) refused = effect('server', closing())
+    else if (isRefusing()) refused = effect('server', serverClosing())
     if (!isFramingFaulty(request)) return refused
     const given = 'Transfer-Encoding in HTTP/1.0'
     const closed = { rule: 'header-fields', given, headers: { connection: 'close' } }
@@ -143,7 +165,7 @@ function admission(isClosing: () => boolean): RequestStep {
   }
 }
 
-function closing(): ProblemError {
+function serverClosing(): ProblemError {
   const detail = 'The server is closing; try again'
   return new ProblemError('server-closing', { detail, headers: { 'retry-after': retryAfter } })
 }

@@ -39,7 +39,8 @@ export const problemsOptions = {
    */
   typeBase: option(text(), defaultStyle.typeBase),
   /**
-   * Whether requests that arrive while the server closes get 503 (`refuse`) or are served (`serve`). Needs
+   * Whether requests that arrive while the server closes get 503 (`refuse`) or are served (`serve`). In both cases the
+   * response ends its connection (RFC 9112 §9.6), so that `app.close()` need not wait for clients. Needs
    * `return503OnClosing: false`, which `serverOptions()` sets; Fastify's own 503 is not a problem document.
    * @default 'refuse'
    */

@@ -6,62 +6,81 @@ import { isProblem } from '../../support/problem.js'
 import { openConnection, parseAnswers, type RawAnswer } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
-const request = 'GET /v1/users HTTP/1.1\r\nHost: localhost\r\n\r\n'
-
 t.test('while the server closes, a request on an open connection is a 503 with Retry-After', async (t) => {
-  const [before, during] = await requestWhileClosing(t, {})
+  const { during, before } = await requestWhileClosing(t, {})
 
-  t.equal(before?.status, 200, 'the request in flight finishes')
-  if (during === undefined) throw new Error('the second request was not answered')
+  t.equal(before.status, 200, 'the request in flight finishes')
+  t.equal(before.headers.connection, 'close', 'and its connection ends')
   isProblem(t, during, { status: 503, code: 'server-closing', detail: 'The server is closing; try again' })
   t.equal(during.headers['retry-after'], '5')
-  t.equal(during.headers.connection, 'close', 'and the connection ends')
+  t.equal(during.headers.connection, 'close')
 })
 
 t.test('while the server closes, an unknown path is a 503 too', async (t) => {
-  const unknown = 'GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n'
-  const [, during] = await requestWhileClosing(t, {}, unknown)
+  const { during } = await requestWhileClosing(t, {}, '/nothing')
 
-  t.equal(during?.status, 503)
-  t.equal(during?.headers['retry-after'], '5')
+  t.equal(during.status, 503)
+  t.equal(during.headers['retry-after'], '5')
 })
 
 t.test('whileClosing: serve serves requests while the server closes', async (t) => {
-  const [, during] = await requestWhileClosing(t, { whileClosing: 'serve' })
+  const { during } = await requestWhileClosing(t, { whileClosing: 'serve' })
 
-  t.equal(during?.status, 200)
+  t.equal(during.status, 200)
+  t.equal(during.headers.connection, 'close')
 })
 
-t.test('in report mode, requests are served while the server closes', async (t) => {
-  const [, during] = await requestWhileClosing(t, { mode: 'report' })
+t.test(
+  'in report mode, requests are served while the server closes, and their connections stay',
+  async (t) => {
+    const { during, before, keepAliveTimeout } = await requestWhileClosing(t, { mode: 'report' })
 
-  t.equal(during?.status, 200)
+    t.equal(during.status, 200)
+    t.equal(before.headers.connection, 'keep-alive')
+    t.equal(keepAliveTimeout, 72_000)
+  },
+)
+
+t.test('a connection whose response began before the close is idle for a second at most', async (t) => {
+  const { keepAliveTimeout } = await requestWhileClosing(t, {})
+
+  t.equal(keepAliveTimeout, 1_000)
 })
 
-/** Holds a request back, begins to close the server, and sends a second one on the same connection. */
+/** Holds a request back, begins to close the server, and sends a second one on a connection that was accepted before. */
 async function requestWhileClosing(
   t: Test,
   options: ProblemsOptions,
-  second = request,
-): Promise<RawAnswer[]> {
+  path = '/v1/users',
+): Promise<{ before: RawAnswer; during: RawAnswer; keepAliveTimeout: number }> {
   const app = Fastify(serverOptions())
   await app.register(problems, options)
   const { entered, release } = addHeldRoute(app)
   const closing = new Promise<void>((resolve) => app.addHook('preClose', async () => resolve()))
   const { port } = await serve(t, app)
 
-  const connection = await openConnection(port)
-  connection.send(request)
+  const held = await openConnection(port)
+  const accepted = once(app.server, 'connection')
+  const other = await openConnection(port)
+  await accepted
+  held.send(requestOf('/v1/users'))
   await entered
   const closed = app.close()
   await closing
   const arrived = once(app.server, 'request')
-  connection.send(second)
+  other.send(requestOf(path))
   await arrived
   release()
-  const answers = parseAnswers(await connection.ended())
+  const { keepAliveTimeout } = app.server
+  // The connections of the report mode stay.
+  if (options.mode === 'report') app.server.keepAliveTimeout = 1
+  const [before, during] = [...parseAnswers(await held.ended()), ...parseAnswers(await other.ended())]
   await closed
-  return answers
+  return { before, during, keepAliveTimeout } as Awaited<ReturnType<typeof requestWhileClosing>>
+}
+
+function requestOf(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 }
 
 /** A route whose first request waits until it is released. */
