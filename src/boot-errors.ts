@@ -11,7 +11,7 @@ const messages = {
     '%s is not a list: declare it with `config: { lists: {} }`, after `await app.register(lists)`',
   FST_CONV_OPERATION_DEFINED: "the operation '%s' is already defined",
   FST_CONV_OPERATION_UNKNOWN: "there is no operation '%s'; the defined operations are: %s",
-  FST_CONV_PACKAGE_MISSING: "%s needs the package '%s', which is not installed",
+  FST_CONV_PACKAGE_MISSING: '%s needs a package that is not installed: npm install %s',
   FST_CONV_FINDINGS: '%s',
 } as const
 

@@ -6,7 +6,7 @@ t.test('a package that is missing is a boot error that names it', async (t) => {
     const load = () => Promise.reject(Object.assign(new Error('no such package'), { code }))
     await t.rejects(loadPeer('bearer', 'jose', load), {
       code: 'FST_CONV_PACKAGE_MISSING',
-      message: "bearer needs the package 'jose', which is not installed",
+      message: 'bearer needs a package that is not installed: npm install jose',
     })
   }
 })
