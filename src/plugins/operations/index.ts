@@ -6,11 +6,9 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify'
 import { hasCallers } from '../../convention/caller.js'
-
 import { keyStyleOf, maintenanceOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-
 import { documentRoute } from '../../convention/document.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
