@@ -93,7 +93,8 @@ export const readOnlyMembers = {
   updated_at: readOnly(timestamp('When it last changed')),
 }
 
-interface Item extends TSchema {
+/** An item as {@link itemOf} makes it. */
+export interface Item extends TSchema {
   readonly $id: string
 }
 

@@ -18,18 +18,8 @@ import {
   validatorsOf,
   writableOf,
 } from '../items.js'
-import {
-  closed,
-  createdResponse,
-  idParams,
-  itemOf,
-  itemResponse,
-  listResponse,
-  noContent,
-  noQuery,
-  readOnlyMembers,
-  reference,
-} from '../schemas.js'
+import { routesOf } from '../routes.js'
+import { closed, itemOf, readOnlyMembers, reference } from '../schemas.js'
 
 const fields = {
   user_id: reference('The user who has the friend'),
@@ -43,167 +33,71 @@ const WholeFriend = Type.Object({ ...fields, ...readOnlyMembers }, closed)
 const FriendPatch = Type.Partial(WholeFriend, closed)
 const Filters = Type.Partial(NewFriend, closed)
 
-const ofItem = { tags: ['friends'], params: idParams, querystring: noQuery }
-
 /** Mounts `/v1/friends`. */
 export const friends: FastifyPluginAsyncTypebox<Service> = async function mountFriends(app, { db }) {
-  const reading = { scopes: ['friends:read'] }
-  const codes = { 'already-exists': 409, 'reference-not-found': 422, 'friend-of-self': 422 }
-  const writing = {
-    bearer: { scopes: ['friends:write'] },
-    problems: { codes },
-    caching: { validators: findVersion, validatorsOf },
-  }
+  const routes = routesOf({
+    item: Friend,
+    filters: Filters,
+    bodies: { made: NewFriend, whole: WholeFriend, changed: FriendPatch },
+    visibility: 'Users see the friends that they have, and admins all.',
+    codes: { 'already-exists': 409, 'reference-not-found': 422, 'friend-of-self': 422 },
+    findVersion,
+    caching: {
+      // Used without asking again, by one browser; who logs in to it next has other friends.
+      list: {
+        cacheControl: { private: true, maxAge: 5, staleWhileRevalidate: 30 },
+        vary: ['Authorization'],
+      },
+      item: { private: true, noCache: true },
+    },
+  })
 
-  app.get(
-    '/v1/friends',
-    {
-      schema: {
-        operationId: 'listFriends',
-        summary: 'List friends',
-        description:
-          'Returns one page, the newest first; the filters narrow it. Users see the friends that they have, and admins all.',
-        tags: ['friends'],
-        querystring: Filters,
-        response: { 200: listResponse('friends', Friend) },
-      },
-      config: {
-        bearer: reading,
-        lists: { member: 'friends' },
-        fields: {},
-        formats: ['xml', 'csv'],
-        // Used without asking again, by one browser; who logs in to it next has other friends.
-        caching: {
-          cacheControl: { private: true, maxAge: 5, staleWhileRevalidate: 30 },
-          vary: ['Authorization'],
-        },
-      },
-    },
-    async function listFriends(request, reply) {
-      const found = db
-        .selectFrom('friends')
-        .where(isVisible(request))
-        .where(({ and }) => and(given(request.query, Filters)))
-      const { rows, total } = await readPage(found, Friend, request)
-      return reply.list(rows, total)
-    },
-  )
+  app.get('/v1/friends', routes.list, async function listFriends(request, reply) {
+    const found = db
+      .selectFrom('friends')
+      .where(isVisible(request))
+      .where(({ and }) => and(given(request.query, Filters)))
+    const { rows, total } = await readPage(found, Friend, request)
+    return reply.list(rows, total)
+  })
 
-  app.post(
-    '/v1/friends',
-    {
-      schema: {
-        operationId: 'createFriend',
-        summary: 'Create friend',
-        description: 'Creates a friend. An `Idempotency-Key` makes a repeated request safe.',
-        tags: ['friends'],
-        querystring: noQuery,
-        body: NewFriend,
-        response: { 201: createdResponse(Friend) },
-      },
-      config: { ...writing, caching: { validatorsOf } },
-    },
-    async function createFriend(request, reply) {
-      refuseForeign(request, request.body.user_id, 'a friend')
-      const friend = await db
-        .insertInto('friends')
-        .values(request.body)
-        .returningAll()
-        .executeTakeFirstOrThrow()
-      return reply.code(201).header('location', `/v1/friends/${friend.id}`).send(friend)
-    },
-  )
+  app.post('/v1/friends', routes.create, async function createFriend(request, reply) {
+    refuseForeign(request, request.body.user_id, 'a friend')
+    const friend = await db
+      .insertInto('friends')
+      .values(request.body)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return reply.code(201).header('location', `/v1/friends/${friend.id}`).send(friend)
+  })
 
-  app.get(
-    '/v1/friends/:id',
-    {
-      schema: {
-        operationId: 'readFriend',
-        summary: 'Read friend',
-        description:
-          'Returns one friend; `fields` selects its members. Users see the friends that they have, and admins all.',
-        ...ofItem,
-        response: { 200: itemResponse(Friend) },
-      },
-      config: {
-        bearer: reading,
-        fields: {},
-        formats: ['xml'],
-        caching: { cacheControl: { private: true, noCache: true }, validators: findVersion },
-      },
-    },
-    async function readFriend(request) {
-      const missing = () => notFound('friend', request.params.id)
-      return visible(db, request).select(columnsOf(Friend, request)).executeTakeFirstOrThrow(missing)
-    },
-  )
+  app.get('/v1/friends/:id', routes.read, async function readFriend(request) {
+    const missing = () => notFound('friend', request.params.id)
+    return visible(db, request).select(columnsOf(Friend, request)).executeTakeFirstOrThrow(missing)
+  })
 
-  app.put(
-    '/v1/friends/:id',
-    {
-      schema: {
-        operationId: 'replaceFriend',
-        summary: 'Replace friend',
-        description:
-          'Writes all members of a friend. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        body: WholeFriend,
-        response: { 200: itemResponse(Friend), 201: createdResponse(Friend) },
-      },
-      config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
-    },
-    async function replaceFriend(request, reply) {
-      if (request.expectedVersion !== null) return updateFriend(request)
-      const { id } = request.params
-      await expectNewId(db, 'friends', request)
-      const values = { id, ...writableOf(request.body, { id }, NewFriend) }
-      const friend = await db.insertInto('friends').values(values).returningAll().executeTakeFirstOrThrow()
-      return reply.code(201).header('location', `/v1/friends/${id}`).send(friend)
-    },
-  )
+  app.put('/v1/friends/:id', routes.replace, async function replaceFriend(request, reply) {
+    if (request.expectedVersion !== null) return updateFriend(request)
+    const { id } = request.params
+    await expectNewId(db, 'friends', request)
+    const values = { id, ...writableOf(request.body, { id }, NewFriend) }
+    const friend = await db.insertInto('friends').values(values).returningAll().executeTakeFirstOrThrow()
+    return reply.code(201).header('location', `/v1/friends/${id}`).send(friend)
+  })
 
-  app.patch(
-    '/v1/friends/:id',
-    {
-      schema: {
-        operationId: 'updateFriend',
-        summary: 'Update friend',
-        description:
-          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        consumes: ['application/merge-patch+json', 'application/json'],
-        body: FriendPatch,
-        response: { 200: itemResponse(Friend) },
-      },
-      config: writing,
-    },
-    updateFriend,
-  )
+  app.patch('/v1/friends/:id', routes.update, updateFriend)
 
-  app.delete(
-    '/v1/friends/:id',
-    {
-      schema: {
-        operationId: 'deleteFriend',
-        summary: 'Delete friend',
-        description: 'Deletes a friend. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        response: { 204: noContent },
-      },
-      config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
-    },
-    async function deleteFriend(request, reply) {
-      const deleted = await db
-        .deleteFrom('friends')
-        .where('id', '=', request.params.id)
-        .where(isVisible(request))
-        .where(isExpected(request))
-        .returning('updated_at')
-        .executeTakeFirst()
-      expectItem('friend', request, deleted)
-      return reply.code(204).send()
-    },
-  )
+  app.delete('/v1/friends/:id', routes.remove, async function deleteFriend(request, reply) {
+    const deleted = await db
+      .deleteFrom('friends')
+      .where('id', '=', request.params.id)
+      .where(isVisible(request))
+      .where(isExpected(request))
+      .returning('updated_at')
+      .executeTakeFirst()
+    expectItem('friend', request, deleted)
+    return reply.code(204).send()
+  })
 
   /** Writes the members of a body whose values are new; without one, the friend stays as it is. */
   async function updateFriend(request: ItemRequest<Static<typeof FriendPatch>>) {

@@ -31,18 +31,14 @@ import {
   runRetry,
   startRetry,
 } from '../retries.js'
+import { routesOf } from '../routes.js'
 import {
   closed,
-  createdResponse,
   currency,
-  idParams,
   itemOf,
   itemResponse,
-  listResponse,
   minorUnits,
-  noContent,
   noMembers,
-  noQuery,
   oneOf,
   readOnlyMembers,
   reference,
@@ -79,65 +75,41 @@ const WholeOrder = Type.Object({ ...NewOrder.properties, ...readOnlyMembers }, c
 const OrderPatch = Type.Partial(Type.Object({ ...fields, ...readOnlyMembers }), closed)
 const Filters = Type.Partial(Type.Pick(Order, ['user_id', 'status', 'currency']), closed)
 
-const ofItem = { tags: ['orders'], params: idParams, querystring: noQuery }
-
 /** Mounts `/v1/orders`, and what is done to an order: cancel, retry. */
 export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOrders(app, { db, pace }) {
-  const reading = { scopes: ['orders:read'] }
-  const codes = { 'status-final': 409, 'reference-not-found': 422 }
-  const writing = {
-    bearer: { scopes: ['orders:write'] },
-    problems: { codes },
-    caching: { validators: findVersion, validatorsOf },
-  }
+  const routes = routesOf({
+    item: Order,
+    filters: Filters,
+    bodies: { made: NewOrder, whole: WholeOrder, changed: OrderPatch },
+    visibility: 'Users see their own orders, and admins all.',
+    codes: { 'status-final': 409, 'reference-not-found': 422 },
+    findVersion,
+  })
+  const { action } = routes
 
-  app.get(
-    '/v1/orders',
-    {
-      schema: {
-        operationId: 'listOrders',
-        summary: 'List orders',
-        description:
-          'Returns one page, the newest first; the filters narrow it. Users see their own orders, and admins all.',
-        tags: ['orders'],
-        querystring: Filters,
-        response: { 200: listResponse('orders', Order) },
-      },
-      config: {
-        bearer: reading,
-        lists: { member: 'orders' },
-        fields: {},
-        formats: ['xml', 'csv'],
-        caching: {},
-      },
-    },
-    async function listOrders(request, reply) {
-      const found = db
-        .selectFrom('orders')
-        .where(isVisible(request))
-        .where(({ and }) => and(given(request.query, Filters)))
-      const { rows, total } = await readPage(found, Order, request)
-      return reply.list(rows, total)
-    },
-  )
+  app.get('/v1/orders', routes.list, async function listOrders(request, reply) {
+    const found = db
+      .selectFrom('orders')
+      .where(isVisible(request))
+      .where(({ and }) => and(given(request.query, Filters)))
+    const { rows, total } = await readPage(found, Order, request)
+    return reply.list(rows, total)
+  })
 
   app.post(
     '/v1/orders',
     {
-      schema: {
-        operationId: 'createOrder',
-        summary: 'Create order',
-        description: 'Creates an order. An `Idempotency-Key` makes a repeated request safe.',
-        tags: ['orders'],
-        querystring: noQuery,
-        body: NewOrder,
-        response: { 201: createdResponse(Order) },
-      },
+      ...routes.create,
       config: {
-        ...writing,
+        ...routes.create.config,
         operations: { starts: 'orders.create' },
-        problems: { codes: { ...codes, 'operation-cancelled': 409, 'operation-timed-out': 500 } },
-        caching: { validatorsOf },
+        problems: {
+          codes: {
+            ...routes.create.config.problems.codes,
+            'operation-cancelled': 409,
+            'operation-timed-out': 500,
+          },
+        },
         formats: ['xml'],
       },
     },
@@ -164,95 +136,32 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
     },
   )
 
-  app.get(
-    '/v1/orders/:id',
-    {
-      schema: {
-        operationId: 'readOrder',
-        summary: 'Read order',
-        description:
-          'Returns one order; `fields` selects its members. Users see their own orders, and admins all.',
-        ...ofItem,
-        response: { 200: itemResponse(Order) },
-      },
-      config: {
-        bearer: reading,
-        fields: {},
-        formats: ['xml'],
-        caching: { cacheControl: { private: true, noCache: true }, validators: findVersion },
-      },
-    },
-    async function readOrder(request) {
-      const missing = () => notFound('order', request.params.id)
-      return visible(db, request).select(columnsOf(Order, request)).executeTakeFirstOrThrow(missing)
-    },
-  )
+  app.get('/v1/orders/:id', routes.read, async function readOrder(request) {
+    const missing = () => notFound('order', request.params.id)
+    return visible(db, request).select(columnsOf(Order, request)).executeTakeFirstOrThrow(missing)
+  })
 
-  app.put(
-    '/v1/orders/:id',
-    {
-      schema: {
-        operationId: 'replaceOrder',
-        summary: 'Replace order',
-        description:
-          'Writes all members of an order. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        body: WholeOrder,
-        response: { 200: itemResponse(Order), 201: createdResponse(Order) },
-      },
-      config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
-    },
-    async function replaceOrder(request, reply) {
-      if (request.expectedVersion !== null) return updateOrder(request)
-      const { id } = request.params
-      await expectNewId(db, 'orders', request)
-      const order = await insertOrder(db, { id, ...writableOf(request.body, { id }, NewOrder) })
-      return reply.code(201).header('location', `/v1/orders/${id}`).send(order)
-    },
-  )
+  app.put('/v1/orders/:id', routes.replace, async function replaceOrder(request, reply) {
+    if (request.expectedVersion !== null) return updateOrder(request)
+    const { id } = request.params
+    await expectNewId(db, 'orders', request)
+    const order = await insertOrder(db, { id, ...writableOf(request.body, { id }, NewOrder) })
+    return reply.code(201).header('location', `/v1/orders/${id}`).send(order)
+  })
 
-  app.patch(
-    '/v1/orders/:id',
-    {
-      schema: {
-        operationId: 'updateOrder',
-        summary: 'Update order',
-        description:
-          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        consumes: ['application/merge-patch+json', 'application/json'],
-        body: OrderPatch,
-        response: { 200: itemResponse(Order) },
-      },
-      config: writing,
-    },
-    updateOrder,
-  )
+  app.patch('/v1/orders/:id', routes.update, updateOrder)
 
-  app.delete(
-    '/v1/orders/:id',
-    {
-      schema: {
-        operationId: 'deleteOrder',
-        summary: 'Delete order',
-        description: 'Deletes an order. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        response: { 204: noContent },
-      },
-      config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
-    },
-    async function deleteOrder(request, reply) {
-      const deleted = await db
-        .deleteFrom('orders')
-        .where('id', '=', request.params.id)
-        .where(isVisible(request))
-        .where(isExpected(request))
-        .returning('updated_at')
-        .executeTakeFirst()
-      expectItem('order', request, deleted)
-      return reply.code(204).send()
-    },
-  )
+  app.delete('/v1/orders/:id', routes.remove, async function deleteOrder(request, reply) {
+    const deleted = await db
+      .deleteFrom('orders')
+      .where('id', '=', request.params.id)
+      .where(isVisible(request))
+      .where(isExpected(request))
+      .returning('updated_at')
+      .executeTakeFirst()
+    expectItem('order', request, deleted)
+    return reply.code(204).send()
+  })
 
   /** Writes the members of a body whose values are new; without one, the order stays as it is. */
   async function updateOrder(request: ItemRequest<Static<typeof OrderPatch>>) {
@@ -327,11 +236,11 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         operationId: 'cancelOrder',
         summary: 'Cancel order',
         description: 'Cancels an order that is not fulfilled. Repeated, it changes nothing.',
-        ...ofItem,
+        ...action.schema,
         body: noMembers,
         response: { 200: itemResponse(Order) },
       },
-      config: { ...writing, problems: { codes: { 'not-cancellable': 409 } } },
+      config: { ...action.config, problems: { codes: { 'not-cancellable': 409 } } },
     },
     async function cancelOrder(request) {
       const { id } = request.params
@@ -360,11 +269,11 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         summary: 'Try an order again',
         description:
           'Starts an operation that pays a failed order again. An order is tried again once at a time, and with success once.',
-        ...ofItem,
+        ...action.schema,
         body: RetryBody,
       },
       config: {
-        bearer: writing.bearer,
+        ...action.config,
         caching: { validators: findVersion },
         operations: { starts: 'orders.retry' },
         problems: { codes: retryCodes },

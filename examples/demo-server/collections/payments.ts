@@ -30,18 +30,13 @@ import {
   runRetry,
   startRetry,
 } from '../retries.js'
+import { routesOf } from '../routes.js'
 import {
   closed,
-  createdResponse,
   currency,
-  idParams,
   itemOf,
-  itemResponse,
   line,
-  listResponse,
   minorUnits,
-  noContent,
-  noQuery,
   nullable,
   oneOf,
   readOnlyMembers,
@@ -72,166 +67,68 @@ const PaymentPatch = Type.Partial(Type.Object({ ...fields, ...readOnlyMembers })
 const reserved = ['status', 'failure_reason']
 const Filters = Type.Partial(Type.Pick(Payment, ['order_id', 'status']), closed)
 
-const ofItem = { tags: ['payments'], params: idParams, querystring: noQuery }
-
 /** Mounts `/v1/payments`, and the retry of a payment. */
 export const payments: FastifyPluginAsyncTypebox<Service> = async function mountPayments(app, { db, pace }) {
-  const reading = { scopes: ['payments:read'] }
-  const codes = { 'reference-not-found': 422 }
-  const writing = {
-    bearer: { scopes: ['payments:write'] },
-    problems: { codes },
-    caching: { validators: findVersion, validatorsOf },
-  }
+  const routes = routesOf({
+    item: Payment,
+    filters: Filters,
+    bodies: { made: NewPayment, whole: WholePayment, changed: PaymentPatch },
+    visibility: 'Users see the payments of their orders, and admins all.',
+    codes: { 'reference-not-found': 422 },
+    findVersion,
+    caching: { list: { cacheControl: { noStore: true } }, item: { noStore: true } },
+  })
+  const { action } = routes
 
-  app.get(
-    '/v1/payments',
-    {
-      schema: {
-        operationId: 'listPayments',
-        summary: 'List payments',
-        description:
-          'Returns one page, the newest first; the filters narrow it. Users see the payments of their orders, and admins all.',
-        tags: ['payments'],
-        querystring: Filters,
-        response: { 200: listResponse('payments', Payment) },
-      },
-      config: {
-        bearer: reading,
-        lists: { member: 'payments' },
-        fields: {},
-        formats: ['xml', 'csv'],
-        caching: { cacheControl: { noStore: true } },
-      },
-    },
-    async function listPayments(request, reply) {
-      const found = db
-        .selectFrom('payments')
-        .where(isVisible(request))
-        .where(({ and }) => and(given(request.query, Filters)))
-      const { rows, total } = await readPage(found, Payment, request)
-      return reply.list(rows, total)
-    },
-  )
+  app.get('/v1/payments', routes.list, async function listPayments(request, reply) {
+    const found = db
+      .selectFrom('payments')
+      .where(isVisible(request))
+      .where(({ and }) => and(given(request.query, Filters)))
+    const { rows, total } = await readPage(found, Payment, request)
+    return reply.list(rows, total)
+  })
 
-  app.post(
-    '/v1/payments',
-    {
-      schema: {
-        operationId: 'createPayment',
-        summary: 'Create payment',
-        description: 'Creates a payment. An `Idempotency-Key` makes a repeated request safe.',
-        tags: ['payments'],
-        querystring: noQuery,
-        body: NewPayment,
-        response: { 201: createdResponse(Payment) },
-      },
-      config: { ...writing, caching: { validatorsOf } },
-    },
-    async function createPayment(request, reply) {
-      const { body } = request
-      refuseReserved(request, changesOf(body, { status: 'pending', failure_reason: null }), reserved)
-      const payment = await db.transaction().execute(async (trx) => {
-        await refuseForeign(trx, request, body.order_id)
-        const made = await trx.insertInto('payments').values(body).returningAll().executeTakeFirstOrThrow()
-        const headers = { location: `/v1/payments/${made.id}` }
-        await request.idempotency.keep(connectionOf(trx), { statusCode: 201, headers, body: made })
-        return made
-      })
-      return reply.code(201).header('location', `/v1/payments/${payment.id}`).send(payment)
-    },
-  )
+  app.post('/v1/payments', routes.create, async function createPayment(request, reply) {
+    const { body } = request
+    refuseReserved(request, changesOf(body, { status: 'pending', failure_reason: null }), reserved)
+    const payment = await db.transaction().execute(async (trx) => {
+      await refuseForeign(trx, request, body.order_id)
+      const made = await trx.insertInto('payments').values(body).returningAll().executeTakeFirstOrThrow()
+      const headers = { location: `/v1/payments/${made.id}` }
+      await request.idempotency.keep(connectionOf(trx), { statusCode: 201, headers, body: made })
+      return made
+    })
+    return reply.code(201).header('location', `/v1/payments/${payment.id}`).send(payment)
+  })
 
-  app.get(
-    '/v1/payments/:id',
-    {
-      schema: {
-        operationId: 'readPayment',
-        summary: 'Read payment',
-        description:
-          'Returns one payment; `fields` selects its members. Users see the payments of their orders, and admins all.',
-        ...ofItem,
-        response: { 200: itemResponse(Payment) },
-      },
-      config: {
-        bearer: reading,
-        fields: {},
-        formats: ['xml'],
-        caching: { cacheControl: { noStore: true }, validators: findVersion },
-      },
-    },
-    async function readPayment(request) {
-      const missing = () => notFound('payment', request.params.id)
-      return visible(db, request).select(columnsOf(Payment, request)).executeTakeFirstOrThrow(missing)
-    },
-  )
+  app.get('/v1/payments/:id', routes.read, async function readPayment(request) {
+    const missing = () => notFound('payment', request.params.id)
+    return visible(db, request).select(columnsOf(Payment, request)).executeTakeFirstOrThrow(missing)
+  })
 
-  app.put(
-    '/v1/payments/:id',
-    {
-      schema: {
-        operationId: 'replacePayment',
-        summary: 'Replace payment',
-        description:
-          'Writes all members of a payment. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        body: WholePayment,
-        response: { 200: itemResponse(Payment), 201: createdResponse(Payment) },
-      },
-      config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
-    },
-    async function replacePayment(request, reply) {
-      if (request.expectedVersion !== null) return updatePayment(request)
-      const { id } = request.params
-      await expectNewId(db, 'payments', request)
-      const values = { id, ...writableOf(request.body, { id }, NewPayment) }
-      const payment = await db.insertInto('payments').values(values).returningAll().executeTakeFirstOrThrow()
-      return reply.code(201).header('location', `/v1/payments/${id}`).send(payment)
-    },
-  )
+  app.put('/v1/payments/:id', routes.replace, async function replacePayment(request, reply) {
+    if (request.expectedVersion !== null) return updatePayment(request)
+    const { id } = request.params
+    await expectNewId(db, 'payments', request)
+    const values = { id, ...writableOf(request.body, { id }, NewPayment) }
+    const payment = await db.insertInto('payments').values(values).returningAll().executeTakeFirstOrThrow()
+    return reply.code(201).header('location', `/v1/payments/${id}`).send(payment)
+  })
 
-  app.patch(
-    '/v1/payments/:id',
-    {
-      schema: {
-        operationId: 'updatePayment',
-        summary: 'Update payment',
-        description:
-          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        consumes: ['application/merge-patch+json', 'application/json'],
-        body: PaymentPatch,
-        response: { 200: itemResponse(Payment) },
-      },
-      config: writing,
-    },
-    updatePayment,
-  )
+  app.patch('/v1/payments/:id', routes.update, updatePayment)
 
-  app.delete(
-    '/v1/payments/:id',
-    {
-      schema: {
-        operationId: 'deletePayment',
-        summary: 'Delete payment',
-        description: 'Deletes a payment. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        response: { 204: noContent },
-      },
-      config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
-    },
-    async function deletePayment(request, reply) {
-      const deleted = await db
-        .deleteFrom('payments')
-        .where('id', '=', request.params.id)
-        .where(isVisible(request))
-        .where(isExpected(request))
-        .returning('updated_at')
-        .executeTakeFirst()
-      expectItem('payment', request, deleted)
-      return reply.code(204).send()
-    },
-  )
+  app.delete('/v1/payments/:id', routes.remove, async function deletePayment(request, reply) {
+    const deleted = await db
+      .deleteFrom('payments')
+      .where('id', '=', request.params.id)
+      .where(isVisible(request))
+      .where(isExpected(request))
+      .returning('updated_at')
+      .executeTakeFirst()
+    expectItem('payment', request, deleted)
+    return reply.code(204).send()
+  })
 
   /** Writes the members of a body whose values are new; without one, the payment stays as it is. */
   async function updatePayment(request: ItemRequest<Static<typeof PaymentPatch>>) {
@@ -288,11 +185,11 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
         summary: 'Try a payment again',
         description:
           'Starts an operation that makes a new payment in place of a failed one, and leads to it. A payment is tried again with success once.',
-        ...ofItem,
+        ...action.schema,
         body: RetryBody,
       },
       config: {
-        bearer: writing.bearer,
+        ...action.config,
         caching: { validators: findVersion },
         operations: { starts: 'payments.retry' },
         problems: { codes: retryCodes },

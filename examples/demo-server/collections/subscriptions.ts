@@ -20,17 +20,13 @@ import {
   validatorsOf,
   writableOf,
 } from '../items.js'
+import { routesOf } from '../routes.js'
 import {
   closed,
-  createdResponse,
-  idParams,
   itemOf,
   itemResponse,
   line,
-  listResponse,
-  noContent,
   noMembers,
-  noQuery,
   nullable,
   oneOf,
   readOnlyMembers,
@@ -61,172 +57,72 @@ const SubscriptionPatch = Type.Partial(Type.Object({ ...fields, ...readOnlyMembe
 type Status = Static<typeof fields.status>
 const Filters = Type.Partial(Type.Pick(Subscription, ['user_id', 'status', 'plan']), closed)
 
-const ofItem = { tags: ['subscriptions'], params: idParams, querystring: noQuery }
-
 /** Mounts `/v1/subscriptions`, and what is done to a subscription: suspend, cancel. */
 export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function mountSubscriptions(
   app,
   { db },
 ) {
-  const reading = { scopes: ['subscriptions:read'] }
-  const codes = { 'status-final': 409, 'reference-not-found': 422 }
-  const writing = {
-    bearer: { scopes: ['subscriptions:write'] },
-    problems: { codes },
-    caching: { validators: findVersion, validatorsOf },
-  }
+  const routes = routesOf({
+    item: Subscription,
+    filters: Filters,
+    bodies: { made: NewSubscription, whole: WholeSubscription, changed: SubscriptionPatch },
+    visibility: 'Users see their own subscriptions, and admins all.',
+    codes: { 'status-final': 409, 'reference-not-found': 422 },
+    findVersion,
+  })
 
-  app.get(
-    '/v1/subscriptions',
-    {
-      schema: {
-        operationId: 'listSubscriptions',
-        summary: 'List subscriptions',
-        description:
-          'Returns one page, the newest first; the filters narrow it. Users see their own subscriptions, and admins all.',
-        tags: ['subscriptions'],
-        querystring: Filters,
-        response: { 200: listResponse('subscriptions', Subscription) },
-      },
-      config: {
-        bearer: reading,
-        lists: { member: 'subscriptions' },
-        fields: {},
-        formats: ['xml', 'csv'],
-        caching: {},
-      },
-    },
-    async function listSubscriptions(request, reply) {
-      const found = db
-        .selectFrom('subscriptions')
-        .where(isVisible(request))
-        .where(({ and }) => and(given(request.query, Filters)))
-      const { rows, total } = await readPage(found, Subscription, request)
-      return reply.list(rows, total)
-    },
-  )
+  app.get('/v1/subscriptions', routes.list, async function listSubscriptions(request, reply) {
+    const found = db
+      .selectFrom('subscriptions')
+      .where(isVisible(request))
+      .where(({ and }) => and(given(request.query, Filters)))
+    const { rows, total } = await readPage(found, Subscription, request)
+    return reply.list(rows, total)
+  })
 
-  app.post(
-    '/v1/subscriptions',
-    {
-      schema: {
-        operationId: 'createSubscription',
-        summary: 'Create subscription',
-        description: 'Creates a subscription. An `Idempotency-Key` makes a repeated request safe.',
-        tags: ['subscriptions'],
-        querystring: noQuery,
-        body: NewSubscription,
-        response: { 201: createdResponse(Subscription) },
-      },
-      config: { ...writing, caching: { validatorsOf } },
-    },
-    async function createSubscription(request, reply) {
-      const { body } = request
-      refuseReserved(request, changesOf(body, { status: 'active' }), ['status'])
-      refuseForeign(request, body.user_id, 'a subscription')
-      const subscription = await db
-        .insertInto('subscriptions')
-        .values(inMilliseconds(body))
-        .returningAll()
-        .executeTakeFirstOrThrow()
-      return reply.code(201).header('location', `/v1/subscriptions/${subscription.id}`).send(subscription)
-    },
-  )
+  app.post('/v1/subscriptions', routes.create, async function createSubscription(request, reply) {
+    const { body } = request
+    refuseReserved(request, changesOf(body, { status: 'active' }), ['status'])
+    refuseForeign(request, body.user_id, 'a subscription')
+    const subscription = await db
+      .insertInto('subscriptions')
+      .values(inMilliseconds(body))
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return reply.code(201).header('location', `/v1/subscriptions/${subscription.id}`).send(subscription)
+  })
 
-  app.get(
-    '/v1/subscriptions/:id',
-    {
-      schema: {
-        operationId: 'readSubscription',
-        summary: 'Read subscription',
-        description:
-          'Returns one subscription; `fields` selects its members. Users see their own subscriptions, and admins all.',
-        ...ofItem,
-        response: { 200: itemResponse(Subscription) },
-      },
-      config: {
-        bearer: reading,
-        fields: {},
-        formats: ['xml'],
-        caching: { cacheControl: { private: true, noCache: true }, validators: findVersion },
-      },
-    },
-    async function readSubscription(request) {
-      const missing = () => notFound('subscription', request.params.id)
-      return visible(db, request).select(columnsOf(Subscription, request)).executeTakeFirstOrThrow(missing)
-    },
-  )
+  app.get('/v1/subscriptions/:id', routes.read, async function readSubscription(request) {
+    const missing = () => notFound('subscription', request.params.id)
+    return visible(db, request).select(columnsOf(Subscription, request)).executeTakeFirstOrThrow(missing)
+  })
 
-  app.put(
-    '/v1/subscriptions/:id',
-    {
-      schema: {
-        operationId: 'replaceSubscription',
-        summary: 'Replace subscription',
-        description:
-          'Writes all members of a subscription. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        body: WholeSubscription,
-        response: { 200: itemResponse(Subscription), 201: createdResponse(Subscription) },
-      },
-      config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
-    },
-    async function replaceSubscription(request, reply) {
-      if (request.expectedVersion !== null) return updateSubscription(request)
-      const { id } = request.params
-      await expectNewId(db, 'subscriptions', request)
-      const values = { id, ...inMilliseconds(writableOf(request.body, { id }, NewSubscription)) }
-      const subscription = await db
-        .insertInto('subscriptions')
-        .values(values)
-        .returningAll()
-        .executeTakeFirstOrThrow()
-      return reply.code(201).header('location', `/v1/subscriptions/${id}`).send(subscription)
-    },
-  )
+  app.put('/v1/subscriptions/:id', routes.replace, async function replaceSubscription(request, reply) {
+    if (request.expectedVersion !== null) return updateSubscription(request)
+    const { id } = request.params
+    await expectNewId(db, 'subscriptions', request)
+    const values = { id, ...inMilliseconds(writableOf(request.body, { id }, NewSubscription)) }
+    const subscription = await db
+      .insertInto('subscriptions')
+      .values(values)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return reply.code(201).header('location', `/v1/subscriptions/${id}`).send(subscription)
+  })
 
-  app.patch(
-    '/v1/subscriptions/:id',
-    {
-      schema: {
-        operationId: 'updateSubscription',
-        summary: 'Update subscription',
-        description:
-          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        consumes: ['application/merge-patch+json', 'application/json'],
-        body: SubscriptionPatch,
-        response: { 200: itemResponse(Subscription) },
-      },
-      config: writing,
-    },
-    updateSubscription,
-  )
+  app.patch('/v1/subscriptions/:id', routes.update, updateSubscription)
 
-  app.delete(
-    '/v1/subscriptions/:id',
-    {
-      schema: {
-        operationId: 'deleteSubscription',
-        summary: 'Delete subscription',
-        description: 'Deletes a subscription. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        response: { 204: noContent },
-      },
-      config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
-    },
-    async function deleteSubscription(request, reply) {
-      const deleted = await db
-        .deleteFrom('subscriptions')
-        .where('id', '=', request.params.id)
-        .where(isVisible(request))
-        .where(isExpected(request))
-        .returning('updated_at')
-        .executeTakeFirst()
-      expectItem('subscription', request, deleted)
-      return reply.code(204).send()
-    },
-  )
+  app.delete('/v1/subscriptions/:id', routes.remove, async function deleteSubscription(request, reply) {
+    const deleted = await db
+      .deleteFrom('subscriptions')
+      .where('id', '=', request.params.id)
+      .where(isVisible(request))
+      .where(isExpected(request))
+      .returning('updated_at')
+      .executeTakeFirst()
+    expectItem('subscription', request, deleted)
+    return reply.code(204).send()
+  })
 
   /** Writes the members of a body whose values are new; without one, the subscription stays as it is. */
   async function updateSubscription(request: ItemRequest<Static<typeof SubscriptionPatch>>) {
@@ -253,7 +149,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
   }
 
   const action = {
-    ...ofItem,
+    ...routes.action.schema,
     body: noMembers,
     response: { 200: itemResponse(Subscription) },
   }
@@ -267,7 +163,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
         summary: 'Suspend subscription',
         description: 'Suspends an active subscription. Repeated, it changes nothing.',
       },
-      config: { ...writing, problems: { codes: { 'not-suspendable': 409 } } },
+      config: { ...routes.action.config, problems: { codes: { 'not-suspendable': 409 } } },
     },
     async function suspendSubscription(request) {
       return bringInto('suspended', ['active'], 'not-suspendable', request)
@@ -283,7 +179,7 @@ export const subscriptions: FastifyPluginAsyncTypebox<Service> = async function 
         summary: 'Cancel subscription',
         description: 'Ends a subscription for good. Repeated, it changes nothing.',
       },
-      config: { ...writing, problems: { codes: { 'not-cancellable': 409 } } },
+      config: { ...routes.action.config, problems: { codes: { 'not-cancellable': 409 } } },
     },
     async function cancelSubscription(request) {
       return bringInto('cancelled', ['active', 'suspended'], 'not-cancellable', request)

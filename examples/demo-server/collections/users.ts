@@ -19,17 +19,13 @@ import {
   validatorsOf,
   writableOf,
 } from '../items.js'
+import { routesOf } from '../routes.js'
 import {
   closed,
-  createdResponse,
-  idParams,
   itemOf,
-  itemResponse,
   line,
-  listResponse,
   noContent,
   noMembers,
-  noQuery,
   nullable,
   readOnly,
   readOnlyMembers,
@@ -60,64 +56,35 @@ const Filters = Type.Partial(Type.Pick(User, ['email', 'email_verified']), close
 // Only who asks for an address gets it.
 const defaultFields = ['id', 'name', 'age', 'gender', 'email_verified', 'created_at', 'updated_at']
 
-const ofItem = { tags: ['users'], params: idParams, querystring: noQuery }
-
 /** Mounts `/v1/users`, and what is done to a user: follow, verify their address. */
 export const users: FastifyPluginAsyncTypebox<Service> = async function mountUsers(app, { db, pace }) {
-  const reading = { scopes: ['users:read'] }
-  const codes = { 'already-exists': 409 }
-  const writing = {
-    bearer: { scopes: ['users:write'] },
-    problems: { codes },
-    caching: { validators: findVersion, validatorsOf },
-  }
+  const routes = routesOf({
+    item: User,
+    filters: Filters,
+    bodies: { made: NewUser, whole: WholeUser, changed: UserPatch },
+    visibility: 'Users see themselves alone, and admins all.',
+    codes: { 'already-exists': 409 },
+    findVersion,
+    fields: { default: defaultFields },
+  })
 
-  app.get(
-    '/v1/users',
-    {
-      schema: {
-        operationId: 'listUsers',
-        summary: 'List users',
-        description:
-          'Returns one page, the newest first; the filters narrow it. Users see themselves alone, and admins all.',
-        tags: ['users'],
-        querystring: Filters,
-        response: { 200: listResponse('users', User) },
-      },
-      config: {
-        bearer: reading,
-        lists: { member: 'users' },
-        fields: { default: defaultFields },
-        formats: ['xml', 'csv'],
-        caching: {},
-      },
-    },
-    async function listUsers(request, reply) {
-      const { email, ...others } = given(request.query, Filters)
-      let found = db
-        .selectFrom('users')
-        .where(isVisible(request, 'id'))
-        .where(({ and }) => and(others))
-      if (email !== undefined)
-        found = found.where(({ eb, fn, val }) => eb(fn('lower', ['email']), '=', fn('lower', [val(email)])))
-      const { rows, total } = await readPage(found, User, request)
-      return reply.list(rows, total)
-    },
-  )
+  app.get('/v1/users', routes.list, async function listUsers(request, reply) {
+    const { email, ...others } = given(request.query, Filters)
+    let found = db
+      .selectFrom('users')
+      .where(isVisible(request, 'id'))
+      .where(({ and }) => and(others))
+    if (email !== undefined)
+      found = found.where(({ eb, fn, val }) => eb(fn('lower', ['email']), '=', fn('lower', [val(email)])))
+    const { rows, total } = await readPage(found, User, request)
+    return reply.list(rows, total)
+  })
 
   app.post(
     '/v1/users',
     {
-      schema: {
-        operationId: 'createUser',
-        summary: 'Create user',
-        description: 'Creates a user. Only an admin may.',
-        tags: ['users'],
-        querystring: noQuery,
-        body: NewUser,
-        response: { 201: createdResponse(User) },
-      },
-      config: { ...writing, caching: { validatorsOf }, formats: ['xml'] },
+      schema: { ...routes.create.schema, description: 'Creates a user. Only an admin may.' },
+      config: { ...routes.create.config, formats: ['xml'] },
     },
     async function createUser(request, reply) {
       if (ownerOf(request) !== 'all') throw forbidden('id: only an admin writes a user of another user')
@@ -126,96 +93,33 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
     },
   )
 
-  app.get(
-    '/v1/users/:id',
-    {
-      schema: {
-        operationId: 'readUser',
-        summary: 'Read user',
-        description:
-          'Returns one user; `fields` selects its members. Users see themselves alone, and admins all.',
-        ...ofItem,
-        response: { 200: itemResponse(User) },
-      },
-      config: {
-        bearer: reading,
-        fields: { default: defaultFields },
-        formats: ['xml'],
-        caching: { cacheControl: { private: true, noCache: true }, validators: findVersion },
-      },
-    },
-    async function readUser(request) {
-      const missing = () => notFound('user', request.params.id)
-      return visible(db, request).select(columnsOf(User, request)).executeTakeFirstOrThrow(missing)
-    },
-  )
+  app.get('/v1/users/:id', routes.read, async function readUser(request) {
+    const missing = () => notFound('user', request.params.id)
+    return visible(db, request).select(columnsOf(User, request)).executeTakeFirstOrThrow(missing)
+  })
 
-  app.put(
-    '/v1/users/:id',
-    {
-      schema: {
-        operationId: 'replaceUser',
-        summary: 'Replace user',
-        description:
-          'Writes all members of a user. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        body: WholeUser,
-        response: { 200: itemResponse(User), 201: createdResponse(User) },
-      },
-      config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
-    },
-    async function replaceUser(request, reply) {
-      if (request.expectedVersion !== null) return updateUser(request)
-      const { id } = request.params
-      await expectNewId(db, 'users', request)
-      const values = { id, ...writableOf(request.body, { id }, NewUser) }
-      const user = await db.insertInto('users').values(values).returningAll().executeTakeFirstOrThrow()
-      return reply.code(201).header('location', `/v1/users/${id}`).send(user)
-    },
-  )
+  app.put('/v1/users/:id', routes.replace, async function replaceUser(request, reply) {
+    if (request.expectedVersion !== null) return updateUser(request)
+    const { id } = request.params
+    await expectNewId(db, 'users', request)
+    const values = { id, ...writableOf(request.body, { id }, NewUser) }
+    const user = await db.insertInto('users').values(values).returningAll().executeTakeFirstOrThrow()
+    return reply.code(201).header('location', `/v1/users/${id}`).send(user)
+  })
 
-  app.patch(
-    '/v1/users/:id',
-    {
-      schema: {
-        operationId: 'updateUser',
-        summary: 'Update user',
-        description:
-          'Writes the members in the body, a merge patch (RFC 7396), and no others. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        consumes: ['application/merge-patch+json', 'application/json'],
-        body: UserPatch,
-        response: { 200: itemResponse(User) },
-      },
-      config: writing,
-    },
-    updateUser,
-  )
+  app.patch('/v1/users/:id', routes.update, updateUser)
 
-  app.delete(
-    '/v1/users/:id',
-    {
-      schema: {
-        operationId: 'deleteUser',
-        summary: 'Delete user',
-        description: 'Deletes a user. With `If-Match`, only the version that the client has read.',
-        ...ofItem,
-        response: { 204: noContent },
-      },
-      config: { ...writing, problems: { codes: { 'still-referenced': 409 } } },
-    },
-    async function deleteUser(request, reply) {
-      const deleted = await db
-        .deleteFrom('users')
-        .where('id', '=', request.params.id)
-        .where(isVisible(request, 'id'))
-        .where(isExpected(request))
-        .returning('updated_at')
-        .executeTakeFirst()
-      expectItem('user', request, deleted)
-      return reply.code(204).send()
-    },
-  )
+  app.delete('/v1/users/:id', routes.remove, async function deleteUser(request, reply) {
+    const deleted = await db
+      .deleteFrom('users')
+      .where('id', '=', request.params.id)
+      .where(isVisible(request, 'id'))
+      .where(isExpected(request))
+      .returning('updated_at')
+      .executeTakeFirst()
+    expectItem('user', request, deleted)
+    return reply.code(204).send()
+  })
 
   /** Writes the members of a body whose values are new; without one, the user stays as it is. */
   async function updateUser(request: ItemRequest<Static<typeof UserPatch>>) {
@@ -263,7 +167,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
         operationId: 'verifyEmail',
         summary: 'Verify the email address of a user',
         description: 'Starts an operation that checks the address. It has no result.',
-        ...ofItem,
+        ...routes.action.schema,
         body: noMembers,
       },
       config: {
@@ -285,7 +189,7 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
       operationId: 'followUser',
       summary: 'Follow user',
       description: 'Makes the caller a friend of the user. Repeated, it changes nothing.',
-      ...ofItem,
+      ...routes.action.schema,
       body: noMembers,
       response: { 204: noContent },
     },
