@@ -39,7 +39,7 @@ export const sections: readonly Section[] = [
   },
   {
     title: 'Long inputs',
-    text: 'A convention reads parts of a request that any client can write. Its work must be linear in their length: 1.00 is linear growth, 2.00 quadratic.',
+    text: 'Work must be linear in the length of what a client sends: 1.00 is linear growth, 2.00 quadratic.',
     scenarios: ['growth', 'path-check'],
   },
   {
@@ -138,15 +138,14 @@ export function performancePage(results: Results): string {
     '',
     '<!-- Made by `npm run bench`, of bench/results. Do not edit. -->',
     '',
-    'All figures are ratios to bare Fastify, unless another baseline is named: 1.00 is the same cost, 2.00 twice as much. A',
-    'handler of the benchmark does nothing, so the ratios are the worst case: of a handler that works for 1 ms, the whole',
-    `preset adds ${shareOfHandler(results)}.`,
+    'All figures are ratios to bare Fastify, unless another baseline is named: 2.00 is twice the cost. A handler of the',
+    'benchmark does nothing, so the ratios are the worst case: to a handler that works for 1 ms, the whole preset adds',
+    `${shareOfHandler(results)}.`,
     '',
     '## What each plugin costs',
     '',
-    'The first figure is a `GET` of one item of 400 bytes with that plugin alone, whether the request uses it or not. The',
-    'second is a request that uses it, and the third the same request with what you would take instead. Figures in **bold**',
-    'are dearer than the other one by more than 5 %.',
+    'The first figure is a `GET` of one item of 400 bytes with that plugin alone. The second is a request that uses it, and',
+    'the third the same request with what you would take instead. The dearer one is **bold** if they differ by more than 5 %.',
     '',
     ...table(
       ['plugin', 'plain `GET`', 'a request that uses it', '', 'instead', ''],
@@ -156,11 +155,10 @@ export function performancePage(results: Results): string {
     ...aboveBounds(results),
     '## How it is measured',
     '',
-    'One server process per variant on the loopback, 20 connections, and CPU time of the process per request: the cost of the',
-    'client is not in it. The variants take turns, and a ratio is computed within a round, in which both ran on the same',
-    'machine under the same load; the figure is the median of all rounds. Differences below 5 % are noise. The',
-    '[README of the benchmark](../bench/README.md) says more, and how to add a scenario. The absolute figures are in the files',
-    'that are linked below.',
+    'Each variant is a server process on the loopback with 20 connections, and the figure is its CPU time per request, unless',
+    'the scenario says otherwise. The variants take turns; a ratio is computed within a round, and the figure is the median of',
+    'all rounds. Differences below 5 % are noise. The [README of the benchmark](../bench/README.md) says more. "Figures" has',
+    'the absolute figures of a scenario, with its date, versions and number of rounds.',
     '',
     '```sh',
     'npm run bench                      # all scenarios, and this page',
@@ -187,18 +185,22 @@ function sectionOf({ title, text, scenarios }: Section, results: Results): strin
   ]
 }
 
-function scenarioOf(report: SuiteReport): string[] {
-  const { name, title, baseline, unit, facts } = report
-  const shownFacts = Object.entries(facts).map(([fact, value]) => `${fact}: ${value}`)
+/** Facts that are results; all others are in the page of the scenario. */
+const resultFacts = ['Faults', 'Requests', 'Failures']
+
+function scenarioOf({ name, title, baseline, unit, facts }: SuiteReport): string[] {
+  const about = [`${title.charAt(0).toUpperCase()}${title.slice(1)}`]
+  if (unit !== 'CPU µs per request') about.push(unit)
+  if (baseline !== 'bare') about.push(`ratio to \`${baseline}\``)
+  const shownFacts = resultFacts.filter((fact) => fact in facts).map((fact) => `${fact}: ${facts[fact]}`)
   return [
     `### ${name}`,
     '',
-    `${title.charAt(0).toUpperCase()}${title.slice(1)}; ${unit}, ratio to \`${baseline}\`. [Figures](../bench/results/${name}.md)`,
+    `${about.join('; ')}. [Figures](../bench/results/${name}.md)`,
     '',
-    `![${name}: ratio to ${baseline}](../bench/results/${name}.svg)`,
+    `![chart: ${name}](../bench/results/${name}.svg)`,
     '',
-    shownFacts.join(' · '),
-    '',
+    ...(shownFacts.length === 0 ? [] : [shownFacts.join(' · '), '']),
   ]
 }
 
@@ -236,7 +238,7 @@ function aboveBounds(results: Results): string[] {
   return [
     '## What is above its bound',
     '',
-    'The project has set bounds for some ratios. These are not kept:',
+    'The project has bounds for some ratios. These are not kept:',
     '',
     ...above.map(
       ({ report, row }) =>
@@ -250,7 +252,7 @@ function shareOfHandler(results: Results): string {
   const rows = results.get('item')?.rows ?? []
   const costOf = (name: string) => rows.find(({ variant }) => variant === name)?.cost ?? Number.NaN
   const added = costOf('preset') - costOf('bare')
-  return `${added.toFixed(0)} µs to it, or ${(added / 10).toFixed(1)} %`
+  return `${added.toFixed(0)} µs, or ${(added / 10).toFixed(1)} %`
 }
 
 /** Null if the scenario was not measured. */
