@@ -1,15 +1,15 @@
 /** Handlers that stream, take over the response, time out, or lose their client; and stores that fail. Over sockets. */
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import type { FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { memoryIdempotency } from '../../../src/plugins/idempotency/index.js'
 import { keepLogs } from '../../support/logs.js'
-import { injected, isProblem } from '../../support/problem.js'
+import { openConnection, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { until } from '../../support/until.js'
-import { deferred, payment, serviceWith } from './service.js'
+import { deferred, payment, refused, serviceWith } from './service.js'
 
 const [again, code] = ['idempotent-replayed', 'code']
 
@@ -104,37 +104,39 @@ t.test('a stream that fails before its first byte is a 500, and its request runs
 t.test('a client that leaves while the handler runs gets the answer with its next request', async (t) => {
   const { app, listen, send, ran, runs } = await served(t)
   const gates = new Map<string, ReturnType<typeof deferred<void>>>()
-  const waits = async (path: string) => {
+  const wait = (path: string) => {
     ran()
     const gate = deferred<void>()
     gates.set(path, gate)
-    await gate.promise
+    return gate.promise
   }
-  app.post('/v1/value', async () => {
-    await waits('/v1/value')
-    return { id: 1 }
-  })
-  app.post('/v1/nothing', async (_request, reply) => {
-    await waits('/v1/nothing')
-    reply.code(204)
-  })
-  app.post('/v1/sent', async (_request, reply) => {
-    await waits('/v1/sent')
-    return reply.code(202).send('sent')
-  })
+  const answers: Readonly<
+    Record<string, readonly [status: number, answer: (reply: FastifyReply) => unknown]>
+  > = {
+    '/v1/value': [200, () => ({ id: 1 })],
+    '/v1/nothing': [204, (reply) => void reply.code(204)],
+    '/v1/sent': [202, (reply) => reply.code(202).send('sent')],
+  }
+  for (const [path, [, answer]] of Object.entries(answers)) {
+    app.post(path, async (_request, reply) => {
+      await wait(path)
+      return answer(reply)
+    })
+  }
   app.post('/v1/called', (_request, reply) => {
-    waits('/v1/called').then(() => reply.code(203).send('called'))
+    wait('/v1/called').then(() => reply.code(203).send('called'))
   })
   const port = await listen()
-  for (const path of ['/v1/value', '/v1/nothing', '/v1/sent', '/v1/called']) {
-    const socket = connect(port, '127.0.0.1')
-    socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: a\r\nX-User: ada\r\nIdempotency-Key: ${path.slice(4)}\r\nContent-Length: 0\r\n\r\n`,
+  for (const path of [...Object.keys(answers), '/v1/called']) {
+    const { socket, send: write } = await openConnection(port)
+    write(
+      requestBytes('POST', path, {
+        'x-user': 'ada',
+        'idempotency-key': path.slice(4),
+        'content-length': '0',
+      }),
     )
-    await until(
-      async () => gates.has(path),
-      (isThere) => isThere,
-    )
+    await until(async () => gates.has(path), Boolean)
     socket.destroy()
     await once(socket, 'close')
     t.equal((await send(path, path.slice(4))).status, 409, `${path}: it still runs`)
@@ -143,9 +145,7 @@ t.test('a client that leaves while the handler runs gets the answer with its nex
       () => send(path, path.slice(4)),
       ({ status }) => status !== 409,
     )
-    t.equal(found.headers.get(again), 'true', path)
-    const expected = { '/v1/value': 200, '/v1/nothing': 204, '/v1/sent': 202, '/v1/called': 203 }[path]
-    t.equal(found.status, expected, path)
+    t.strictSame([found.headers.get(again), found.status], ['true', answers[path]?.[0] ?? 203], path)
   }
   t.equal(runs(), 4)
 })
@@ -231,11 +231,7 @@ t.test('a body that the handler reads as a stream cannot be compared: no key', a
     return { length }
   })
   const csv = { url: '/v1/imports', payload: 'a,b', headers: { 'content-type': 'text/csv' } }
-  isProblem(t, injected(await app.inject(payment('k', csv))), {
-    status: 400,
-    code: 'idempotency-key-invalid',
-    detail: /stream/,
-  })
+  await refused(t, app, 'k', 'key-invalid', csv, /stream/)
   t.equal(runs, 0)
   t.strictSame((await app.inject(payment(null, csv))).json(), { length: 3 })
 })
@@ -243,21 +239,12 @@ t.test('a body that the handler reads as a stream cannot be compared: no key', a
 t.test('while the store fails, a request with a key is a 503 and does not run', async (t) => {
   const logs = keepLogs('info')
   const store = memoryIdempotency()
-  let isAway = false
-  const failing = {
-    ...store,
-    claim: (...parameters: Parameters<typeof store.claim>) =>
-      isAway ? Promise.reject(new Error('away')) : store.claim(...parameters),
-  }
-  const { app, payments } = await serviceWith({ store: failing }, { logger: logs.logger })
-  isAway = true
-  for (const _ of [1, 2]) {
-    const refused = await app.inject(payment('k'))
-    isProblem(t, injected(refused), { status: 503, code: 'idempotency-unavailable' })
-    t.equal(refused.headers['retry-after'], '5')
-  }
+  const { claim } = store
+  store.claim = () => Promise.reject(new Error('away'))
+  const { app, payments } = await serviceWith({ store }, { logger: logs.logger })
+  for (const _ of [1, 2]) t.equal((await refused(t, app, 'k', 'unavailable')).headers['retry-after'], '5')
   t.equal((await app.inject(payment(null))).statusCode, 201, 'one without a key runs')
-  isAway = false
+  store.claim = claim
   t.equal((await app.inject(payment('k'))).statusCode, 201)
   t.equal(payments(), 2)
   const messages = logs.lines
@@ -271,27 +258,19 @@ t.test('while the store fails, a request with a key is a 503 and does not run', 
 })
 
 t.test('a store that does not reply is a 503, and what it does later is undone', async (t) => {
-  const store = memoryIdempotency()
+  const store = { ...memoryIdempotency(), isShared: true }
   const gate = deferred<void>()
-  let isSlow = true
-  const slow = {
-    ...store,
-    isShared: true,
-    async claim(...parameters: Parameters<typeof store.claim>) {
-      if (isSlow) await gate.promise
-      return store.claim(...parameters)
-    },
+  const { claim } = store
+  store.claim = async (...given) => {
+    await gate.promise
+    return claim(...given)
   }
-  const { app } = await serviceWith({
-    store: slow,
-    storeTimeout: '1 s',
-    schedule: (run, milliseconds) => {
-      const timer = milliseconds === 1_000 ? setTimeout(run, 1) : undefined
-      return () => clearTimeout(timer)
-    },
-  })
-  t.equal((await app.inject(payment('k'))).statusCode, 503)
-  isSlow = false
+  const schedule = (run: () => void, milliseconds: number) => {
+    const timer = milliseconds === 1_000 ? setTimeout(run, 1) : undefined
+    return () => clearTimeout(timer)
+  }
+  const { app } = await serviceWith({ store, storeTimeout: '1 s', schedule })
+  await refused(t, app, 'k', 'unavailable')
   gate.resolve()
   await setImmediate()
   t.equal((await app.inject(payment('k'))).statusCode, 201, 'the late claim has no key')
@@ -299,36 +278,28 @@ t.test('a store that does not reply is a 503, and what it does later is undone',
 
 t.test('an answer that the store does not take at first is sent, and is kept later', async (t) => {
   const store = memoryIdempotency()
+  const { complete } = store
   let refusals = 2
-  const failing = {
-    ...store,
-    complete: (...parameters: Parameters<typeof store.complete>) =>
-      refusals-- > 0 ? Promise.reject(new Error('away')) : store.complete(...parameters),
-  }
+  store.complete = (...given) => (refusals-- > 0 ? Promise.reject(new Error('away')) : complete(...given))
   const calls: (() => void)[] = []
-  const { app, payments } = await serviceWith({
-    store: failing,
-    schedule: (run, milliseconds) => {
-      if (milliseconds === 10_000) calls.push(run)
-      return () => {}
-    },
-  })
+  const schedule = (run: () => void, milliseconds: number) => {
+    if (milliseconds === 10_000) calls.push(run)
+    return () => {}
+  }
+  const { app, payments } = await serviceWith({ store, schedule })
   const first = await app.inject(payment('k'))
   t.equal(first.statusCode, 201)
-  t.equal((await app.inject(payment('k'))).statusCode, 409, 'not yet')
+  await refused(t, app, 'k', 'in-progress')
   for (let retry = 0; retry < 2; retry += 1) {
     calls.shift()?.()
     await setImmediate()
   }
   const found = await app.inject(payment('k'))
-  t.equal(found.headers[again], 'true')
-  t.equal(found.body, first.body)
+  t.strictSame([found.headers[again], found.body], ['true', first.body])
   t.equal(payments(), 1)
 })
 
 t.test('a store that is not set up fails the boot', async (t) => {
-  const broken = { ...memoryIdempotency(), check: () => Promise.reject(new Error('run migrate()')) }
-  await t.rejects(async () => (await serviceWith({ store: broken })).app.ready(), {
-    message: 'run migrate()',
-  })
+  const store = { ...memoryIdempotency(), check: () => Promise.reject(new Error('run migrate()')) }
+  await t.rejects(async () => (await serviceWith({ store })).app.ready(), { message: 'run migrate()' })
 })

@@ -1,6 +1,13 @@
-import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyServerOptions,
+  type InjectOptions,
+  type LightMyRequestResponse,
+} from 'fastify'
+import type { Test } from 'tap'
 import { type IdempotencyOptions, idempotency } from '../../../src/plugins/idempotency/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
+import { injected, isProblem } from '../../support/problem.js'
 
 /** An app with the plugin, and a counter of the handlers that ran. */
 export interface Service {
@@ -9,13 +16,15 @@ export interface Service {
   readonly payments: () => number
 }
 
-/** Builds an app with `POST /v1/payments`. A caller is who the header `x-user` names. */
+/** Builds an app with `POST /v1/payments`. A caller is who the header `x-user` names. `prepare` runs before the plugin. */
 export async function serviceWith(
   options: IdempotencyOptions = {},
   server: FastifyServerOptions = {},
+  prepare: (app: FastifyInstance) => unknown = () => {},
 ): Promise<Service> {
   const app: FastifyInstance = Fastify(server)
   await app.register(problems)
+  await prepare(app)
   await app.register(idempotency, {
     identify: ({ headers }) => (headers['x-user'] as string | undefined) ?? null,
     ...options,
@@ -48,6 +57,29 @@ export function payment(
       ...(headers as Record<string, string>),
     },
   }
+}
+
+const statuses = {
+  'key-invalid': 400,
+  'in-progress': 409,
+  'answer-not-kept': 409,
+  'key-reused': 422,
+  unavailable: 503,
+}
+
+/** Sends a request that is refused with a code of `idempotency`. */
+export async function refused(
+  t: Test,
+  app: FastifyInstance,
+  key: string | null,
+  code: keyof typeof statuses,
+  request: InjectOptions = {},
+  detail: RegExp = /./,
+): Promise<LightMyRequestResponse> {
+  const answer = await app.inject(payment(key, request))
+  const problem = { status: statuses[code], code: `idempotency-${code}`, detail }
+  isProblem(t, injected(answer), problem, JSON.stringify([key, request]))
+  return answer
 }
 
 /** A promise and the function that resolves it. */
