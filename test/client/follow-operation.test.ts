@@ -114,12 +114,16 @@ t.test('a state of the future counts as in progress', async (t) => {
 })
 
 t.test('the body of the 202 stays the caller’s, read or not', async (t) => {
-  const { origin } = await fakeService(t, { [`POST ${startPath}`]: accepted, [poll]: succeeded })
+  const polls = [running, succeeded, running, succeeded]
+  const script = { [`POST ${startPath}`]: accepted, [poll]: polls, [cancelCall]: { status: 204 } }
+  const { origin } = await fakeService(t, script)
   const { sleep } = countNaps()
   for (const isRead of [true, false]) {
     const response = await fetch(origin + startPath, { method: 'POST' })
     if (isRead) await response.text()
-    t.equal((await followOperation(response, { sleep }).finished()).status, 'Succeeded')
+    const operation = followOperation(response, { sleep })
+    await operation.cancel()
+    t.equal((await operation.finished()).status, 'Succeeded')
     if (!isRead) t.strictSame(await response.json(), { id: '1', status: 'In progress' })
   }
 })

@@ -1,4 +1,5 @@
 /** Every row of the protocol over real sockets, for whatever store and engine. */
+import { setTimeout as pause } from 'node:timers/promises'
 import Fastify from 'fastify'
 import type { Test } from 'tap'
 import { ProblemError, problems, serverOptions } from '../../../src/index.js'
@@ -14,13 +15,12 @@ import type { OperationStore } from '../../../src/plugins/operations/stores/stor
 import { scheduleTimeout } from '../../../src/time/schedule.js'
 import { type AnyAnswer, fetched, headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
+import { until as untilEnough } from '../../support/until.js'
 import { newOperation, stored, sure } from './samples.js'
 
-/** What the rows are run on; what is opened has to close itself with the test. */
+/** What the rows are run on: a new store, and an engine with a queue of its own. Both close themselves with the test. */
 export interface ProtocolSetUp {
-  /** A new and empty store. */
   openStore(t: Test): OperationStore | Promise<OperationStore>
-  /** A new engine, with a queue of its own. */
   openEngine(t: Test): OperationEngine | Promise<OperationEngine>
 }
 
@@ -31,8 +31,10 @@ interface Service {
   ask(method: string, path: string, request?: AskOptions): Promise<AnyAnswer>
   /** Starts an operation that does what it is told to; its path. */
   start(work: Work, request?: AskOptions): Promise<string>
-  /** Polls until the operation is in such a state. */
-  until(path: string, isThere: (document: StatusDocument) => boolean): Promise<StatusDocument>
+  /** Reads the operation until it is in such a state, which is final unless it is given. */
+  until(path: string, isThere?: (document: StatusDocument) => boolean): Promise<StatusDocument>
+  /** Starts an operation, and waits for its end; its path. */
+  done(does: Deed): Promise<string>
   /** Lets work that is held go on, by its key. */
   letGo(key: string): void
   /** How often work was begun. */
@@ -47,22 +49,36 @@ interface AskOptions {
   readonly body?: unknown
 }
 
+type Deed =
+  | 'creates'
+  | 'nothing'
+  | 'gives a result'
+  | 'refuses'
+  | 'crashes'
+  | 'waits'
+  | 'waits, ignores its signal'
+
 /** What the work of an operation does. */
 interface Work {
-  readonly does:
-    | 'creates'
-    | 'nothing'
-    | 'gives a result'
-    | 'refuses'
-    | 'crashes'
-    | 'waits'
-    | 'waits, ignores its signal'
+  readonly does: Deed
   readonly key?: string
 }
 
 const retry = '/v1/payments/7/retry'
 const page = 'https://app.example'
 const day = 86_400_000
+const all = Number.MAX_SAFE_INTEGER
+/** The requests about an operation: a method, and what follows its path. */
+const requests = [
+  ['GET', ''],
+  ['GET', '/status'],
+  ['DELETE', ''],
+] as const
+const finished = { status: 409, code: 'operation-finished' }
+const absent = { status: 404, code: 'not-found' }
+
+/** Whether a run has told how far it is. */
+const hasBegun = ({ progress }: StatusDocument) => progress === 0.4
 
 /** Runs all rows as tests. */
 export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
@@ -82,33 +98,32 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
     t.equal(headerOf(started, 'cache-control'), 'no-store')
     t.match(headerOf(started, 'content-type'), /^application\/json/)
     const exposed = sure(headerOf(started, 'access-control-expose-headers')).toLowerCase().split(/, */)
-    for (const name of ['location', 'operation-location', 'retry-after', 'preference-applied']) {
+    for (const name of ['location', 'operation-location', 'retry-after', 'preference-applied'])
       t.ok(exposed.includes(name), `a page may read ${name}`)
-    }
-    const polled = await ask('GET', location)
-    const { progress: _, ...document } = JSON.parse(polled.body) as StatusDocument
+    const { progress: _, ...document } = JSON.parse((await ask('GET', location)).body) as StatusDocument
     t.strictSame(JSON.parse(started.body), document)
     t.match(document, { status: 'In progress', link: { rel: 'cancel', method: 'DELETE', href: location } })
     letGo('')
   })
 
   row('what is refused is refused at once, and starts nothing', async (t, { ask, store, runs }) => {
-    isProblem(t, await ask('POST', retry, { body: { does: 7 } }), { status: 400, code: 'validation' })
-    isProblem(t, await ask('POST', retry, { caller: '', body: { does: 'nothing' } }), {
-      status: 401,
-      code: 'unauthorized',
-    })
-    const stale = { headers: { 'if-match': '"0"' }, body: { does: 'nothing' } }
-    isProblem(t, await ask('POST', retry, stale), { status: 412, code: 'precondition-failed' })
-    t.strictSame(await store.takeDue(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 10), [])
+    const body = { does: 'nothing' }
+    for (const [request, status, code] of [
+      [{ body: { does: 7 } }, 400, 'validation'],
+      [{ caller: '', body }, 401, 'unauthorized'],
+      [{ headers: { 'if-match': '"0"' }, body }, 412, 'precondition-failed'],
+    ] as const) {
+      isProblem(t, await ask('POST', retry, request), { status, code })
+    }
+    t.strictSame(await store.takeDue(all, all, 10), [])
     t.strictSame(runs, [])
   })
 
   row(
-    'poll while it runs: 200, how far it is, when to ask again, and how to cancel it',
+    'poll while it runs: 200, its progress, when to ask again, and how to cancel it',
     async (t, service) => {
       const path = await service.start({ does: 'waits' })
-      await service.until(path, ({ progress }) => progress === 0.4)
+      await service.until(path, hasBegun)
       const polled = await service.ask('GET', path)
       t.equal(polled.status, 200)
       t.match(JSON.parse(polled.body), { status: 'In progress', progress: 0.4, link: { href: path } })
@@ -121,30 +136,24 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
 
   row('the link is there only while it can be cancelled', async (t, service) => {
     const ignoring = await service.start({ does: 'waits, ignores its signal' })
-    await service.until(ignoring, ({ progress }) => progress === 0.4)
+    await service.until(ignoring, hasBegun)
     const cancelled = service.ask('DELETE', ignoring)
     const asked = await service.until(ignoring, (document) => !('link' in document))
     t.equal(asked.status, 'In progress', 'not once it was asked for')
     service.letGo('')
-    isProblem(t, await cancelled, { status: 409, code: 'operation-finished' })
+    isProblem(t, await cancelled, finished)
 
-    const started = await service.ask('POST', '/v1/orders/7/retry', {
-      body: { does: 'waits', key: 'uncancellable' },
-    })
-    const uncancellable = sure(headerOf(started, 'location'))
-    t.notOk('link' in (JSON.parse(started.body) as object), 'not where it cannot be')
-    isProblem(t, await service.ask('DELETE', uncancellable), {
-      status: 409,
-      code: 'operation-not-cancellable',
-    })
+    const body = { does: 'waits', key: 'uncancellable' }
+    const started = await service.ask('POST', '/v1/orders/7/retry', { body })
+    const path = sure(headerOf(started, 'location'))
+    t.notOk('link' in JSON.parse(started.body), 'not where it cannot be')
+    isProblem(t, await service.ask('DELETE', path), { status: 409, code: 'operation-not-cancellable' })
     service.letGo('uncancellable')
-    const done = await service.until(uncancellable, isFinal)
-    t.notOk('link' in done, 'not when it is over')
+    t.notOk('link' in (await service.until(path)), 'not when it is over')
   })
 
   row('succeeded, and created something: 303 to it, and the body says so too', async (t, service) => {
-    const path = await service.start({ does: 'creates' })
-    await service.until(path, isFinal)
+    const path = await service.done('creates')
     const polled = await service.ask('GET', path)
     t.equal(polled.status, 303)
     t.equal(headerOf(polled, 'location'), '/v1/payments/8')
@@ -156,26 +165,21 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
   })
 
   row('succeeded, nothing created: 200, and the result where there is one', async (t, service) => {
-    const bare = await service.until(await service.start({ does: 'nothing' }), isFinal)
+    const bare = await service.until(await service.done('nothing'))
     t.equal(bare.status, 'Succeeded')
     t.notOk('result' in bare || 'resourceLocation' in bare || 'error' in bare)
-    const path = await service.start({ does: 'gives a result' })
-    await service.until(path, isFinal)
-    const polled = await service.ask('GET', path)
+    const polled = await service.ask('GET', await service.done('gives a result'))
     t.equal(polled.status, 200)
     t.match(headerOf(polled, 'content-type'), /^application\/json/)
     t.match(polled.body, '"result":{"big":9007199254740993,"text":"ü"}')
   })
 
   row(
-    'failed: 200 with the problem and its text as message; of a fault of the server no word',
+    'failed: 200 with the problem and a message, and no word of a fault of the server',
     async (t, service) => {
-      const refused = await service.start({ does: 'refuses' })
-      await service.until(refused, isFinal)
-      const polled = await service.ask('GET', refused)
+      const polled = await service.ask('GET', await service.done('refuses'))
       t.equal(polled.status, 200)
-      const { error } = JSON.parse(polled.body) as StatusDocument
-      t.strictSame(error, {
+      t.strictSame(JSON.parse(polled.body).error, {
         type: 'urn:problem-type:fastify-conventions:not-retryable',
         code: 'not-retryable',
         title: 'Not retryable',
@@ -183,7 +187,7 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
         detail: 'It is paid',
         message: 'It is paid',
       })
-      const crashed = await service.until(await service.start({ does: 'crashes' }), isFinal)
+      const crashed = await service.until(await service.done('crashes'))
       t.match(crashed, { status: 'Failed', error: { code: 'internal-server-error', status: 500 } })
       t.notMatch(JSON.stringify(crashed), /password|stack|\.ts/)
     },
@@ -191,16 +195,14 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
 
   row('the status document is always a 200, and the same', async (t, service) => {
     for (const does of ['creates', 'nothing', 'refuses'] as const) {
-      const path = await service.start({ does })
-      await service.until(path, isFinal)
+      const path = await service.done(does)
       const [there, status] = [await service.ask('GET', path), await service.ask('GET', `${path}/status`)]
       t.equal(status.status, 200, does)
       t.equal(status.body, there.body)
       t.equal(headerOf(status, 'cache-control'), 'no-store')
       t.notOk(headerOf(status, 'location'))
     }
-    const path = await service.start({ does: 'waits' })
-    const status = await service.ask('GET', `${path}/status`)
+    const status = await service.ask('GET', `${await service.start({ does: 'waits' })}/status`)
     t.match(JSON.parse(status.body), { status: 'In progress' })
     t.match(headerOf(status, 'retry-after'), /^[1-9]\d*$/)
     service.letGo('')
@@ -208,83 +210,67 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
 
   row('cancel: 204, again 204, and it failed for that', async (t, service) => {
     const path = await service.start({ does: 'waits' })
-    await service.until(path, ({ progress }) => progress === 0.4)
+    await service.until(path, hasBegun)
     const first = await service.ask('DELETE', path)
     t.strictSame([first.status, first.body], [204, ''])
     t.equal((await service.ask('DELETE', path)).status, 204)
-    const ended = await service.until(path, isFinal)
-    t.match(ended, { status: 'Failed', error: { code: 'operation-cancelled' } })
+    t.match(await service.until(path), { status: 'Failed', error: { code: 'operation-cancelled' } })
     t.equal((await service.ask('DELETE', path)).status, 204, 'also when it is over')
   })
 
-  row('cancel after it finished: 409', async (t, service) => {
+  row('cancel after it finished: 409, and it changes nothing', async (t, service) => {
     for (const does of ['nothing', 'refuses'] as const) {
-      const path = await service.start({ does })
-      const ended = await service.until(path, isFinal)
-      isProblem(t, await service.ask('DELETE', path), { status: 409, code: 'operation-finished' })
-      t.strictSame(await service.until(path, isFinal), ended, 'and it changes nothing')
+      const path = await service.done(does)
+      const ended = await service.until(path)
+      isProblem(t, await service.ask('DELETE', path), finished)
+      t.strictSame(await service.until(path), ended)
     }
   })
 
   row('cancel against finish: one final state, and 409 says that it was the other', async (t, service) => {
-    const seen: Record<string, number> = {}
     for (let race = 0; race < 25; race += 1) {
       const key = `race ${race}`
       const path = await service.start({ does: 'waits', key })
       await pause(race % 3)
-      const [cancelled] = await Promise.all([
-        service.ask('DELETE', path),
-        (async () => {
-          await pause(race % 5)
-          service.letGo(key)
-        })(),
-      ])
-      const { status, error } = await service.until(path, isFinal)
-      const told = `${cancelled.status} ${status}`
-      seen[told] = (seen[told] ?? 0) + 1
+      const cancelled = service.ask('DELETE', path)
+      await pause(race % 5)
+      service.letGo(key)
+      const { status: answer } = await cancelled
+      const { status, error } = await service.until(path)
       if (status === 'Failed') t.equal(error?.code, 'operation-cancelled')
-      if (cancelled.status === 409) t.equal(status, 'Succeeded')
-      else t.equal(cancelled.status, 204)
-      t.equal((await service.until(path, isFinal)).status, status)
+      t.equal(answer, answer === 409 && status === 'Succeeded' ? 409 : 204)
+      t.equal((await service.until(path)).status, status)
     }
-    t.comment(JSON.stringify(seen))
   })
 
-  row(
-    'Prefer: wait: done within it, the usual answer; else 202; Preference-Applied says what counted',
-    async (t, service) => {
-      const ask = (work: Work, prefer: string) =>
-        service.ask('POST', retry, { headers: { prefer }, body: work })
-      const created = await ask({ does: 'creates' }, 'wait=5')
-      t.equal(created.status, 303)
-      t.equal(headerOf(created, 'location'), '/v1/payments/8')
-      t.equal(headerOf(created, 'preference-applied'), 'wait=5')
-      t.match(JSON.parse(created.body), { status: 'Succeeded', resourceLocation: '/v1/payments/8' })
-
-      const done = await ask({ does: 'nothing' }, 'respond-async, wait=5')
-      t.equal(done.status, 200)
-      t.equal(headerOf(done, 'preference-applied'), 'wait=5', 'it was not answered later')
-      t.match(JSON.parse(done.body), { status: 'Succeeded' })
-
-      const begun = Date.now()
-      const later = await ask({ does: 'waits' }, 'respond-async, wait=1')
-      t.equal(later.status, 202)
-      t.equal(headerOf(later, 'preference-applied'), 'respond-async, wait=1')
-      t.ok(Date.now() - begun >= 950)
-
-      const longer = await ask({ does: 'nothing' }, 'wait=1000')
-      t.equal(headerOf(longer, 'preference-applied'), 'wait=10', 'no longer than the service will')
-
-      const at = await ask({ does: 'waits', key: 'at once' }, 'respond-async')
-      t.strictSame([at.status, headerOf(at, 'preference-applied')], [202, 'respond-async'])
-      const none = await ask({ does: 'waits', key: 'as well' }, 'wait=0')
-      t.strictSame([none.status, headerOf(none, 'preference-applied')], [202, undefined])
-      for (const key of ['', 'at once', 'as well']) service.letGo(key)
-    },
-  )
+  row('Prefer: wait: the usual answer within it, or else 202', async (t, service) => {
+    const rows: readonly (readonly [
+      does: Deed,
+      prefer: string,
+      status: number,
+      applied: string | undefined,
+    ])[] = [
+      ['creates', 'wait=5', 303, 'wait=5'],
+      ['nothing', 'respond-async, wait=5', 200, 'wait=5'],
+      ['nothing', 'wait=1000', 200, 'wait=10'],
+      ['waits', 'respond-async', 202, 'respond-async'],
+      ['waits', 'wait=0', 202, undefined],
+      ['waits', 'respond-async, wait=1', 202, 'respond-async, wait=1'],
+    ]
+    let begun = 0
+    for (const [does, prefer, status, applied] of rows) {
+      begun = Date.now()
+      const answer = await service.ask('POST', retry, { headers: { prefer }, body: { does, key: prefer } })
+      t.strictSame([answer.status, headerOf(answer, 'preference-applied')], [status, applied], prefer)
+      t.match(JSON.parse(answer.body), { status: status === 202 ? 'In progress' : 'Succeeded' })
+      if (status === 303) t.equal(headerOf(answer, 'location'), '/v1/payments/8')
+    }
+    t.ok(Date.now() - begun >= 950)
+    for (const [, prefer] of rows) service.letGo(prefer)
+  })
 
   row('an answer of the route’s own, where the client waited for it', async (t, service) => {
-    const ask = (does: Work['does']) =>
+    const ask = (does: Deed) =>
       service.ask('POST', '/v1/subscriptions/7/suspend', { headers: { prefer: 'wait=5' }, body: { does } })
     const done = await ask('creates')
     t.strictSame([done.status, done.body], [201, '{"made":"/v1/payments/8"}'])
@@ -294,128 +280,94 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
 
   row('an unknown operation and one of another caller are the same 404', async (t, service) => {
     const path = await service.start({ does: 'waits' })
-    const unknown = `/v1/operations/${'0'.repeat(32)}`
-    for (const [method, suffix] of [
-      ['GET', ''],
-      ['GET', '/status'],
-      ['DELETE', ''],
-    ] as const) {
+    for (const [method, suffix] of requests) {
       for (const caller of ['bob', '']) {
-        const asked = { caller }
-        const others = isProblem(t, await service.ask(method, path + suffix, asked), {
-          status: 404,
-          code: 'not-found',
-        })
-        const none = isProblem(t, await service.ask(method, unknown + suffix, asked), {
-          status: 404,
-          code: 'not-found',
-        })
-        t.strictSame({ ...others, instance: '' }, { ...none, instance: '' }, `${method} ${suffix}`)
+        const documents = []
+        for (const other of [path, `/v1/operations/${'0'.repeat(32)}`]) {
+          const answer = await service.ask(method, other + suffix, { caller })
+          documents.push({ ...isProblem(t, answer, absent), instance: '' })
+        }
+        t.strictSame(documents[0], documents[1], `${method} ${suffix}`)
       }
     }
-    t.match(
-      JSON.parse((await service.ask('GET', path)).body),
-      { status: 'In progress' },
-      'it was not cancelled',
-    )
+    const polled = JSON.parse((await service.ask('GET', path)).body)
+    t.match(polled, { status: 'In progress' }, 'it was not cancelled')
     service.letGo('')
   })
 
   row('kept for a day, gone for another, and then as if it had never been', async (t, service) => {
-    const path = await service.start({ does: 'creates' })
-    await service.until(path, isFinal)
-    const statuses = async () => {
-      const answers = []
-      for (const [method, suffix] of [
-        ['GET', ''],
-        ['GET', '/status'],
-        ['DELETE', ''],
-      ] as const) {
-        answers.push(await service.ask(method, path + suffix))
+    const path = await service.done('creates')
+    for (const [wait, expected] of [
+      [day - 60_000, [303, 200, 409]],
+      [120_000, [410, 410, 410]],
+      [day - 120_000, [410, 410, 410]],
+      [120_000, [404, 404, 404]],
+    ] as const) {
+      service.later(wait)
+      const statuses = []
+      for (const [method, suffix] of requests)
+        statuses.push((await service.ask(method, path + suffix)).status)
+      t.strictSame(statuses, expected)
+      if (expected[0] === 410) {
+        isProblem(t, await service.ask('GET', path), { status: 410, code: 'operation-gone' })
+        isProblem(t, await service.ask('GET', path, { caller: 'bob' }), absent)
       }
-      return answers.map(({ status }) => status)
     }
-    service.later(day - 60_000)
-    t.strictSame(await statuses(), [303, 200, 409])
-    service.later(120_000)
-    t.strictSame(await statuses(), [410, 410, 410])
-    isProblem(t, await service.ask('GET', path), { status: 410, code: 'operation-gone' })
-    isProblem(t, await service.ask('GET', path, { caller: 'bob' }), { status: 404, code: 'not-found' })
-    service.later(day - 120_000)
-    t.strictSame(await statuses(), [410, 410, 410])
-    service.later(120_000)
-    t.strictSame(await statuses(), [404, 404, 404])
   })
 
-  row(
-    'too many polls: 429 and when to come back; the operation goes on',
-    async (t, service) => {
-      const path = await service.start({ does: 'waits' })
-      const polls: AnyAnswer[] = []
-      for (let count = 0; count < 5; count += 1)
-        polls.push(await service.ask('GET', `${path}${count % 2 === 0 ? '' : '/status'}`))
-      t.strictSame(
-        polls.map(({ status }) => status),
-        [200, 200, 200, 429, 429],
-      )
-      const refused = sure(polls[3])
-      isProblem(t, refused, { status: 429, code: 'quota-exceeded', detail: /continues/ })
-      const wait = Number(headerOf(refused, 'retry-after'))
-      t.ok(wait >= 1 && wait <= 60, `${wait} seconds`)
-      t.equal(headerOf(refused, 'cache-control'), 'no-store')
-      service.letGo('')
-      service.later(wait * 1000)
-      t.match((await service.until(path, isFinal)).status, 'Succeeded')
-    },
-    { polls: 3 },
-  )
+  const limitPolls = async (t: Test, service: Service) => {
+    const path = await service.start({ does: 'waits' })
+    const polls: AnyAnswer[] = []
+    for (const suffix of ['', '/status', '', '/status']) polls.push(await service.ask('GET', path + suffix))
+    const refused = sure(polls.pop())
+    for (const { status } of polls) t.equal(status, 200)
+    isProblem(t, refused, { status: 429, code: 'quota-exceeded', detail: /continues/ })
+    const wait = Number(headerOf(refused, 'retry-after'))
+    t.ok(wait >= 1 && wait <= 60, `${wait} seconds`)
+    t.equal(headerOf(refused, 'cache-control'), 'no-store')
+    service.letGo('')
+    service.later(wait * 1000)
+    t.match((await service.until(path)).status, 'Succeeded')
+  }
+  row('too many polls: 429 and when to come back; the operation goes on', limitPolls, { polls: 3 })
 
-  row(
-    'a worker that is killed is followed by another within its lease',
-    async (t, { store, until, runs }) => {
-      const registry = operationRegistry({
-        store,
-        lease: 1_000,
-        checkInterval: 1_000,
-        takesOver: false,
-        retention: day,
-        now: Date.now,
-        schedule: scheduleTimeout,
-      })
-      const input = '{"does":"creates"}'
-      const { id } = await stored(
-        registry,
-        newOperation({ name: 'payments.retry', owner: 'ann', access: 'owner', input }),
-      )
-      // A process claims the operation, and dies.
-      t.match(await registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 })), { record: { run: 1 } })
-      const ended = await until(`/v1/operations/${id}`, isFinal)
-      t.match(ended, { status: 'Succeeded', resourceLocation: '/v1/payments/8' })
-      t.strictSame(runs, [{ operationId: id, run: 2 }])
-      t.equal(
-        await registry
-          .finish(id, 1, { status: 'Succeeded', resource: '/v1/payments/dead', result: null })
-          .then((record) => record?.resource),
-        '/v1/payments/8',
-      )
-    },
-    { lease: 1_000, polls: false },
-  )
+  const takeOver = async (t: Test, { store, until, runs }: Service) => {
+    const limits = { checkInterval: 1_000, takesOver: false, retention: day }
+    const registry = operationRegistry({
+      ...{ store, lease: 1_000, ...limits },
+      ...{ now: Date.now, schedule: scheduleTimeout },
+    })
+    const operation = {
+      name: 'payments.retry',
+      owner: 'ann',
+      access: 'owner',
+      input: '{"does":"creates"}',
+    } as const
+    const { id } = await stored(registry, newOperation(operation))
+    // A process claims the operation, and dies.
+    t.match(await registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 })), { record: { run: 1 } })
+    const ended = await until(`/v1/operations/${id}`)
+    t.match(ended, { status: 'Succeeded', resourceLocation: '/v1/payments/8' })
+    t.strictSame(runs, [{ operationId: id, run: 2 }])
+    const late = { status: 'Succeeded', resource: '/v1/payments/dead', result: null } as const
+    t.match(await registry.finish(id, 1, late), { resource: '/v1/payments/8' })
+  }
+  row('a worker that is killed is followed by another within its lease', takeOver, {
+    lease: 1_000,
+    polls: false,
+  })
 
-  row(
-    'a download that is not ready: 202 and when to ask the same URL again; then the file',
-    async (t, { ask, letGo }) => {
-      const early = await ask('GET', '/v1/orders/7/invoice')
-      t.equal(early.status, 202)
-      t.equal(headerOf(early, 'retry-after'), '3')
-      t.equal(headerOf(early, 'cache-control'), 'no-store')
-      t.strictSame(JSON.parse(early.body), { status: 'In progress', progress: 0.5 })
-      letGo('invoice')
-      const ready = await ask('GET', '/v1/orders/7/invoice')
-      t.strictSame([ready.status, ready.body], [200, 'sku,quantity\n'])
-      t.match(headerOf(ready, 'content-type'), /^text\/csv/)
-    },
-  )
+  row('a download that is not ready: 202 and when to ask again; then the file', async (t, { ask, letGo }) => {
+    const early = await ask('GET', '/v1/orders/7/invoice')
+    t.equal(early.status, 202)
+    t.equal(headerOf(early, 'retry-after'), '3')
+    t.equal(headerOf(early, 'cache-control'), 'no-store')
+    t.strictSame(JSON.parse(early.body), { status: 'In progress', progress: 0.5 })
+    letGo('invoice')
+    const ready = await ask('GET', '/v1/orders/7/invoice')
+    t.strictSame([ready.status, ready.body], [200, 'sku,quantity\n'])
+    t.match(headerOf(ready, 'content-type'), /^text\/csv/)
+  })
 }
 
 function isFinal({ status }: StatusDocument): boolean {
@@ -447,10 +399,7 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
       held.set(key, resolve)
       signal?.addEventListener('abort', () => reject(signal.reason))
     })
-  for (const [name, cancellable] of [
-    ['payments.retry', true],
-    ['orders.retry', false],
-  ] as const) {
+  for (const [name, cancellable] of Object.entries({ 'payments.retry': true, 'orders.retry': false })) {
     app.operations.define<Work>(
       name,
       { cancellable },
@@ -499,39 +448,41 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
   )
   const { origin } = await serve(t, app)
 
-  const ask = async (method: string, path: string, { caller = 'ann', headers = {}, body }: AskOptions = {}) =>
-    fetched(
-      await fetch(`${origin}${path}`, {
-        method,
-        redirect: 'manual',
-        headers: {
-          ...(caller === '' ? {} : { 'x-caller': caller }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }),
+  const ask = async (method: string, path: string, { caller = 'ann', headers, body }: AskOptions = {}) => {
+    const sent = new Headers(headers)
+    if (caller !== '') sent.set('x-caller', caller)
+    if (body !== undefined) sent.set('content-type', 'application/json')
+    const init = { method, redirect: 'manual', headers: sent } as const
+    const json = body === undefined ? null : JSON.stringify(body)
+    return fetched(await fetch(`${origin}${path}`, { ...init, body: json }))
+  }
+  // Past the limit of polls, which is another row.
+  const until: Service['until'] = async (path, isThere = isFinal) =>
+    sure(
+      await untilEnough(
+        () => app.operations.find(path.slice('/v1/operations/'.length)),
+        (document) => isThere(sure(document)),
+        20_000,
+        10,
+      ),
     )
+  const start: Service['start'] = async (work, request) => {
+    const answer = await ask('POST', retry, { ...request, body: work })
+    if (answer.status !== 202) throw new Error(`not started: ${answer.status} ${answer.body}`)
+    return sure(headerOf(answer, 'location'))
+  }
 
   return {
     origin,
     store,
     ask,
     runs,
-    async start(work, request) {
-      const answer = await ask('POST', retry, { ...request, body: work })
-      if (answer.status !== 202) throw new Error(`not started: ${answer.status} ${answer.body}`)
-      return sure(headerOf(answer, 'location'))
-    },
-    async until(path, isThere) {
-      const deadline = Date.now() + 20_000
-      for (;;) {
-        // Past the limit of polls, which is another row.
-        const document = sure(await app.operations.find(path.slice('/v1/operations/'.length)))
-        if (isThere(document)) return document
-        if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(document)}`)
-        await pause(10)
-      }
+    start,
+    until,
+    async done(does) {
+      const path = await start({ does })
+      await until(path)
+      return path
     },
     letGo(key) {
       const resolve = held.get(key)
@@ -543,8 +494,4 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
       shift += milliseconds
     },
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
