@@ -80,15 +80,14 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
       needList: offerNames(app, { ...offered, owner: 'reply', members: { list: { value: writeList } } }),
     }
   },
-  route({ app, name, path, route, methods, state, addFinding, ...context }) {
+  route({ app, name, path, route, methods, options, isConfigured, exclusionReason, state, addFinding }) {
     if (route === null) return undefined
-    const { options, exclusionReason } = context
     const find = (rule: 'schema' | 'offset' | 'hidden', found: readonly Found[]) => {
       for (const { problem, instead } of found) addFinding(rule, problem, instead)
     }
     if (methods.includes('GET') && exclusionReason === null)
       state.atReady(() => find('offset', offsetPaging(app, route)))
-    if (!context.isConfigured) return undefined
+    if (!isConfigured) return undefined
 
     const own = route.config?.lists === true ? {} : (route.config?.lists as ListsRouteOptions)
     const keyStyle = keyStyleOf(app)
