@@ -9,9 +9,9 @@ const href = `/v1/operations/${id}`
 const document = {
   id,
   status: 'In progress',
-  created_at: '2026-11-20T12:00:00.000Z',
   progress: 0.4,
   link: { rel: 'cancel', method: 'DELETE', href },
+  created_at: '2026-11-20T12:00:00.000Z',
 }
 
 const schema = {
@@ -21,12 +21,12 @@ const schema = {
       properties: {
         id: { type: 'string' },
         status: { type: 'string' },
-        created_at: { type: 'string' },
         progress: { type: 'number' },
         link: {
           type: 'object',
           properties: { rel: { type: 'string' }, method: { type: 'string' }, href: { type: 'string' } },
         },
+        created_at: { type: 'string' },
       },
     },
   },
