@@ -10,10 +10,6 @@ import {
   tagOfVersion,
 } from '../../../src/plugins/caching/validators.js'
 
-const anyUnit = fc.nat(0xffff).map((unit) => String.fromCharCode(unit))
-const strong = (opaque: string): string => `"${opaque}"`
-const weak = (opaque: string): string => `W/"${opaque}"`
-
 const etagc = fc
   .oneof(fc.constant(0x21), fc.integer({ min: 0x23, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }))
   .map((code) => String.fromCharCode(code))
@@ -22,104 +18,42 @@ const anyTag = fc
   .map(([prefix, opaque]) => `${prefix}"${opaque}"`)
 
 t.test('RFC 9110 §8.8.3: an entity tag is a quoted opaque text, W/ in front of a weak one', async (t) => {
-  for (const text of [
-    '"xyzzy"',
-    'W/"xyzzy"',
-    '""',
-    'W/""',
-    '"W/"',
-    '"*"',
-    '"a,b"',
-    '"a\\"',
-    '"!#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~"',
-    '"\x80\xe9\xff"',
-  ]) {
+  const special = ['"W/"', '"*"', '"a,b"', '"a\\"', '"!#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~"', '"\x80\xe9\xff"']
+  for (const text of ['"xyzzy"', 'W/"xyzzy"', '""', 'W/""', ...special]) {
     t.equal(isEntityTag(text), true, text)
     t.same(parseEntityTags(text), [text], text)
   }
 })
 
 t.test('RFC 9110 §8.8.3: text without quotes, or with other characters, is not an entity tag', async (t) => {
-  for (const text of [
-    '',
-    'xyzzy',
-    'W/xyzzy',
-    'W/',
-    'W',
-    '"',
-    'W/"',
-    '"xyzzy',
-    'xyzzy"',
-    "'xyzzy'",
-    'w/"xyzzy"',
-    'W /"xyzzy"',
-    'W/ "xyzzy"',
-    'W\\"xyzzy"',
-    'W/W/"xyzzy"',
-    '"a b"',
-    '"a\tb"',
-    '"a\nb"',
-    '"a\x00b"',
-    '"a\x7fb"',
-    '"a\u0100b"',
-    '"a"b"',
-    '"a"b',
-    '"a""b"',
-    ' "a"',
-    '"a" ',
-    '"a","b"',
-  ]) {
+  const unquoted = ['', 'xyzzy', 'W/xyzzy', '"', 'W/"', '"xyzzy', 'xyzzy"', "'xyzzy'", ' "a"', '"a" ', '"a"b']
+  const prefixed = ['w/"xyzzy"', 'W /"xyzzy"', 'W/ "xyzzy"', 'W\\"xyzzy"', 'W/W/"xyzzy"']
+  const others = ['"a b"', '"a\tb"', '"a\nb"', '"a\x00b"', '"a\x7fb"', '"a\u0100b"', '"a"b"', '"a","b"']
+  for (const text of [...unquoted, ...prefixed, ...others])
     t.equal(isEntityTag(text), false, JSON.stringify(text))
-  }
 })
 
 t.test('RFC 9110 §5.6.1: a list may have whitespace, empty elements, and commas in tags', async (t) => {
   const rows: readonly (readonly [text: string, tags: readonly string[]])[] = [
-    ['"a", "b"', [strong('a'), strong('b')]],
-    ['"a","b"', [strong('a'), strong('b')]],
-    ['"a" ,"b"', [strong('a'), strong('b')]],
-    ['"a"\t,\t W/"b"', [strong('a'), weak('b')]],
-    ['"a", , "b"', [strong('a'), strong('b')]],
-    [',"a",,"b",', [strong('a'), strong('b')]],
-    [' , , "a"', [strong('a')]],
-    ['"a" ', [strong('a')]],
-    ['"a,b", "c"', [strong('a,b'), strong('c')]],
-    ['","', [strong(',')]],
-    ['"a", "a"', [strong('a'), strong('a')]],
-    ['"*"', [strong('*')]],
+    ['"a","b"', ['"a"', '"b"']],
+    ['"a"\t,\t W/"b"', ['"a"', 'W/"b"']],
+    [',"a", ,"b",', ['"a"', '"b"']],
+    ['"a,b", "c"', ['"a,b"', '"c"']],
+    ['","', ['","']],
+    ['"a", "a"', ['"a"', '"a"']],
+    ['"*"', ['"*"']],
     ['', []],
-    [' ', []],
-    [',', []],
     [' ,\t, ', []],
   ]
   for (const [text, tags] of rows) t.same(parseEntityTags(text), tags, JSON.stringify(text))
 })
 
-t.test('RFC 9110 §13.1.1, §13.1.2: * is valid only alone', async (t) => {
+t.test('RFC 9110 §5.6.1, §13.1.1: * is valid only alone, and an invalid list has no tags', async (t) => {
   for (const text of ['*', ' *', '*\t']) t.equal(parseEntityTags(text), '*', JSON.stringify(text))
-  for (const text of ['**', '*, *', '*,', ',*', '*, "a"', '"a", *', '* "a"', 'W/*', '"*', '*"']) {
+  const stars = ['**', '*, *', '*,', ',*', '*, "a"', '"a", *', '* "a"', 'W/*', '"*', '*"']
+  const partly = ['"a", b', 'a, "b"', '"a", "b', '"a", w/"b"', '"a", "b c"', '"a", \u00a0"b"', '"a"\n,"b"']
+  for (const text of [...stars, ...partly, 'a', '"a" "b"', '"a"W/"b"', '"a"; q=1'])
     t.equal(parseEntityTags(text), null, JSON.stringify(text))
-  }
-})
-
-t.test('RFC 9110 §5.6.1: an invalid list has no tags, even if parts of it are valid', async (t) => {
-  for (const text of [
-    'a',
-    'a, b',
-    '"a" "b"',
-    '"a"W/"b"',
-    '"a"; q=1',
-    '"a", b',
-    'a, "b"',
-    '"a", "b',
-    '"a", w/"b"',
-    '"a", "b c"',
-    '"a", \u00a0"b"',
-    '"a"\n,"b"',
-    'Sun, 06 Nov 1994 08:49:37 GMT',
-  ]) {
-    t.equal(parseEntityTags(text), null, JSON.stringify(text))
-  }
 })
 
 t.test('a list of tags has these tags, whatever whitespace separates them', async () => {
@@ -134,7 +68,7 @@ t.test('a list of tags has these tags, whatever whitespace separates them', asyn
 t.test('any text is one tag, a list of tags, or neither', async () => {
   const near = fc.string({ unit: fc.constantFrom(...'W/"a, *\t\\é\x7f'), maxLength: 12 })
   fc.assert(
-    fc.property(fc.oneof(near, fc.string({ unit: anyUnit })), (text) => {
+    fc.property(fc.oneof(near, fc.string({ unit: 'binary' })), (text) => {
       const tags = parseEntityTags(text)
       if (isEntityTag(text) && JSON.stringify(tags) !== JSON.stringify([text])) return false
       return tags === null || tags === '*' || tags.every((tag) => isEntityTag(tag) && text.includes(tag))
@@ -161,7 +95,7 @@ t.test('any version becomes a valid tag', async (t) => {
   t.equal(tagOfVersion('é'), '"%C3%A9"')
 })
 
-t.test('different versions have different tags', async (t) => {
+t.test('different versions have different tags', async () => {
   const version = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.array(fc.constantFrom('a', ' ', '%', '%20', '2', '"')).map((all) => all.join('')),
@@ -173,7 +107,6 @@ t.test('different versions have different tags', async (t) => {
     }),
     { numRuns: 2_000 },
   )
-  t.pass()
 })
 
 t.test('a tag is a hash of the bytes; for a string, of its UTF-8 bytes', async (t) => {
@@ -183,7 +116,7 @@ t.test('a tag is a hash of the bytes; for a string, of its UTF-8 bytes', async (
   t.equal(byteTag(Buffer.from('xab').subarray(1)), byteTag('ab'), 'of a part of a buffer, that part')
 })
 
-t.test('for any bytes it is a strong entity tag, the same on all versions of Node.js', async (t) => {
+t.test('for any bytes it is a strong entity tag, the same on all versions of Node.js', async () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array()), (bytes) => {
       const tag = byteTag(bytes)
@@ -191,14 +124,4 @@ t.test('for any bytes it is a strong entity tag, the same on all versions of Nod
       return isEntityTag(tag) && tag.startsWith('"') && `${tag.slice(1, -1)}=` === digest
     }),
   )
-  t.pass()
-})
-
-t.test('different bytes have different tags', async (t) => {
-  fc.assert(
-    fc.property(fc.uint8Array(), fc.uint8Array(), (one, other) => {
-      return (byteTag(one) === byteTag(other)) === Buffer.from(one).equals(Buffer.from(other))
-    }),
-  )
-  t.pass()
 })
