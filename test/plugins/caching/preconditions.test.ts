@@ -18,16 +18,24 @@ interface Counted {
 }
 
 /** An app with one route, `/v1/users/:id`. */
-async function appWith(own: CachingRouteOptions = {}, handler: () => unknown = () => user): Promise<Counted> {
+async function appWith(
+  own: CachingRouteOptions = {},
+  handler: (reply: FastifyReply) => unknown = () => user,
+): Promise<Counted> {
+  const app = await plainApp()
+  let handled = 0
+  app.get('/v1/users/:id', { config: { caching: own } }, async (_, reply) => {
+    handled++
+    return handler(reply)
+  })
+  return { app, handled: () => handled }
+}
+
+async function plainApp(): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching, { now: () => now })
-  let handled = 0
-  app.get('/v1/users/:id', { config: { caching: own } }, async () => {
-    handled++
-    return handler()
-  })
-  return { app, handled: () => handled }
+  return app
 }
 
 /** A request with its headers, and what it comes to, where the answer has the tag "v7" and the date {@link modified}. */
@@ -35,34 +43,22 @@ const cases: readonly (readonly [headers: Readonly<Record<string, string>>, stat
   [{}, 200],
   [{ 'if-none-match': '"v7"' }, 304],
   [{ 'if-none-match': 'W/"v7"' }, 304],
-  [{ 'if-none-match': '"v6", "v7" , "v8"' }, 304],
-  [{ 'if-none-match': ', ,"v7"' }, 304],
   [{ 'if-none-match': '*' }, 304],
   [{ 'if-none-match': '"v6"' }, 200],
   [{ 'if-none-match': 'v7' }, 200],
-  [{ 'if-none-match': '"v7", *' }, 200],
-  [{ 'if-none-match': '"v7' }, 200],
   [{ 'if-none-match': '' }, 200],
   [{ 'if-none-match': `${'"x", '.repeat(900)}"v7"` }, 304],
   [{ 'if-none-match': '"x",'.repeat(4_095) }, 200],
   [{ 'if-modified-since': modifiedText }, 304],
-  [{ 'if-modified-since': 'Thursday, 19-Nov-26 08:00:00 GMT' }, 304],
-  [{ 'if-modified-since': 'Thu Nov 19 08:00:00 2026' }, 304],
   [{ 'if-modified-since': before }, 200],
-  [{ 'if-modified-since': '2026-11-19T08:00:00Z' }, 200],
   [{ 'if-modified-since': 'yesterday' }, 200],
   [{ 'if-none-match': '"v6"', 'if-modified-since': modifiedText }, 200],
-  [{ 'if-none-match': '"v7"', 'if-modified-since': before }, 304],
   [{ 'if-match': '"v7"' }, 200],
-  [{ 'if-match': '*' }, 200],
   [{ 'if-match': '"v6"' }, 412],
   [{ 'if-match': 'W/"v7"' }, 412],
-  [{ 'if-match': 'junk' }, 412],
-  [{ 'if-match': '"v7"', 'if-none-match': '"v7"' }, 304],
   [{ 'if-match': '"v6"', 'if-none-match': '"v7"' }, 412],
   [{ 'if-unmodified-since': modifiedText }, 200],
   [{ 'if-unmodified-since': before }, 412],
-  [{ 'if-unmodified-since': '2026-11-19T07:00:00Z' }, 200],
   [{ 'if-match': '"v7"', 'if-unmodified-since': before }, 200],
 ]
 
@@ -81,21 +77,14 @@ function answerThen(resolve: (found: RouteValidators) => void): void {
 for (const [kind, find] of Object.entries(validators)) {
   for (const method of ['GET', 'HEAD'] as const) {
     t.test(`§13.2.2, ${method}, validators: ${kind}`, async (t) => {
-      const app = Fastify()
-      await app.register(problems)
-      await app.register(caching, { now: () => now })
-      let handled = 0
       const own = find === undefined ? {} : { validators: find }
-      app.get('/v1/users/:id', { config: { caching: own } }, (_, reply) => {
-        handled++
-        return reply.caching({ etag: '"v7"' }).send(user)
-      })
+      const { app, handled } = await appWith(own, (reply) => reply.caching({ etag: '"v7"' }).send(user))
       for (const [headers, status] of cases) {
-        handled = 0
+        const ran = handled()
         const answer = await app.inject({ method, url: '/v1/users/1', headers })
         const about = JSON.stringify(headers).slice(0, 100)
         t.equal(answer.statusCode, status, about)
-        t.equal(handled, find === undefined || status === 200 ? 1 : 0, `${about}: the handler`)
+        t.equal(handled() - ran, find === undefined || status === 200 ? 1 : 0, `${about}: the handler`)
         if (status === 412) {
           t.match(answer.headers, { 'cache-control': 'no-store', 'content-type': 'application/problem+json' })
           t.notOk('etag' in answer.headers, about)
@@ -119,58 +108,42 @@ t.test('a 304 by date alone keeps Last-Modified, which guides the cache', async 
   t.equal(answer.headers['last-modified'], modifiedText)
 })
 
-const removed = [
-  'content-language',
-  'content-disposition',
-  'content-range',
-  'content-digest',
-  'repr-digest',
-  'digest',
-  'content-md5',
-]
-
 t.test('RFC 9110 §15.4.5: a 304 keeps what the 200 has beside its content', async (t) => {
-  const app = Fastify()
-  await app.register(caching, { now: () => now })
-  app.addHook('onRequest', async (_, reply) => {
-    reply.header('access-control-allow-origin', '*').header('x-ratelimit-remaining', '9')
-  })
+  const app = await plainApp()
+  const kept = {
+    'content-location': '/v1/users?page=1',
+    link: '</v1>; rel="up"',
+    age: '1',
+    'set-cookie': 'a=1',
+  }
+  const ofContent = ['language', 'disposition', 'range', 'digest', 'md5'].map((name) => `content-${name}`)
+  const removed = [...ofContent, 'repr-digest', 'digest']
+  app.addHook('onRequest', async (_, reply) => void reply.header('access-control-allow-origin', '*'))
   const caches = { expires: now + 60_000, vary: ['Accept-Language'], cacheControl: { maxAge: 60 } }
   app.get('/v1/users', { config: { caching: caches } }, (_, reply) =>
-    reply
-      .headers({ 'content-location': '/v1/users?page=1', link: '</v1>; rel="up"', age: '1' })
-      .headers(Object.fromEntries(removed.map((name) => [name, 'a'])))
-      .header('set-cookie', 'a=1')
-      .send({}),
+    reply.headers({ ...kept, ...Object.fromEntries(removed.map((name) => [name, 'a'])) }).send({}),
   )
   const { headers } = await app.inject('/v1/users')
   const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
   t.equal(again.statusCode, 304)
-  for (const name of [
-    'cache-control',
-    'content-location',
-    'etag',
-    'expires',
-    'vary',
-    'access-control-allow-origin',
-    'x-ratelimit-remaining',
-    'link',
-    'set-cookie',
-    'age',
-  ]) {
-    t.same(again.headers[name], headers[name], name)
-    t.ok(name in again.headers, name)
+  const { 'cache-control': cacheControl, etag, expires, vary } = headers
+  const expected = {
+    ...kept,
+    'access-control-allow-origin': '*',
+    'cache-control': cacheControl,
+    etag,
+    expires,
+    vary,
   }
-  for (const name of [...removed, 'content-type', 'content-length', 'transfer-encoding'])
-    t.notOk(name in again.headers, name)
+  const { date: _, connection: __, ...received } = again.headers
+  t.strictSame(received, expected)
+  t.notOk(Object.values(expected).includes(undefined), 'the 200 has all of them')
 })
 
 t.test('§13.2.1: preconditions are ignored if the response would not be a 2xx', async (t) => {
   const matching = { 'if-none-match': '*', 'if-match': '"other"' }
   for (const validators of [undefined, () => null, async () => null]) {
-    const app = Fastify()
-    await app.register(problems)
-    await app.register(caching)
+    const app = await plainApp()
     const config = { caching: validators === undefined ? {} : { validators } }
     const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
     app.get('/v1/users/:id', { config, schema }, (_, reply) => reply.code(404).send({}))
@@ -184,118 +157,105 @@ t.test('§13.2.1: preconditions are ignored if the response would not be a 2xx',
   }
 })
 
+const refuse = async (): Promise<void> => {
+  throw Object.assign(new Error('who are you?'), { statusCode: 401 })
+}
+type HookName = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
+/** How an app adds a hook, before it has the route. */
+const places: Readonly<Record<string, (app: FastifyInstance, hook: HookName) => void>> = {
+  'of the app': (app, hook) => void app.addHook(hook as 'onRequest', refuse),
+  'of the route': () => {},
+  'of a later onRoute hook': (app, hook) =>
+    void app.addHook('onRoute', (route) => {
+      route[hook] = [...[route[hook] ?? []].flat(), refuse] as never
+    }),
+  'of an onRoute hook that pushes': (app, hook) =>
+    void app.addHook('onRoute', (route) => {
+      if (Array.isArray(route[hook])) (route[hook] as unknown[]).push(refuse)
+      else route[hook] = refuse as never
+    }),
+}
+
 t.test('a 400 of validation and a 401 of a hook are sent before validators run', async (t) => {
   let asked = 0
-  const validators = () => {
-    asked++
-    return { version: 7 }
-  }
-  const refuse = async (): Promise<void> => {
-    throw Object.assign(new Error('who are you?'), { statusCode: 401 })
-  }
+  const config = { caching: { validators: () => ({ version: ++asked }) } }
   const headers = { 'if-none-match': '"7"', 'if-match': '"6"' }
   for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
-    for (const place of [
-      'app, before',
-      'app, after',
-      'route',
-      'a later onRoute hook',
-      'and one that pushes',
+    for (const [place, add] of [
+      ...Object.entries(places),
+      ['before the plugin', places['of the app']] as const,
     ]) {
+      const app = Fastify()
+      if (place === 'before the plugin') add?.(app, hook)
+      await app.register(caching)
+      if (place !== 'before the plugin') add?.(app, hook)
+      const own = place === 'of the route' ? { [hook]: refuse } : {}
+      app.route({ method: ['GET', 'PUT'], url: '/v1/users', config, handler: () => ({}), ...own })
       for (const method of ['GET', 'PUT'] as const) {
-        const app = Fastify()
-        const add = (): void => void app.addHook(hook as 'onRequest', refuse)
-        if (place === 'app, before') add()
-        await app.register(caching)
-        if (place === 'app, after') add()
-        if (place === 'a later onRoute hook')
-          app.addHook('onRoute', (route) => {
-            route[hook] = [...[route[hook] ?? []].flat(), refuse] as never
-          })
-        if (place === 'and one that pushes')
-          app.addHook('onRoute', (route) => {
-            if (Array.isArray(route[hook])) (route[hook] as unknown[]).push(refuse)
-            else route[hook] = refuse as never
-          })
-        const own = place === 'route' ? { [hook]: refuse } : {}
-        const config = { caching: { validators } }
-        app.route({ method, url: '/v1/users', config, handler: () => ({}), ...own })
         const answer = await app.inject({ method, url: '/v1/users', headers })
-        t.equal(answer.statusCode, 401, `${method}, ${hook}, ${place}`)
+        t.equal(answer.statusCode, 401, `${method}, ${hook} ${place}`)
         t.equal(answer.headers['cache-control'], 'no-store')
-        await app.close()
       }
     }
   }
-  t.equal(asked, 0)
-  const app = Fastify()
-  await app.register(caching)
+  const app = await plainApp()
   const schema = { querystring: { type: 'object', required: ['page'] } }
-  app.get('/v1/users', { schema, config: { caching: { validators } } }, () => ({}))
+  app.get('/v1/users', { schema, config }, () => ({}))
   t.equal((await app.inject({ url: '/v1/users', headers })).statusCode, 400)
   t.equal(asked, 0)
 })
 
 t.test('validators that throw are an error, and the precondition does not pass', async (t) => {
-  const failures: readonly CachingRouteOptions['validators'][] = [
-    () => {
-      throw new Error('no database')
-    },
-    async () => {
-      throw new Error('no database')
-    },
-    () => Promise.reject(undefined),
-    () => Promise.reject(null),
-    () => {
-      throw undefined
-    },
-    () => ({ etag: 'a b' }),
-    async () => ({ etag: 'a b' }),
+  const failing = (error: unknown) => () => {
+    throw error
+  }
+  const failures: readonly (readonly [validators: () => never, status: number])[] = [
+    [failing(new Error('no database')), 500],
+    [(async () => failing(new Error('no database'))()) as () => never, 500],
+    [(() => Promise.reject(undefined)) as () => never, 500],
+    [(() => Promise.reject(null)) as () => never, 500],
+    [failing(undefined), 500],
+    [(() => ({ etag: 'a b' })) as () => never, 500],
+    [(async () => ({ etag: 'a b' })) as () => never, 500],
+    [failing(Object.assign(new Error('not yours'), { statusCode: 403 })), 403],
   ]
-  for (const [index, validators] of failures.entries()) {
-    for (const method of ['GET', 'PUT'] as const) {
-      for (const withProblems of [true, false]) {
-        const app = Fastify()
-        if (withProblems) await app.register(problems)
-        await app.register(caching)
-        let handled = 0
-        const config = { caching: validators === undefined ? {} : { validators } }
-        app.route({ method, url: '/v1/users', config, handler: () => ({ handled: ++handled }) })
-        const answer = await app.inject({ method, url: '/v1/users', headers: { 'if-match': '"7"' } })
-        t.equal(answer.statusCode, 500, `${method} ${index}`)
-        t.equal(handled, 0, `${method} ${index}: the handler`)
+  for (const withProblems of [true, false]) {
+    const app = Fastify()
+    if (withProblems) await app.register(problems)
+    await app.register(caching)
+    let handled = 0
+    for (const [index, [validators]] of failures.entries())
+      app.route({
+        method: ['GET', 'PUT'],
+        url: `/v1/${index}`,
+        config: { caching: { validators } },
+        handler: () => ({ handled: ++handled }),
+      })
+    for (const [index, [, status]] of failures.entries()) {
+      for (const method of ['GET', 'PUT'] as const) {
+        const answer = await app.inject({ method, url: `/v1/${index}`, headers: { 'if-match': '"7"' } })
+        t.equal(answer.statusCode, status, `${method} ${index}`)
         t.equal(answer.headers['cache-control'], 'no-store')
       }
     }
+    t.equal(handled, 0)
   }
 })
 
-t.test('an error of validators keeps its status', async (t) => {
-  const { app } = await appWith({
-    validators: async () => {
-      throw Object.assign(new Error('not yours'), { statusCode: 403 })
-    },
-  })
-  t.equal((await app.inject('/v1/users/1')).statusCode, 403)
-})
-
 t.test('the tag, version and date of validators are sent', async (t) => {
-  const tables: readonly (readonly [RouteValidators, etag: string | undefined, date: string | undefined])[] =
-    [
-      [{ etag: '"a"' }, '"a"', undefined],
-      [{ etag: 'W/"a"' }, 'W/"a"', undefined],
-      [{ etag: 'a' }, '"a"', undefined],
-      [{ version: 7 }, '"7"', undefined],
-      [{ version: 0 }, '"0"', undefined],
-      [{ version: 2n ** 60n }, '"1152921504606846976"', undefined],
-      [{ version: '2026-11-19 08:00:00.123+00' }, '"2026-11-19%2008%3A00%3A00.123%2B00"', undefined],
-      [{ etag: '"a"', version: 7 }, '"a"', undefined],
-      [{ lastModified: modified }, undefined, modifiedText],
-      [{ lastModified: new Date(modified) }, undefined, modifiedText],
-      [{ lastModified: new Date(Number.NaN), version: 1 }, '"1"', undefined],
-      [{ lastModified: now + 5000 }, undefined, 'Fri, 20 Nov 2026 12:00:00 GMT'],
-    ]
-  for (const [found, etag, date] of tables) {
+  const rows: readonly (readonly [RouteValidators, etag: string | undefined, date?: string])[] = [
+    [{ etag: 'W/"a"' }, 'W/"a"'],
+    [{ etag: 'a' }, '"a"'],
+    [{ version: 0 }, '"0"'],
+    [{ version: 2n ** 60n }, '"1152921504606846976"'],
+    [{ version: '2026-11-19 08:00:00.123+00' }, '"2026-11-19%2008%3A00%3A00.123%2B00"'],
+    [{ etag: '"a"', version: 7 }, '"a"'],
+    [{ lastModified: modified }, undefined, modifiedText],
+    [{ lastModified: new Date(modified) }, undefined, modifiedText],
+    [{ lastModified: new Date(Number.NaN), version: 1 }, '"1"'],
+    [{ lastModified: now + 5000 }, undefined, 'Fri, 20 Nov 2026 12:00:00 GMT'],
+  ]
+  for (const [found, etag, date] of rows) {
     const { app } = await appWith({ validators: () => found, etag: false, lastModified: false })
     const { headers } = await app.inject('/v1/users/1')
     t.equal(headers.etag, etag)
@@ -310,53 +270,40 @@ t.test('if validators return no tag, the tag of the bytes is compared after the 
   const { app, handled } = await appWith({ validators: () => ({ lastModified: modified }) })
   const etag = String((await app.inject('/v1/users/1')).headers.etag)
   t.match(etag, /^".{27}"$/)
-  const asked = async (headers: Record<string, string>) =>
-    (await app.inject({ url: '/v1/users/1', headers })).statusCode
-  t.equal(await asked({ 'if-none-match': etag }), 304)
-  t.equal(await asked({ 'if-match': etag }), 200)
-  t.equal(await asked({ 'if-match': '"other"' }), 412)
-  const ran = handled()
-  t.equal(await asked({ 'if-modified-since': modifiedText }), 304)
-  t.equal(handled(), ran, 'a date alone is compared before')
+  for (const [headers, status, runs] of [
+    [{ 'if-none-match': etag }, 304, 1],
+    [{ 'if-match': etag }, 200, 1],
+    [{ 'if-match': '"other"' }, 412, 1],
+    [{ 'if-modified-since': modifiedText }, 304, 0],
+  ] as const) {
+    const ran = handled()
+    t.equal((await app.inject({ url: '/v1/users/1', headers })).statusCode, status)
+    t.equal(handled() - ran, runs, `${JSON.stringify(headers)}: a date alone is compared before`)
+  }
 })
 
 t.test('a newer tag of the handler takes precedence over that of validators', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching)
-  const validators = () => ({ version: 1 })
-  app.get('/v1/users', { config: { caching: { validators } } }, (_, reply) =>
+  const { app } = await appWith({ validators: () => ({ version: 1 }) }, (reply) =>
     reply.caching({ etag: '2' }).send({}),
   )
-  const asked = (headers: Record<string, string>) => app.inject({ url: '/v1/users', headers })
+  const asked = (headers: Record<string, string>) => app.inject({ url: '/v1/users/1', headers })
   t.equal((await asked({})).headers.etag, '"2"')
   t.equal((await asked({ 'if-match': '"1"' })).statusCode, 412, 'changed in between')
   t.equal((await asked({ 'if-none-match': '"2"' })).statusCode, 304)
 })
 
-t.test('a stale If-Match on GET is a 412 problem', async (t) => {
-  for (const own of [{}, { validators: () => ({ version: 7 }) }]) {
-    const { app } = await appWith(own)
-    const answer = await app.inject({ url: '/v1/users/1', headers: { 'if-match': '"old"' } })
-    isProblem(t, injected(answer), { status: 412, code: 'precondition-failed' })
-    t.equal(answer.headers['cache-control'], 'no-store')
-  }
-})
-
 t.test('a 304 that the handler sends has no Content-Type and no Content-Length', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  app.get('/v1/users', (_, reply) => reply.code(304).caching({ etag: 'a' }).type('text/plain').send())
-  const { statusCode, headers } = await app.inject('/v1/users')
+  const { app } = await appWith({}, (reply) =>
+    reply.code(304).caching({ etag: 'a' }).type('text/plain').send(),
+  )
+  const { statusCode, headers } = await app.inject('/v1/users/1')
   t.equal(statusCode, 304)
   t.match(headers, { etag: '"a"', 'cache-control': 'no-cache' })
   t.notOk('content-type' in headers || 'content-length' in headers)
 })
 
 t.test('a stream that is not sent is destroyed, of each kind', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching)
+  const app = await plainApp()
   const node = new Readable({ read() {} })
   let cancelled = 0
   const web = () =>
@@ -376,72 +323,33 @@ t.test('a stream that is not sent is destroyed, of each kind', async (t) => {
   t.equal(cancelled, 2)
 })
 
-t.test('preconditions apply to 206 and 203', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  for (const status of [203, 206])
-    app.get(`/v1/${status}`, (_, reply) =>
-      reply.code(status).caching({ etag: 'a' }).header('content-range', 'bytes 0-1/2').send('{}'),
-    )
-  for (const status of [203, 206]) {
-    const asked = (headers: Record<string, string>) => app.inject({ url: `/v1/${status}`, headers })
-    t.equal((await asked({})).statusCode, status)
-    const again = await asked({ 'if-none-match': '"a"' })
-    t.equal(again.statusCode, 304)
-    t.notOk('content-range' in again.headers)
-    t.equal((await asked({ 'if-match': '"b"' })).statusCode, 412)
-  }
-})
-
-t.test(
-  '§13.2.1: preconditions apply to responses with the representation, of each payload type',
-  async (t) => {
-    const preconditions: readonly (readonly [headers: Record<string, string>, status: number])[] = [
-      [{ 'if-none-match': '*' }, 304],
-      [{ 'if-none-match': '"v7"' }, 304],
-      [{ 'if-modified-since': modifiedText }, 304],
-      [{ 'if-match': '"other"' }, 412],
-      [{ 'if-unmodified-since': before }, 412],
-    ]
-    const app = Fastify()
-    await app.register(problems)
-    await app.register(caching, { now: () => now })
-    const representations = [200, 203, 206]
-    const others = [
-      201, 202, 204, 205, 207, 226, 299, 301, 302, 303, 307, 308, 400, 404, 409, 412, 428, 500, 503,
-    ]
-    for (const status of [...representations, ...others]) {
-      app.route({
-        method: ['GET', 'HEAD'],
-        url: `/v1/${status}`,
-        handler: (_, reply) => {
-          reply.code(status).caching({ etag: 'v7', lastModified: new Date(modified) })
-          return reply.send(status === 204 || status === 205 ? undefined : user)
-        },
-      })
-    }
-    for (const method of ['GET', 'HEAD'] as const) {
-      for (const [headers, outcome] of preconditions) {
-        for (const status of [...representations, ...others]) {
-          const answer = await app.inject({ method, url: `/v1/${status}`, headers })
-          const expected = representations.includes(status) ? outcome : status
-          t.equal(answer.statusCode, expected, `${method} ${status} ${JSON.stringify(headers)}`)
-        }
+t.test('RFC 9110 §13.2.1: preconditions apply to 200, 203 and 206, and to no other status', async (t) => {
+  const app = await plainApp()
+  const representations = [200, 203, 206]
+  const others = [
+    201, 202, 204, 205, 207, 226, 300, 301, 302, 303, 307, 308, 400, 404, 410, 412, 428, 500, 503,
+  ]
+  app.get<{ Params: { status: number } }>('/v1/:status', ({ params }, reply) => {
+    reply.code(Number(params.status)).header('content-range', 'bytes 0-1/2')
+    return reply.caching({ etag: 'v7', lastModified: new Date(modified) }).send({})
+  })
+  const preconditions: readonly (readonly [headers: Record<string, string>, status?: number])[] = [
+    [{}],
+    [{ 'if-none-match': '*' }, 304],
+    [{ 'if-none-match': '"v7"' }, 304],
+    [{ 'if-modified-since': modifiedText }, 304],
+    [{ 'if-match': '"other"' }, 412],
+    [{ 'if-unmodified-since': before }, 412],
+  ]
+  for (const method of ['GET', 'HEAD'] as const) {
+    for (const [headers, outcome] of preconditions) {
+      for (const status of [...representations, ...others]) {
+        const answer = await app.inject({ method, url: `/v1/${status}`, headers })
+        const expected = representations.includes(status) ? (outcome ?? status) : status
+        t.equal(answer.statusCode, expected, `${method} ${status} ${JSON.stringify(headers)}`)
+        if (expected === 304) t.notOk('content-range' in answer.headers)
       }
     }
-  },
-)
-
-t.test('a response without the representation has no validators', async (t) => {
-  const app = Fastify()
-  await app.register(caching, { now: () => now })
-  const config = { caching: { validators: () => ({ version: 7, lastModified: modified }) } }
-  for (const status of [201, 202, 303])
-    app.get(`/v1/${status}`, { config }, (_, reply) => reply.code(status).send({ status: 'In progress' }))
-  for (const status of [201, 202, 303]) {
-    const { statusCode, headers } = await app.inject(`/v1/${status}`)
-    t.equal(statusCode, status)
-    t.notOk('etag' in headers || 'last-modified' in headers, `${status}`)
   }
 })
 
@@ -454,11 +362,8 @@ t.test('a precondition that a hook removed from the request is not evaluated', a
   await app.register(caching, { now: () => now })
   app.get('/v1/users', (_, reply) => reply.caching({ lastModified: new Date(modified) }).send(user))
   // Another precondition is evaluated.
-  const headers = {
-    'if-none-match': '"other"',
-    'if-modified-since': modifiedText,
-    'if-unmodified-since': before,
-  }
+  const dates = { 'if-modified-since': modifiedText, 'if-unmodified-since': before }
+  const headers = { 'if-none-match': '"other"', ...dates }
   t.equal((await app.inject({ url: '/v1/users', headers })).statusCode, 200)
 })
 
@@ -467,9 +372,7 @@ t.test('a date of the items of a list is sent, and is not used for preconditions
     { id: 2, updated_at: '2026-11-19T08:00:00Z' },
     { id: 1, updated_at: '2026-11-18T08:00:00Z' },
   ]
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching, { now: () => now })
+  const app = await plainApp()
   app.get('/v1/users', () => ({ users }))
   app.get('/v1/array', () => users)
   app.get('/v1/own', () => ({ updated_at: new Date(modified), users }))
@@ -478,104 +381,67 @@ t.test('a date of the items of a list is sent, and is not used for preconditions
   app.get('/v1/validators', { config }, () => ({ users }))
   const asked = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
     app.inject({ method, url, headers })
-  const tags: Record<string, string> = {}
   for (const url of ['/v1/users', '/v1/array']) {
     const { headers } = await asked(url)
     t.equal(headers['last-modified'], modifiedText, url)
-    tags[url] = String(headers.etag)
-    t.equal(
-      (await asked(url, { 'if-none-match': String(headers.etag) })).statusCode,
-      304,
-      `${url}: the tag counts`,
-    )
-  }
-  users = users.slice(0, 1)
-  for (const method of ['GET', 'HEAD'] as const) {
-    for (const url of ['/v1/users', '/v1/array']) {
+    const etag = String(headers.etag)
+    t.equal((await asked(url, { 'if-none-match': etag })).statusCode, 304, `${url}: the tag counts`)
+    const all = users
+    users = users.slice(0, 1)
+    for (const method of ['GET', 'HEAD'] as const) {
       const answer = await asked(url, { 'if-modified-since': modifiedText }, method)
-      t.equal(
-        answer.statusCode,
-        200,
-        `${method} ${url}: a row is gone, and the date of the others is the same`,
-      )
+      t.equal(answer.statusCode, 200, `${method} ${url}: a row is gone, and the latest date is the same`)
       t.equal(answer.headers['last-modified'], modifiedText)
-      t.not(answer.headers.etag, tags[url])
-      const guarded = await asked(url, { 'if-unmodified-since': before }, method)
-      t.equal(guarded.statusCode, 200, `${method} ${url}: If-Unmodified-Since has no date to go by either`)
+      t.not(answer.headers.etag, etag)
+      t.equal((await asked(url, { 'if-unmodified-since': before }, method)).statusCode, 200, method)
     }
-    for (const url of ['/v1/own', '/v1/handler', '/v1/validators'])
-      t.equal(
-        (await asked(url, { 'if-modified-since': modifiedText }, method)).statusCode,
-        304,
-        `${method} ${url}`,
-      )
+    users = all
   }
+  for (const url of ['/v1/own', '/v1/handler', '/v1/validators'])
+    t.equal((await asked(url, { 'if-modified-since': modifiedText })).statusCode, 304, url)
   users = []
   const empty = await asked('/v1/users', { 'if-modified-since': modifiedText })
   t.equal(empty.statusCode, 200)
   t.notOk('last-modified' in empty.headers, 'an empty list has no date')
 })
 
-t.test('RFC 9110 §13.2.1: preconditions apply to 200, 203 and 206, and to no other status', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  app.get<{ Params: { status: number } }>('/v1/:status', ({ params }, reply) =>
-    reply.code(Number(params.status)).caching({ etag: 'v7' }).header('location', '/').send({}),
-  )
-  for (const status of [200, 203, 206, 201, 202, 204, 205, 300, 302, 303, 308, 400, 404, 410, 500, 503]) {
-    const isEvaluated = [200, 203, 206].includes(status)
-    for (const [headers, expected] of [
-      [{ 'if-none-match': '"v7"' }, 304],
-      [{ 'if-match': '"v6"' }, 412],
-    ] as const) {
-      const answer = await app.inject({ url: `/v1/${status}`, headers })
-      t.equal(answer.statusCode, isEvaluated ? expected : status, `${status} ${JSON.stringify(headers)}`)
+t.test('a 412 is a problem, whose detail says what failed, and what to send', async (t) => {
+  const app = await plainApp()
+  const config = { caching: { validators: () => ({ version: 2, lastModified: modified }) } }
+  app.route({ method: ['GET', 'PUT'], url: '/v1/users/:id', config, handler: () => ({}) })
+  for (const [methods, field, value, detail] of [
+    [['GET', 'PUT'], 'if-match', '2', /^If-Match .*read it again.* with its quotes/],
+    [['GET', 'PUT'], 'if-match', 'W/"2"', /^If-Match .*read it again.* with its quotes/],
+    [['GET', 'PUT'], 'if-unmodified-since', before, /^It was modified since/],
+    [['PUT'], 'if-none-match', '2', /^If-None-Match names what exists already/],
+    [['PUT'], 'if-none-match', '"2"', /^If-None-Match names what exists already/],
+  ] as const) {
+    for (const method of methods) {
+      const answer = await app.inject({ method, url: '/v1/users/1', headers: { [field]: value } })
+      isProblem(
+        t,
+        injected(answer),
+        { status: 412, code: 'precondition-failed', detail },
+        `${method} ${field}`,
+      )
+      t.equal(answer.headers['cache-control'], 'no-store')
     }
   }
 })
 
-t.test('the detail of a 412 says what failed, and what to send', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching)
-  const config = { caching: { validators: () => ({ version: 2, lastModified: modified }) } }
-  app.route({ method: ['GET', 'PUT'], url: '/v1/users/:id', config, handler: () => ({}) })
-  const asked = async (method: 'GET' | 'PUT', headers: Record<string, string>) => {
-    const answer = await app.inject({ method, url: '/v1/users/1', headers })
-    t.equal(answer.statusCode, 412, JSON.stringify(headers))
-    return String(answer.json().detail)
-  }
-  for (const method of ['GET', 'PUT'] as const) {
-    for (const value of ['2', "'2'", '*, "2"', 'W/"2"', '"1"'])
-      t.match(
-        await asked(method, { 'if-match': value }),
-        /^If-Match .*read it again.* with its quotes/,
-        value,
-      )
-    t.match(await asked(method, { 'if-unmodified-since': before }), /^It was modified since/)
-  }
-  for (const value of ['2', '"2"'])
-    t.match(await asked('PUT', { 'if-none-match': value }), /^If-None-Match names what exists already/)
-})
 t.test('HEAD with If-None-Match: * is a 304 where GET is, on hidden and excepted routes too', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching)
+  const app = await plainApp()
   const schema = { hide: true }
-  const text = (body: string | Buffer | null) => async (_request: unknown, reply: FastifyReply) =>
+  const text = (body: string | Buffer) => async (_request: unknown, reply: FastifyReply) =>
     reply.type('text/html').header('etag', '"1"').send(body)
   app.get('/hidden', { schema }, text('<p>a</p>'))
   app.get('/configured', { schema, config: { caching: { cacheControl: { maxAge: 60 } } } }, text('<p>a</p>'))
   app.get('/bytes', { schema }, text(Buffer.from('a')))
   app.get('/files/*', text('<p>a</p>'))
   app.get('/off', { config: { caching: false } }, text('<p>a</p>'))
-  for (const url of ['/hidden', '/configured', '/bytes', '/files/a', '/off']) {
-    const headers = { 'if-none-match': '*' }
-    const [head, get] = [
-      await app.inject({ method: 'HEAD', url, headers }),
-      await app.inject({ method: 'GET', url, headers }),
-    ]
-    t.equal(head.statusCode, get.statusCode, url)
-    t.match(head.statusCode, url === '/off' || url === '/files/a' ? 200 : 304, url)
-  }
+  for (const url of ['/hidden', '/configured', '/bytes', '/files/a', '/off'])
+    for (const method of ['HEAD', 'GET'] as const) {
+      const { statusCode } = await app.inject({ method, url, headers: { 'if-none-match': '*' } })
+      t.equal(statusCode, url === '/off' || url === '/files/a' ? 200 : 304, `${method} ${url}`)
+    }
 })
