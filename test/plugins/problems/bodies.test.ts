@@ -1,6 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type preParsingHookHandler,
+} from 'fastify'
 import t from 'tap'
 import { problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -11,34 +16,22 @@ const json = 'application/json'
 
 t.test('a body that is not JSON is a 400', async (t) => {
   const app = await appWithUsers()
-  const table: ReadonlyArray<readonly [about: string, body: string]> = [
-    ['cut off', '{"name":"A'],
-    ['a comma too many', '{"name":"A",}'],
-    ['single quotes', "{'name':'A'}"],
-    ['only spaces', '  '],
-    ['a number that JSON has not', '{"age":01}'],
-    ['prototype poisoning', '{"__proto__":{"admin":true}}'],
-    ['prototype poisoning, escaped', '{"\\u005f_proto__":{"admin":true}}'],
-    ['prototype poisoning below', '{"name":{"__proto__":null}}'],
-    ['constructor poisoning', '{"constructor":{"prototype":{"admin":true}}}'],
-    ['control characters', '{"name":"\u0000"}'],
-  ]
-
-  for (const [about, payload] of table) {
-    const response = await app.inject({
-      method: 'POST',
-      url: '/v1/users',
-      headers: { 'content-type': json },
-      payload,
-    })
-    const expected = {
-      status: 400,
-      code: 'body-malformed',
-      title: 'Malformed body',
-      detail: /not valid JSON/,
-    }
-    isProblem(t, injected(response), expected, about)
-    t.notMatch(response.payload, 'admin', `${about}: what was sent is not repeated`)
+  const headers = { 'content-type': json }
+  const expected = { status: 400, code: 'body-malformed', title: 'Malformed body', detail: /not valid JSON/ }
+  for (const payload of [
+    '{"name":"A',
+    '{"name":"A",}',
+    '  ',
+    '{"age":01}',
+    '{"__proto__":{"admin":true}}',
+    '{"\\u005f_proto__":{"admin":true}}',
+    '{"name":{"__proto__":null}}',
+    '{"constructor":{"prototype":{"admin":true}}}',
+    '{"name":"\u0000"}',
+  ]) {
+    const response = await app.inject({ method: 'POST', url: '/v1/users', headers, payload })
+    isProblem(t, injected(response), expected, payload)
+    t.notMatch(response.payload, 'admin', `${payload}: what was sent is not repeated`)
   }
 })
 
@@ -55,103 +48,26 @@ t.test('a body over the limit of the route is a 413', async (t) => {
   isProblem(t, injected(whole), expected, 'by the limit of the server')
 })
 
-t.test('an unsupported media type is a 415 with the supported ones (RFC 9110 §15.5.16)', async (t) => {
+t.test('an unsupported or invalid Content-Type is a 415, and a text where an object is needed', async (t) => {
   const app = await appWithUsers()
-  for (const type of [
-    'application/xml',
-    'text/html; charset=utf-8',
-    'application/x-www-form-urlencoded',
-    'x/y',
-  ]) {
-    const response = await app.inject({
-      method: 'POST',
-      url: '/v1/users',
-      headers: { 'content-type': type },
-      payload: 'x',
-    })
-    const [name = ''] = type.split(';')
-    const expected = { status: 415, code: 'unsupported-media-type', title: 'Unsupported media type' }
-    isProblem(t, injected(response), { ...expected, detail: `${name} is not supported here` }, type)
-    t.equal(response.headers.accept, json, `${type}: Accept`)
-    t.notOk('accept-patch' in response.headers, `${type}: no Accept-Patch on POST`)
-  }
-})
-
-t.test('a PATCH of an unsupported media type is a 415 with Accept-Patch (RFC 5789 §2.2)', async (t) => {
-  const app = await appWithUsers()
-  app.addContentTypeParser(
-    'application/merge-patch+json',
-    { parseAs: 'string' },
-    app.getDefaultJsonParser('error', 'error'),
-  )
-  const response = await app.inject({
-    method: 'PATCH',
-    url: '/v1/users/1',
-    headers: { 'content-type': 'application/xml' },
-    payload: '<user/>',
-  })
-
-  isProblem(t, injected(response), { status: 415, code: 'unsupported-media-type' })
-  t.equal(response.headers['accept-patch'], 'application/merge-patch+json, application/json')
-  t.notOk('accept' in response.headers)
-})
-
-t.test('an invalid Content-Type is a 415', async (t) => {
-  const app = await appWithUsers()
-  for (const type of ['json', '/', 'application/', ';', ',', 'application/json, text/html']) {
+  const unsupported = ['application/xml', 'text/html; charset=utf-8', 'application/x-www-form-urlencoded']
+  for (const type of [...unsupported, 'json', '/', 'application/', ';', 'application/json, text/html']) {
     const headers = { 'content-type': type }
     const response = await app.inject({ method: 'POST', url: '/v1/users', headers, payload: '{}' })
-    isProblem(t, injected(response), { status: 415, code: 'unsupported-media-type' }, type)
+    const expected = { status: 415, code: 'unsupported-media-type', title: 'Unsupported media type' }
+    const detail = unsupported.includes(type) ? `${type.split(';')[0]} is not supported here` : /./
+    isProblem(t, injected(response), { ...expected, detail }, type)
   }
 })
 
-t.test('a text body is a 415 if the schema requires an object', async (t) => {
+t.test('a missing body is a validation problem, a shorter one than its Content-Length a 400', async (t) => {
   const app = await appWithUsers()
-  const response = await app.inject({
-    method: 'POST',
-    url: '/v1/users',
-    headers: { 'content-type': 'text/plain' },
-    payload: '{"name":"A"}',
-  })
-
-  isProblem(t, injected(response), {
-    status: 415,
-    code: 'unsupported-media-type',
-    detail: /^text\/plain is not/,
-  })
-  t.equal(response.headers.accept, json)
-})
-
-t.test('a JSON string is a validation problem if the schema requires an object', async (t) => {
-  const app = await appWithUsers()
-  for (const type of [json, 'application/json; charset=utf-8']) {
-    const headers = { 'content-type': type }
-    const response = await app.inject({ method: 'POST', url: '/v1/users', headers, payload: '"text"' })
-    isProblem(t, injected(response), { status: 400, code: 'validation' }, type)
-  }
-})
-
-t.test('a missing body is a validation problem if the schema requires one', async (t) => {
-  const app = await appWithUsers()
-  const response = await app.inject({ method: 'POST', url: '/v1/users' })
-
-  isProblem(t, injected(response), {
-    status: 400,
-    code: 'validation',
-    errors: [{ in: 'body', pointer: '', message: 'must be object' }],
-  })
-})
-
-t.test('a body that is shorter than its Content-Length is a 400', async (t) => {
-  const app = await appWithUsers()
-  const response = await app.inject({
-    method: 'POST',
-    url: '/v1/users',
-    headers: { 'content-type': json, 'content-length': '100' },
-    payload: '{"name":"A"}',
-  })
-
-  isProblem(t, injected(response), { status: 400, code: 'request-malformed' })
+  const errors = [{ in: 'body', pointer: '', message: 'must be object' }]
+  const missing = await app.inject({ method: 'POST', url: '/v1/users' })
+  isProblem(t, injected(missing), { status: 400, code: 'validation', errors })
+  const headers = { 'content-type': json, 'content-length': '100' }
+  const short = await app.inject({ method: 'POST', url: '/v1/users', headers, payload: '{"name":"A"}' })
+  isProblem(t, injected(short), { status: 400, code: 'request-malformed' })
 })
 
 t.test('a valid body is not changed', async (t) => {
@@ -163,12 +79,14 @@ t.test('a valid body is not changed', async (t) => {
   t.strictSame(response.json(), { name: 'Ada' })
 })
 
+const named = (...bytes: number[]) =>
+  Buffer.from([...Buffer.from('{"name":"'), ...bytes, ...Buffer.from('"}')])
 const notUtf8: readonly (readonly [about: string, bytes: Buffer])[] = [
-  ['ISO 8859-1', Buffer.from('{"name":"Ren\u00e9"}', 'latin1')],
-  ['a character cut off', Buffer.from([...Buffer.from('{"name":"'), 0xf0, 0x9f, 0x98, ...Buffer.from('"}')])],
-  ['a byte cut off at the end', Buffer.from([...Buffer.from('"a'), 0xe2, 0x82])],
-  ['an overlong slash', Buffer.from([...Buffer.from('{"name":"'), 0xc0, 0xaf, ...Buffer.from('"}')])],
-  ['a surrogate', Buffer.from([...Buffer.from('{"name":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')])],
+  ['ISO 8859-1', named(0xe9)],
+  ['a character cut off', named(0xf0, 0x9f, 0x98)],
+  ['a byte cut off at the end', Buffer.from([0x22, 0xe2, 0x82])],
+  ['an overlong slash', named(0xc0, 0xaf)],
+  ['a surrogate', named(0xed, 0xa0, 0x80)],
   ['UTF-16', Buffer.from('\ufeff{"name":"Ada"}', 'utf16le')],
 ]
 
@@ -214,57 +132,50 @@ t.test('a route with problems off gets its body as before', async (t) => {
 
 t.test('an unsupported content coding is a 415 with Accept-Encoding (RFC 9110 §15.5.16)', async (t) => {
   const app = await appWithUsers()
-  const bytes = gzipSync('{"name":"Ada"}')
-  for (const coding of ['gzip', 'GZIP', 'br', 'identity, gzip', 'x'.repeat(500)]) {
+  for (const [coding, isRefused] of [
+    ['gzip', true],
+    ['GZIP', true],
+    ['identity, gzip', true],
+    ['x'.repeat(500), true],
+    ['identity', false],
+    ['Identity', false],
+    ['', false],
+  ] as const) {
     const headers = { 'content-type': json, 'content-encoding': coding }
-    for (const method of ['POST', 'PATCH'] as const) {
-      const url = method === 'POST' ? '/v1/users' : '/v1/users/1'
-      const response = await app.inject({ method, url, headers, payload: bytes })
+    for (const [method, url] of [
+      ['POST', '/v1/users'],
+      ['PATCH', '/v1/users/1'],
+    ] as const) {
+      const response = await app.inject({ method, url, headers, payload: '{"name":"Ada"}' })
+      t.equal(response.statusCode, isRefused ? 415 : 200, `${method} ${coding}`)
+      if (!isRefused) continue
       const expected = { status: 415, code: 'unsupported-media-type', detail: /^Content-Encoding / }
       isProblem(t, injected(response), expected, `${method} ${coding}`)
       t.equal(response.headers['accept-encoding'], 'identity')
       t.notOk('accept' in response.headers || 'accept-patch' in response.headers, 'the media type is right')
     }
   }
-  for (const coding of ['identity', 'Identity', '']) {
-    const headers = { 'content-type': json, 'content-encoding': coding }
-    const response = await app.inject({
-      method: 'POST',
-      url: '/v1/users',
-      headers,
-      payload: '{"name":"Ada"}',
-    })
-    t.equal(response.statusCode, 200, coding)
-  }
 })
 
 t.test('content that the app decodes is accepted', async (t) => {
   const app = await appWithUsers()
   await app.register(compress, { global: false, requestEncodings: ['gzip'] })
+  const takesCoding: preParsingHookHandler = (request, _reply, payload, next) => {
+    delete request.headers['content-encoding']
+    next(null, payload)
+  }
   app.post('/v1/coded', { decompress: {} }, async (request) => request.body)
-  app.post(
-    '/v1/stored',
-    {
-      preParsing: (request, _reply, payload, next) => {
-        delete request.headers['content-encoding']
-        next(null, payload)
-      },
-    },
-    async (request) => request.body,
-  )
-  const headers = { 'content-type': json, 'content-encoding': 'gzip' }
-  const decoded = await app.inject({
-    method: 'POST',
-    url: '/v1/coded',
-    headers,
-    payload: gzipSync('{"name":"Ada"}'),
-  })
-  t.strictSame([decoded.statusCode, decoded.json()], [200, { name: 'Ada' }])
-  const other = { ...headers, 'content-encoding': 'x-none' }
-  const refused = await app.inject({ method: 'POST', url: '/v1/coded', headers: other, payload: '{}' })
-  isProblem(t, injected(refused), { status: 415, code: 'unsupported-media-type', detail: /x-none/ })
-  const stored = await app.inject({ method: 'POST', url: '/v1/stored', headers, payload: '{"name":"Ada"}' })
-  t.equal(stored.statusCode, 200)
+  app.post('/v1/stored', { preParsing: takesCoding }, async (request) => request.body)
+  for (const [url, coding, payload, status] of [
+    ['/v1/coded', 'gzip', gzipSync('{"name":"Ada"}'), 200],
+    ['/v1/coded', 'x-none', '{}', 415],
+    ['/v1/stored', 'gzip', '{"name":"Ada"}', 200],
+  ] as const) {
+    const headers = { 'content-type': json, 'content-encoding': coding }
+    const response = await app.inject({ method: 'POST', url, headers, payload })
+    if (status === 200) t.strictSame([response.statusCode, response.json()], [200, { name: 'Ada' }])
+    else isProblem(t, injected(response), { status, code: 'unsupported-media-type', detail: /x-none/ })
+  }
 })
 
 t.test('an empty body with a JSON Content-Type is no body for DELETE and POST', async (t) => {
@@ -332,21 +243,14 @@ t.test('404 and 405 are sent before the body is read', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get('/v1/users', async () => ({}))
+  const bodies = ['{"broken', '', 'x'.repeat(1_048_577)].map((payload) => [json, payload] as const)
   for (const [url, status, code] of [
     ['/v1/nope', 404, 'not-found'],
     ['/v1/users', 405, 'method-not-allowed'],
   ] as const) {
-    for (const [type, payload] of [
-      [json, '{"broken'],
-      [json, ''],
-      ['text/csv', 'a'],
-      ['no type', 'a'],
-      [json, 'x'.repeat(1_048_577)],
-    ] as const) {
-      const request = { method: 'PUT', url, headers: { 'content-type': type }, payload } as const
-      const response = await app.inject(request)
+    for (const [type, payload] of [...bodies, ['text/csv', 'a'] as const, ['no type', 'a'] as const]) {
+      const response = await app.inject({ method: 'PUT', url, headers: { 'content-type': type }, payload })
       isProblem(t, injected(response), { status, code }, `${status}: ${type}`)
-      if (status === 405) t.equal(response.headers.allow, 'GET, HEAD, OPTIONS')
     }
   }
   const { port } = await serve(t, app)
