@@ -14,131 +14,103 @@ function answerInOwnFormat(error: unknown, _request: FastifyRequest, reply: Fast
   reply.code(statusCode).send({ own: true, code })
 }
 
-function answerInHtml(_error: unknown, _request: FastifyRequest, reply: FastifyReply): void {
-  reply.code(500).type('text/html').send('<h1>Sorry</h1>')
-}
-
 const named = { schema: { body: { type: 'object', required: ['name'] } } }
 const produced = { schema: { response: { 200: { type: 'object' } } } }
 
-function addRoutes(app: FastifyInstance): void {
-  app.get('/thrown', async () => Promise.reject(new Error('broken')))
-  app.get('/written', async (_request, reply) => reply.code(409).send({ mine: true }))
-  app.get('/produced', produced, async () => ({}))
-  app.post('/validated', named, async () => ({}))
+function addRoutes(app: FastifyInstance, own: RouteShorthandOptions = {}): void {
+  app.get('/thrown', own, async () => Promise.reject(new Error('broken')))
+  app.get('/written', own, async (_request, reply) => reply.code(409).send({ mine: true }))
+  app.get('/produced', { ...own, ...produced }, async () => ({}))
+  app.post('/validated', { ...own, ...named }, async () => ({}))
+}
+
+type Handler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+type AddRoutes = (app: FastifyInstance, options?: RouteShorthandOptions) => void
+type SetUp = (app: FastifyInstance, plug: () => unknown, add: AddRoutes, handler: Handler) => Promise<void>
+
+/** Where an app may set its error handler. */
+const places: Readonly<Record<string, SetUp>> = {
+  before: async (app, plug, add, handler) => {
+    app.setErrorHandler(handler)
+    await plug()
+    add(app)
+  },
+  after: async (app, plug, add, handler) => {
+    await plug()
+    app.setErrorHandler(handler)
+    add(app)
+  },
+  'after the routes': async (app, plug, add, handler) => {
+    await plug()
+    add(app)
+    app.setErrorHandler(handler)
+  },
+  'on the routes': async (app, plug, add, errorHandler) => {
+    await plug()
+    add(app, { errorHandler })
+  },
+  'in a child': async (app, plug, add, handler) => {
+    await plug()
+    app.register(async (child) => {
+      child.setErrorHandler(handler)
+      add(child)
+    })
+  },
 }
 
 t.test('an error handler of the app has precedence in its scope', async (t) => {
-  t.test('set before the plugin', async (t) => {
-    const app = Fastify()
-    app.setErrorHandler(answerInOwnFormat)
-    await app.register(problems)
-    addRoutes(app)
-    await answersAreItsOwn(t, app)
-  })
+  for (const [place, setUp] of Object.entries(places)) {
+    for (const options of [undefined, { pathGuard: { rules: { version: 'off', plural: 'off' } } }] as const) {
+      const app = Fastify()
+      const plug = () => (options ? app.register(conventions, options) : app.register(problems))
+      await setUp(app, plug, addRoutes, answerInOwnFormat)
+      await answersAre(t, app, '', true, place)
+    }
+  }
+})
 
-  t.test('set after the plugin', async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    app.setErrorHandler(answerInOwnFormat)
-    addRoutes(app)
-    await answersAreItsOwn(t, app)
-  })
-
-  t.test('set after the plugin and after the routes', async (t) => {
+t.test(
+  'an error handler of a child context or a route applies there; the others have problems',
+  async (t) => {
     const app = Fastify()
     await app.register(problems)
-    addRoutes(app)
-    app.setErrorHandler(answerInOwnFormat)
-    await answersAreItsOwn(t, app)
-  })
-
-  t.test('set before the whole preset', async (t) => {
-    const app = Fastify()
-    app.setErrorHandler(answerInOwnFormat)
-    await app.register(conventions, { pathGuard: { rules: { version: 'off', plural: 'off' } } })
-    addRoutes(app)
-    await answersAreItsOwn(t, app)
-    const upper = await app.inject('/Thrown')
-    isProblem(
-      t,
-      injected(upper),
-      { status: 404, code: 'path-uppercase' },
-      'what pathGuard refuses, it answers',
+    app.register(
+      async (child) => {
+        child.setErrorHandler(answerInOwnFormat)
+        addRoutes(child)
+        child.register(async (grandchild) => addRoutes(grandchild), { prefix: '/below' })
+      },
+      { prefix: '/own' },
     )
-  })
-})
-
-t.test('an error handler of a child context applies there; siblings and root have problems', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.register(
-    async (child) => {
-      child.setErrorHandler(answerInOwnFormat)
-      addRoutes(child)
-      child.register(async (grandchild) => addRoutes(grandchild), { prefix: '/below' })
-    },
-    { prefix: '/own' },
-  )
-  app.register(async (child) => addRoutes(child), { prefix: '/beside' })
-  addRoutes(app)
-
-  await answersAreItsOwn(t, app, '/own')
-  await answersAreItsOwn(t, app, '/own/below')
-  await answersAreProblems(t, app, '/beside')
-  await answersAreProblems(t, app, '')
-})
-
-t.test('an error handler of a route applies to that route', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  const own = { errorHandler: answerInOwnFormat }
-  app.get('/own/thrown', own, async () => Promise.reject(new Error('broken')))
-  app.get('/own/written', own, async (_request, reply) => reply.code(409).send({ mine: true }))
-  app.get('/own/produced', { ...own, ...produced }, async () => ({}))
-  app.post('/own/validated', { ...own, ...named }, async () => ({}))
-  addRoutes(app)
-
-  await answersAreItsOwn(t, app, '/own')
-  await answersAreProblems(t, app, '')
-})
+    const errorHandler = answerInOwnFormat
+    app.register(async (child) => addRoutes(child, { errorHandler }), { prefix: '/route' })
+    app.register(async (child) => addRoutes(child), { prefix: '/beside' })
+    addRoutes(app)
+    for (const prefix of ['/own', '/own/below', '/route']) await answersAre(t, app, prefix, true)
+    for (const prefix of ['/beside', '']) await answersAre(t, app, prefix, false)
+  },
+)
 
 t.test('the response of an error handler is not changed, even HTML', async (t) => {
   const app = Fastify()
   await app.register(problems)
-  app.register(async (child) => {
-    child.setErrorHandler(answerInHtml)
-    child.get('/child', async () => Promise.reject(new Error('broken')))
-  })
-  app.get('/route', { errorHandler: answerInHtml }, async () => Promise.reject(new Error('broken')))
   const own = { statusCode: 500, error: 'Sorry', message: 'in the form of Fastify' }
-  const errorHandler = (_error: unknown, _request: FastifyRequest, reply: FastifyReply) =>
-    void reply.code(500).send(own)
-  app.get('/form', { errorHandler }, async () => Promise.reject(new Error('broken')))
-
-  for (const path of ['/child', '/route']) {
-    const response = await app.inject(path)
-    t.equal(response.statusCode, 500, path)
-    t.equal(response.payload, '<h1>Sorry</h1>', path)
-    t.match(response.headers['content-type'], 'text/html', path)
-  }
+  const answers = (type: string, body: unknown): RouteShorthandOptions => ({
+    errorHandler: (_error, _request, reply) => void reply.code(500).type(type).send(body),
+  })
+  const broken = async () => Promise.reject(new Error('broken'))
+  app.get('/html', answers('text/html', '<h1>Sorry</h1>'), broken)
+  app.get('/form', answers('application/json', own), broken)
+  const html = await app.inject('/html')
+  t.match(html, { statusCode: 500, payload: '<h1>Sorry</h1>', headers: { 'content-type': 'text/html' } })
   t.strictSame((await app.inject('/form')).json(), own)
 })
 
-t.test('an error that an error handler rethrows, or throws itself, is a problem', async (t) => {
+t.test('an error that an error handler throws itself is a problem', async (t) => {
   const app = Fastify()
   await app.register(problems)
-  app.register(async (child) => {
-    child.setErrorHandler((error, _request, reply) => void reply.send(error))
-    child.get('/passed-on', async () => Promise.reject(Object.assign(new Error('paid'), { statusCode: 409 })))
-  })
-  app.register(async (child) => {
-    child.setErrorHandler(async () => Promise.reject(new Error('secret')))
-    child.get('/failed', async () => Promise.reject(new Error('broken')))
-  })
-
-  const passedOn = injected(await app.inject('/passed-on'))
-  isProblem(t, passedOn, { status: 409, code: 'conflict', detail: 'paid' })
+  app.setErrorHandler(async () => Promise.reject(new Error('secret')))
+  app.get('/failed', async () => Promise.reject(new Error('broken')))
   const failed = injected(await app.inject('/failed'))
   isProblem(t, failed, { status: 500, code: 'internal-server-error' })
   t.notMatch(failed.body, 'secret')
@@ -152,38 +124,29 @@ function answerCatchAll(error: unknown, _request: FastifyRequest, reply: Fastify
 
 class TeapotError extends Error {}
 
-const json = { 'content-type': 'application/json' }
 const user = { type: 'object', properties: { name: { type: 'string' } } }
 
 /** What the package or Fastify refuses, of the routes of `addRefusingRoutes`. */
+const stale = { 'if-match': '"old"' }
+const posted = (type: string, payload: string) =>
+  ({ method: 'POST', url: '/v1/users', headers: { 'content-type': type }, payload }) as const
+const override = { method: 'POST', url: '/v1/users', headers: { 'x-http-method-override': 'JUMP' } } as const
 const refusals = [
   [{ url: '/v1/nothing' }, 404, 'not-found'],
-  [{ method: 'POST', url: '/v1/nothing', headers: json, payload: '{"broken' }, 404, 'not-found'],
-  [{ method: 'PUT', url: '/v1/users', headers: json, payload: '{"broken' }, 405, 'method-not-allowed'],
+  [{ ...posted('application/json', '{"broken'), url: '/v1/nothing' }, 404, 'not-found'],
+  [{ ...posted('application/json', '{"broken'), method: 'PUT' }, 405, 'method-not-allowed'],
   [{ url: '/v1/users', headers: { accept: 'text/csv' } }, 406, 'not-acceptable'],
-  [{ url: '/v1/users', headers: { 'if-match': '"old"' } }, 412, 'precondition-failed'],
-  [{ method: 'PUT', url: '/v1/users/1', headers: { 'if-match': '"old"' } }, 412, 'precondition-failed'],
+  [{ url: '/v1/users', headers: stale }, 412, 'precondition-failed'],
+  [{ method: 'PUT', url: '/v1/users/1', headers: stale }, 412, 'precondition-failed'],
   [{ method: 'PUT', url: '/v1/users/1' }, 428, 'precondition-required'],
   [{ url: '/v1/Users' }, 404, 'path-uppercase'],
   [{ url: '/v1/users?fields=zz' }, 400, 'fields-invalid'],
   [{ url: '/v1/orders?limit=x' }, 400, 'validation'],
-  [
-    { method: 'POST', url: '/v1/users', headers: { 'x-http-method-override': 'JUMP' } },
-    400,
-    'method-override-invalid',
-  ],
-  [{ method: 'POST', url: '/v1/users', headers: json, payload: '{"name"' }, 400, 'body-malformed'],
-  [{ method: 'POST', url: '/v1/users', payload: { name: 'x'.repeat(300) } }, 413, 'content-too-large'],
-  [
-    { method: 'POST', url: '/v1/users', headers: { 'content-type': 'text/csv' }, payload: 'a' },
-    415,
-    'unsupported-media-type',
-  ],
-  [
-    { method: 'POST', url: '/v1/users', headers: { 'content-type': 'text/plain' }, payload: 'a' },
-    415,
-    'unsupported-media-type',
-  ],
+  [override, 400, 'method-override-invalid'],
+  [posted('application/json', '{"name"'), 400, 'body-malformed'],
+  [posted('application/json', `"${'x'.repeat(300)}"`), 413, 'content-too-large'],
+  [posted('text/csv', 'a'), 415, 'unsupported-media-type'],
+  [posted('text/plain', 'a'), 415, 'unsupported-media-type'],
   [{ url: '/v1/operations/none' }, 404, 'not-found'],
 ] as const
 
@@ -206,37 +169,10 @@ const typeBase = 'https://errors.example/'
 t.test(
   'refusals of the package are problems, if the error handler of the app would send a 500',
   async (t) => {
-    const places: Readonly<Record<string, (app: FastifyInstance) => Promise<void>>> = {
-      before: async (app) => {
-        app.setErrorHandler(answerCatchAll)
-        await app.register(conventions, { problems: { typeBase } })
-        addRefusingRoutes(app)
-      },
-      after: async (app) => {
-        await app.register(conventions, { problems: { typeBase } })
-        app.setErrorHandler(answerCatchAll)
-        addRefusingRoutes(app)
-      },
-      'after the routes': async (app) => {
-        await app.register(conventions, { problems: { typeBase } })
-        addRefusingRoutes(app)
-        app.setErrorHandler(answerCatchAll)
-      },
-      'on the routes': async (app) => {
-        await app.register(conventions, { problems: { typeBase } })
-        addRefusingRoutes(app, { errorHandler: answerCatchAll })
-      },
-      'in a child': async (app) => {
-        await app.register(conventions, { problems: { typeBase } })
-        app.register(async (child) => {
-          child.setErrorHandler(answerCatchAll)
-          addRefusingRoutes(child)
-        })
-      },
-    }
     for (const [place, setUp] of Object.entries(places)) {
       const app = Fastify()
-      await setUp(app)
+      const plug = () => app.register(conventions, { problems: { typeBase } })
+      await setUp(app, plug, addRefusingRoutes, answerCatchAll)
       for (const [request, status, code] of refusals) {
         const about = `${place}: ${status} ${code}`
         const answer = injected(await app.inject(request))
@@ -250,48 +186,39 @@ t.test(
       t.strictSame((await app.inject('/v1/teapots')).json(), { teapot: true }, `${place}: what it knows`)
       const broken = await app.inject('/v1/failures')
       t.equal(broken.statusCode, 500)
-      t.strictSame(
-        broken.json(),
-        { message: 'Something went wrong' },
-        `${place}: errors of the app are its own`,
-      )
+      t.strictSame(broken.json(), { message: 'Something went wrong' }, `${place}: errors of the app`)
 
       await app.maintenance.enable()
-      isProblem(
-        t,
-        injected(await app.inject('/v1/users')),
-        { status: 503, code: 'maintenance', typeBase },
-        place,
-      )
+      const refused = injected(await app.inject('/v1/users'))
+      isProblem(t, refused, { status: 503, code: 'maintenance', typeBase }, place)
     }
   },
 )
 
 t.test('a ProblemError that an error handler sends in its own format is not changed', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
   for (const status of [409, 422, 200]) {
-    const app = Fastify()
-    await app.register(problems)
-    app.setErrorHandler((error, _request, reply) =>
-      reply.code(status).send({ own: (error as ProblemError).code }),
+    const errorHandler = (error: unknown, _request: FastifyRequest, reply: FastifyReply) =>
+      void reply.code(status).send({ own: (error as ProblemError).code })
+    app.get(`/v1/${status}`, { errorHandler }, async () =>
+      Promise.reject(new ProblemError('not-retryable', { status: 409 })),
     )
-    addRefusingRoutes(app)
-    const answer = await app.inject('/v1/conflicts')
-    t.equal(answer.statusCode, status)
-    t.strictSame(answer.json(), { own: 'not-retryable' })
+  }
+  for (const status of [409, 422, 200]) {
+    const answer = await app.inject(`/v1/${status}`)
+    t.strictSame([answer.statusCode, answer.json()], [status, { own: 'not-retryable' }])
   }
 })
 
 t.test(
   'a ProblemError that an error handler passes on is a problem, wherever the handler was set',
   async (t) => {
-    for (const isBefore of [true, false]) {
+    const passOn: Handler = (error, _request, reply) => void reply.send(error)
+    for (const [place, setUp] of Object.entries(places)) {
       const app = Fastify()
-      const passOn = (error: unknown, _request: FastifyRequest, reply: FastifyReply) => void reply.send(error)
-      if (isBefore) app.setErrorHandler(passOn)
-      await app.register(problems)
-      if (!isBefore) app.setErrorHandler(passOn)
-      addRefusingRoutes(app)
-      isProblem(t, injected(await app.inject('/v1/conflicts')), { status: 409, code: 'not-retryable' })
+      await setUp(app, () => app.register(problems), addRefusingRoutes, passOn)
+      isProblem(t, injected(await app.inject('/v1/conflicts')), { status: 409, code: 'not-retryable' }, place)
     }
   },
 )
@@ -350,44 +277,18 @@ const fromFramework: ReadonlySet<string> = new Set([
   'unsupported-media-type',
 ])
 
-async function answersAreItsOwn(t: Test, app: FastifyInstance, prefix = ''): Promise<void> {
-  const table = [
-    ['GET', '/thrown', 500, { own: true }],
-    ['GET', '/written', 409, { mine: true }],
-    ['POST', '/validated', 400, { own: true, code: 'FST_ERR_VALIDATION' }],
-  ] as const
-  for (const [method, path, status, body] of table) {
-    const response = await app.inject({
-      method,
-      url: prefix + path,
-      headers: { accept: 'text/html' },
-      ...bodyOf(method),
-    })
-    t.equal(response.statusCode, status, `${prefix}${path}`)
-    t.strictSame(response.json(), body, `${prefix}${path}`)
+async function answersAre(t: Test, app: FastifyInstance, prefix: string, own: boolean, about = prefix) {
+  for (const [method, path, status, code, body] of [
+    ['GET', '/thrown', 500, 'internal-server-error', { own: true }],
+    ['GET', '/written', 409, 'conflict', { mine: true }],
+    ['POST', '/validated', 400, 'validation', { own: true, code: 'FST_ERR_VALIDATION' }],
+    ['GET', '/produced', 406, 'not-acceptable', null],
+  ] as const) {
+    const payload = method === 'POST' ? { payload: {} } : {}
+    const headers = { accept: 'text/html' }
+    const response = await app.inject({ method, url: prefix + path, headers, ...payload })
+    t.equal(response.statusCode, status, `${about}: ${path}`)
+    if (own && body !== null) t.strictSame(response.json(), body, `${about}: ${path}`)
+    else isProblem(t, injected(response), { status, code }, `${about}: ${path}`)
   }
-  const refused = await app.inject({ url: `${prefix}/produced`, headers: { accept: 'text/html' } })
-  isProblem(t, injected(refused), { status: 406, code: 'not-acceptable' }, `${prefix}/produced`)
-}
-
-async function answersAreProblems(t: Test, app: FastifyInstance, prefix: string): Promise<void> {
-  const table = [
-    ['GET', '/thrown', 500, 'internal-server-error'],
-    ['GET', '/written', 409, 'conflict'],
-    ['GET', '/produced', 406, 'not-acceptable'],
-    ['POST', '/validated', 400, 'validation'],
-  ] as const
-  for (const [method, path, status, code] of table) {
-    const response = await app.inject({
-      method,
-      url: prefix + path,
-      headers: { accept: 'text/html' },
-      ...bodyOf(method),
-    })
-    isProblem(t, injected(response), { status, code }, `${prefix}${path}`)
-  }
-}
-
-function bodyOf(method: 'GET' | 'POST'): { payload?: object } {
-  return method === 'POST' ? { payload: {} } : {}
 }
