@@ -1,11 +1,17 @@
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type preHandlerHookHandler,
+} from 'fastify'
 import t from 'tap'
 import conventions, { pathGuard, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const own = { own: true }
 
-const answerOwn = (_request: FastifyRequest, reply: FastifyReply) => void reply.code(404).send(own)
+type NotFound = (request: FastifyRequest, reply: FastifyReply) => void
+const answerOwn: NotFound = (_request, reply) => void reply.code(404).send(own)
 
 t.test('a not-found handler of the app is kept, set before or after; a finding says so', async (t) => {
   const orders: Readonly<Record<string, (app: FastifyInstance) => Promise<void>>> = {
@@ -26,35 +32,29 @@ t.test('a not-found handler of the app is kept, set before or after; a finding s
       app.register(async (child) => void child.setNotFoundHandler(answerOwn))
     },
   }
-  const prefixed = async (app: FastifyInstance, prefix: string, setUp: (app: FastifyInstance) => unknown) => {
-    let report = () => app.conventions.report()
-    await app.register(
-      async (child) => {
-        await setUp(child)
-        child.get('/users', async () => ({}))
-        child.get('/unknown', async (_request, reply) => reply.callNotFound())
-        report = () => child.conventions.report()
-      },
-      { prefix },
-    )
-    return report
-  }
   for (const [order, setUp] of Object.entries(orders)) {
-    for (const prefix of ['', '/v1']) {
-      // Below a prefix, Fastify takes one handler.
-      if (prefix !== '' && order !== 'before') continue
-      const about = `${order}, ${prefix || 'at the root'}`
+    // Below a prefix, Fastify takes one handler.
+    for (const prefix of order === 'before' ? ['', '/v1'] : ['']) {
+      const about = `${order}, below ${prefix}`
       const app = Fastify()
-      const path = prefix === '' ? '/v1' : ''
-      const report = await prefixed(app, prefix, async (child) => {
-        await setUp(child)
-        child.get(`${path}/orders`, async () => ({}))
-      })
-      for (const url of [`${prefix}/nothing`, `${prefix}/unknown`]) {
-        t.strictSame((await app.inject(url)).json(), own, `${about}: ${url}`)
+      let report = () => app.conventions.report()
+      await app.register(
+        async (child) => {
+          await setUp(child)
+          child.get('/orders', { config: { pathGuard: false } }, async () => ({}))
+          child.get('/unknown', async (_request, reply) => reply.callNotFound())
+          report = () => child.conventions.report()
+        },
+        { prefix },
+      )
+      for (const [method, path] of [
+        ['GET', '/nothing'],
+        ['GET', '/unknown'],
+        ['POST', '/orders'],
+      ] as const) {
+        const answer = await app.inject({ method, url: `${prefix}${path}` })
+        t.strictSame(answer.json(), own, `${about}: ${method} ${path}`)
       }
-      const posted = await app.inject({ method: 'POST', url: `${prefix}${path}/orders` })
-      t.strictSame(posted.json(), own, `${about}: another method`)
       t.match(report().findings, [{ rule: 'not-found-handler', route: '*', effect: 'none' }], about)
     }
   }
@@ -66,49 +66,43 @@ t.test(
     const app = Fastify()
     await app.register(problems)
     const steps: string[] = []
-    app.decorate('place', 'root')
     app.register(async (child) => {
       child.decorate('own', 'child')
-      child.setNotFoundHandler(
-        {
-          preValidation: async () => void steps.push('preValidation'),
-          preHandler: function (this: FastifyInstance, _request, _reply, next) {
-            steps.push(`preHandler ${'own' in this}`)
-            next()
-          },
-        },
-        function (this: FastifyInstance, _request, reply) {
-          reply.code(404).send({ isChild: 'own' in this })
-        },
-      )
+      const preHandler: preHandlerHookHandler = function (_request, _reply, next) {
+        steps.push(`preHandler ${'own' in this}`)
+        next()
+      }
+      const preValidation = async () => void steps.push('preValidation')
+      child.setNotFoundHandler({ preValidation, preHandler }, function (this: FastifyInstance, _, reply) {
+        reply.code(404).send({ isChild: 'own' in this })
+      })
     })
     t.strictSame((await app.inject('/nothing')).json(), { isChild: true })
     t.strictSame(steps, ['preValidation', 'preHandler true'])
   },
 )
 
-t.test('an app that sets two not-found handlers itself gets the error of Fastify', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.setNotFoundHandler(answerOwn)
-  t.throws(() => app.setNotFoundHandler(answerOwn), /Not found handler already set/)
-  const one = Fastify()
-  one.setNotFoundHandler(answerOwn)
-  await one.register(problems)
-  t.throws(() => one.setNotFoundHandler(answerOwn), /Not found handler already set/)
-})
-
-t.test('below a prefix, a not-found handler that is set after is an error', async (t) => {
-  const app = Fastify()
-  app.register(
-    async (child) => {
+t.test(
+  'an app that sets two not-found handlers itself gets the error of Fastify, below a prefix for one',
+  async (t) => {
+    const message = /Not found handler already set/
+    const set = (app: FastifyInstance) => app.setNotFoundHandler(answerOwn)
+    for (const isBefore of [true, false]) {
+      const app = Fastify()
+      if (isBefore) set(app)
+      await app.register(problems)
+      if (!isBefore) set(app)
+      t.throws(() => set(app), message)
+    }
+    const app = Fastify()
+    const plugin = async (child: FastifyInstance) => {
       await child.register(problems)
-      child.setNotFoundHandler(answerOwn)
-    },
-    { prefix: '/v1' },
-  )
-  await t.rejects(async () => app.ready(), /Not found handler already set/)
-})
+      set(child)
+    }
+    app.register(plugin, { prefix: '/v1' })
+    await t.rejects(async () => app.ready(), message)
+  },
+)
 
 t.test('contexts beside each other with one prefix share the not-found handler of the first', async (t) => {
   const app = Fastify()
@@ -124,36 +118,24 @@ t.test('contexts beside each other with one prefix share the not-found handler o
   t.strictSame(reports, [[], []])
 })
 
-t.test('a child context with a prefix may have its own not-found handler', async (t) => {
+t.test('below a prefix, a child context may have its own not-found handler, or the plugin', async (t) => {
   const app = Fastify()
   await app.register(problems)
-  app.register(
-    async (child) => {
-      child.setNotFoundHandler((_request, reply) =>
-        reply.code(404).type('text/html').send('<h1>Nothing</h1>'),
-      )
-    },
-    { prefix: '/site' },
-  )
-
+  const page: NotFound = (_request, reply) => void reply.code(404).type('text/html').send('<h1>Nothing</h1>')
+  app.register(async (child) => void child.setNotFoundHandler(page), { prefix: '/site' })
   t.equal((await app.inject('/site/nothing')).payload, '<h1>Nothing</h1>')
   isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
-})
 
-t.test('the plugin in a child context with a prefix handles 404s below that prefix', async (t) => {
-  const app = Fastify()
-  app.register(
-    async (child) => {
-      await child.register(problems)
-      child.get('/users', async () => ({}))
-    },
-    { prefix: '/v1' },
-  )
-
-  isProblem(t, injected(await app.inject('/v1/nothing')), { status: 404, code: 'not-found' })
-  const response = await app.inject({ method: 'POST', url: '/v1/users' })
-  isProblem(t, injected(response), { status: 405, code: 'method-not-allowed' })
-  t.equal((await app.inject('/nothing')).json().statusCode, 404, 'outside it is Fastify that answers')
+  const other = Fastify()
+  const plugin = async (child: FastifyInstance) => {
+    await child.register(problems)
+    child.get('/users', async () => ({}))
+  }
+  other.register(plugin, { prefix: '/v1' })
+  isProblem(t, injected(await other.inject('/v1/nothing')), { status: 404, code: 'not-found' })
+  const refused = injected(await other.inject({ method: 'POST', url: '/v1/users' }))
+  isProblem(t, refused, { status: 405, code: 'method-not-allowed' })
+  t.equal((await other.inject('/nothing')).json().statusCode, 404, 'outside it is Fastify that answers')
 })
 
 t.test('pathGuard refuses an uppercase path before the not-found handler of the app', async (t) => {
@@ -168,15 +150,9 @@ t.test('pathGuard refuses an uppercase path before the not-found handler of the 
 t.test('reply.callNotFound() is a 404 for every method', async (t) => {
   const app = Fastify()
   await app.register(conventions)
-  app.get('/v1/users/:id', async (_request, reply) => reply.callNotFound())
-  app.delete('/v1/users/:id', async (_request, reply) => reply.callNotFound())
-  app.register(
-    async (child) => {
-      child.get('/users/:id', async (_request, reply) => reply.callNotFound())
-    },
-    { prefix: '/v2' },
-  )
-
+  const handler = (_request: FastifyRequest, reply: FastifyReply) => reply.callNotFound()
+  app.route({ method: ['GET', 'DELETE'], url: '/v1/users/:id', handler })
+  app.register(async (child) => void child.get('/users/:id', handler), { prefix: '/v2' })
   for (const [method, url] of [
     ['GET', '/v1/users/42'],
     ['DELETE', '/v1/users/42'],
@@ -184,15 +160,9 @@ t.test('reply.callNotFound() is a 404 for every method', async (t) => {
     ['GET', '/v2/users/42'],
   ] as const) {
     const response = await app.inject({ method, url })
-    t.equal(response.statusCode, 404, `${method} ${url}`)
-    t.equal(response.headers['content-type'], 'application/problem+json', `${method} ${url}`)
+    t.match(response, { statusCode: 404, headers: { 'content-type': 'application/problem+json' } })
     t.notOk('allow' in response.headers, `${method} ${url}: it is not a 405`)
-    if (method !== 'HEAD') {
-      isProblem(t, injected(response), {
-        status: 404,
-        code: 'not-found',
-        detail: `There is nothing at ${url}`,
-      })
-    }
+    const detail = `There is nothing at ${url}`
+    if (method !== 'HEAD') isProblem(t, injected(response), { status: 404, code: 'not-found', detail })
   }
 })
