@@ -24,64 +24,32 @@ t.test('Accept-Patch names the patch formats (RFC 5789 §2.2, §3.1)', async (t)
   await refuses(t, patches, 'PATCH', { 'accept-patch': formats })
 })
 
-t.test('a context with parsers of its own names those in Accept', async (t) => {
+t.test('a context with parsers of its own names those in Accept, or none', async (t) => {
   const app = await appWith([])
+  const type = 'application/merge-patch+json'
   app.register(async (child) => {
     child.removeAllContentTypeParsers()
-    child.addContentTypeParser(
-      'application/merge-patch+json',
-      { parseAs: 'string' },
-      (_request, body, done) => done(null, JSON.parse(String(body))),
-    )
-    addRoute(child, '/child')
+    addRoute(child, '/none')
+    child.register(async (inner) => {
+      inner.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
+      addRoute(inner, '/child')
+    })
   })
-
-  await refuses(t, app, 'PATCH', { 'accept-patch': 'application/merge-patch+json' }, '/child')
+  await refuses(t, app, 'PATCH', { 'accept-patch': type }, '/child')
   await refuses(t, app, 'PATCH', { 'accept-patch': 'application/json' })
-  const response = await app.inject({
-    method: 'PATCH',
-    url: '/child',
-    headers: { 'content-type': 'application/merge-patch+json' },
-    payload: '{"name":"Ada"}',
-  })
-  t.strictSame(response.json(), { name: 'Ada' })
+  for (const method of ['POST', 'PATCH'] as const) await refuses(t, app, method, {}, '/none')
 })
 
-t.test('a context that parses none of the common ones names none', async (t) => {
+t.test('the detail says that there is no Content-Type, and has the start of a long one', async (t) => {
   const app = await appWith([])
-  app.register(async (child) => {
-    child.removeAllContentTypeParsers()
-    addRoute(child, '/child')
-  })
-
-  await refuses(t, app, 'POST', {}, '/child')
-  await refuses(t, app, 'PATCH', {}, '/child')
-})
-
-t.test('a 415 of a body without a Content-Type has that reason', async (t) => {
-  const app = await appWith([])
-  const response = await app.inject({
-    method: 'POST',
-    url: '/route',
-    payload: 'x',
-    headers: { 'content-type': '' },
-  })
-
-  t.match(response.json(), { status: 415, detail: 'The body has no Content-Type' })
-})
-
-t.test('a long Content-Type is cut in the detail', async (t) => {
-  const app = await appWith([])
-  const type = `text/${'x'.repeat(5000)}`
-  const response = await app.inject({
-    method: 'POST',
-    url: '/route',
-    payload: 'x',
-    headers: { 'content-type': type },
-  })
-
-  const { detail } = isProblem(t, injected(response), { status: 415, code: 'unsupported-media-type' })
-  t.ok(String(detail).length < 200)
+  for (const [type, detail] of [
+    ['', /^The body has no Content-Type$/],
+    [`text/${'x'.repeat(5000)}`, /^text\/xxx.{1,190}$/],
+  ] as const) {
+    const headers = { 'content-type': type }
+    const response = await app.inject({ method: 'POST', url: '/route', payload: 'x', headers })
+    isProblem(t, injected(response), { status: 415, code: 'unsupported-media-type', detail })
+  }
 })
 
 t.test('a 415 that is thrown or sent by a handler gets the same headers', async (t) => {
@@ -122,15 +90,9 @@ async function refuses(
   const headers = { 'content-type': 'application/xml' }
   const response = await app.inject({ method, url, headers, payload: '<a/>' })
   isProblem(t, injected(response), { status: 415, code: 'unsupported-media-type' }, `${method} ${url}`)
-  const { accept, 'accept-patch': patch } = response.headers
-  t.strictSame(
-    {
-      ...(accept === undefined ? {} : { accept }),
-      ...(patch === undefined ? {} : { 'accept-patch': patch }),
-    },
-    expected,
-    `${method} ${url}`,
-  )
+  const names = ['accept', 'accept-patch'] as const
+  const sent = names.flatMap((name) => (name in response.headers ? [[name, response.headers[name]]] : []))
+  t.strictSame(Object.fromEntries(sent), expected, `${method} ${url}`)
 }
 
 t.test(
