@@ -4,114 +4,43 @@ import { problems } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 
-/** A body or header that a schema refuses, and the issues that tell why. */
-interface Case {
-  readonly about: string
-  readonly schema: object
-  readonly sent: unknown
-  readonly issues: readonly unknown[]
-}
-
 const inBody = (pointer: string, message: string): object => ({ in: 'body', pointer, message })
+const integer = { type: 'integer' }
+const needsSku = { type: 'array', items: { required: ['sku'] } }
 
-const bodies: readonly Case[] = [
-  {
-    about: 'a member that is missing',
-    schema: { required: ['name'] },
-    sent: {},
-    issues: [inBody('/name', 'is required')],
-  },
-  {
-    about: 'a member that is not known',
-    schema: { properties: {}, additionalProperties: false },
-    sent: { x: 1 },
-    issues: [inBody('/x', 'is not known here')],
-  },
-  {
-    about: 'a member of the wrong type',
-    schema: { properties: { age: { type: 'integer' } } },
-    sent: { age: 'old' },
-    issues: [inBody('/age', 'must be integer')],
-  },
-  {
-    about: 'a value that is none of the allowed ones',
-    schema: { properties: { status: { enum: ['pending', 'paid'] } } },
-    sent: { status: 'lost' },
-    issues: [inBody('/status', 'must be one of pending, paid')],
-  },
-  {
-    about: 'an item of an array in an object',
-    schema: { properties: { items: { type: 'array', items: { required: ['sku'] } } } },
-    sent: { items: [{ sku: 'a' }, {}] },
-    issues: [inBody('/items/1/sku', 'is required')],
-  },
-  {
-    about: 'a member with a slash and a tilde in its name, RFC 6901 §3',
-    schema: { properties: { 'a/b': { properties: { 'c~d': { type: 'integer' } } } } },
-    sent: { 'a/b': { 'c~d': 'x' } },
-    issues: [inBody('/a~1b/c~0d', 'must be integer')],
-  },
-  {
-    about: 'a missing member with a slash and a tilde in its name',
-    schema: { required: ['a/b~c'] },
-    sent: {},
-    issues: [inBody('/a~1b~0c', 'is required')],
-  },
-  {
-    about: 'a missing member whose name looks escaped already',
-    schema: { required: ['~1'] },
-    sent: {},
-    issues: [inBody('/~01', 'is required')],
-  },
-  {
-    about: 'a member with an empty name',
-    schema: { properties: { '': { type: 'integer' } } },
-    sent: { '': 'x' },
-    issues: [inBody('/', 'must be integer')],
-  },
-  {
-    about: 'a body that is an array',
-    schema: { type: 'object' },
-    sent: [],
-    issues: [inBody('', 'must be object')],
-  },
+const bodies: readonly (readonly [about: string, schema: object, sent: unknown, issue: object])[] = [
+  ['a member that is missing', { required: ['name'] }, {}, inBody('/name', 'is required')],
+  ['an unknown member', { additionalProperties: false }, { x: 1 }, inBody('/x', 'is not known here')],
+  ['a wrong type', { properties: { a: integer } }, { a: 'old' }, inBody('/a', 'must be integer')],
+  ['none of these', { properties: { a: { enum: [1, 2] } } }, { a: 3 }, inBody('/a', 'must be one of 1, 2')],
+  ['an item', { properties: { a: needsSku } }, { a: [{ sku: 1 }, {}] }, inBody('/a/1/sku', 'is required')],
+  [
+    'a member with a slash and a tilde in its name, RFC 6901 §3',
+    { properties: { 'a/b': { properties: { 'c~d': integer } } } },
+    { 'a/b': { 'c~d': 'x' } },
+    inBody('/a~1b/c~0d', 'must be integer'),
+  ],
+  ['a missing one with such a name', { required: ['a/b~c'] }, {}, inBody('/a~1b~0c', 'is required')],
+  ['a name that looks escaped', { required: ['~1'] }, {}, inBody('/~01', 'is required')],
+  ['an empty name', { properties: { '': integer } }, { '': 'x' }, inBody('/', 'must be integer')],
+  ['an array', {}, [], inBody('', 'must be object')],
 ]
 
 t.test('an invalid body is refused with JSON Pointers to the faults', async (t) => {
   const app = await appWith({ ajv: { customOptions: { removeAdditional: false } } })
-  for (const [index, { schema }] of bodies.entries()) {
-    app.post(`/v1/cases/${index}`, { schema: { body: { type: 'object', ...schema } } }, async () => ({}))
+  for (const [index, [, schema]] of bodies.entries())
+    app.post(`/v1/${index}`, { schema: { body: { type: 'object', ...schema } } }, async () => ({}))
+  const headers = { 'content-type': 'application/json' }
+  for (const [index, [about, , sent, issue]] of bodies.entries()) {
+    const payload = JSON.stringify(sent)
+    const response = await app.inject({ method: 'POST', url: `/v1/${index}`, headers, payload })
+    const expected = { status: 400, code: 'validation', title: 'Invalid input', errors: [issue] }
+    isProblem(t, injected(response), expected, about)
   }
-
-  for (const [index, { about, sent, issues }] of bodies.entries()) {
-    const response = await app.inject({
-      method: 'POST',
-      url: `/v1/cases/${index}`,
-      headers: { 'content-type': 'application/json' },
-      payload: JSON.stringify(sent),
-    })
-    isProblem(
-      t,
-      injected(response),
-      { status: 400, code: 'validation', title: 'Invalid input', errors: issues },
-      about,
-    )
-  }
-})
-
-t.test('all faults are sent if the validator finds all of them, at most 50', async (t) => {
-  const app = await appWith({ ajv: { customOptions: { allErrors: true } } })
-  const names = Array.from({ length: 60 }, (_, index) => `n${index}`)
-  app.post('/v1/users', { schema: { body: { type: 'object', required: names } } }, async () => ({}))
-  const response = await app.inject({ method: 'POST', url: '/v1/users', payload: {} })
-
-  const expected = names.slice(0, 50).map((name) => inBody(`/${name}`, 'is required'))
-  isProblem(t, injected(response), { status: 400, code: 'validation', errors: expected })
 })
 
 t.test('query, path and header are refused by name', async (t) => {
   const app = await appWith()
-  const integer = { type: 'integer' }
   const schema = {
     querystring: { type: 'object', required: ['page'], properties: { page: integer, 'a/b~c': integer } },
     params: { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } },
@@ -142,77 +71,59 @@ t.test('the detail says where each fault is, and names the member', async (t) =>
   const app = await appWith({ ajv: { customOptions: { allErrors: true, removeAdditional: false } } })
   const name = { type: 'string', pattern: '^[a-z]+(secret)?$' }
   const body = { type: 'object', required: ['id'], properties: { name, id: {} }, additionalProperties: false }
-  const querystring = { type: 'object', properties: { page: { type: 'integer' } } }
+  const querystring = { type: 'object', properties: { page: integer } }
   app.post('/v1/users', { schema: { body, querystring } }, async () => ({}))
-  const table = [
+  for (const [url, payload, detail] of [
     [
       '/v1/users',
       { name: '7', x: 1 },
-      'body/id is required, body/x is not known here, body/name must match the',
+      /^body\/id is required, body\/x is not known here, body\/name must match the/,
     ],
-    ['/v1/users?page=x', { id: 1 }, 'query/page must be integer'],
-  ] as const
-  for (const [url, payload, detail] of table) {
+    ['/v1/users?page=x', { id: 1 }, /^query\/page must be integer/],
+  ] as const) {
     const response = await app.inject({ method: 'POST', url, payload })
-    const document = isProblem(t, injected(response), { status: 400, code: 'validation' }, url)
-    t.match(document.detail, detail)
+    isProblem(t, injected(response), { status: 400, code: 'validation', detail }, url)
     t.notMatch(response.payload, 'secret', 'no regular expression')
   }
 })
 
-t.test('errors of another validator are sent with the details that it has', async (t) => {
-  const app = await appWith()
-  const validatorCompiler = () => () => ({ error: new Error('no name') })
-  app.post('/v1/users', { validatorCompiler, schema: { body: { type: 'object' } } }, async () => ({}))
-  const response = await app.inject({ method: 'POST', url: '/v1/users', payload: {} })
-
-  t.equal(response.statusCode, 400)
-  t.match(response.json(), { detail: /no name/, status: 400 })
-})
-
-t.test('a schema error formatter of the app is used', async (t) => {
+t.test('errors of another validator, of a formatter of the app, and of attachValidation', async (t) => {
   const app = await appWith({ schemaErrorFormatter: () => new Error('look it up') })
-  app.post('/v1/users', { schema: { body: { type: 'object', required: ['name'] } } }, async () => ({}))
-  const answer = injected(await app.inject({ method: 'POST', url: '/v1/users', payload: {} }))
-
-  isProblem(t, answer, {
-    status: 400,
-    code: 'validation',
-    detail: 'look it up',
-    errors: [inBody('/name', 'is required')],
-  })
-})
-
-t.test('with attachValidation the handler decides', async (t) => {
-  const app = await appWith()
   const schema = { body: { type: 'object', required: ['name'] } }
-  app.post('/v1/users', { schema, attachValidation: true }, async (request) => ({
-    seen: request.validationError?.validationContext,
+  const validatorCompiler = () => () => ({ error: new Error('no name') })
+  app.post('/v1/validator', { validatorCompiler, schema }, async () => ({}))
+  app.post('/v1/formatter', { schema }, async () => ({}))
+  app.post('/v1/seen', { schema, attachValidation: true }, async ({ validationError }) => ({
+    seen: validationError?.validationContext,
   }))
-  app.post('/v1/orders', { schema, attachValidation: true }, async (request) =>
+  app.post('/v1/attached', { schema, attachValidation: true }, async (request) =>
     Promise.reject(request.validationError),
   )
-
-  t.strictSame((await app.inject({ method: 'POST', url: '/v1/users', payload: {} })).json(), { seen: 'body' })
-  const answer = injected(await app.inject({ method: 'POST', url: '/v1/orders', payload: {} }))
-  isProblem(t, answer, { status: 400, code: 'validation', errors: [inBody('/name', 'is required')] })
+  const post = (path: string) => app.inject({ method: 'POST', url: `/v1/${path}`, payload: {} })
+  t.match((await post('validator')).json(), { detail: /no name/, status: 400 })
+  t.strictSame((await post('seen')).json(), { seen: 'body' }, 'the handler decides')
+  for (const path of ['formatter', 'attached']) {
+    const errors = [inBody('/name', 'is required')]
+    const expected = { status: 400, code: 'validation', detail: 'look it up', errors }
+    isProblem(t, injected(await post(path)), expected, path)
+  }
 })
 
-t.test('a body with very many faults has a bounded response and a bounded log line', async (t) => {
-  const logs = keepLogs('info')
-  const app = await appWith({ ajv: { customOptions: { allErrors: true } }, logger: logs.logger })
-  const body = { type: 'array', items: { type: 'integer' } }
-  app.post('/v1/users', { schema: { body } }, async () => ({}))
-  const payload = Array.from({ length: 20_000 }, () => 'x')
-  const response = await app.inject({ method: 'POST', url: '/v1/users', payload })
-
-  const { errors } = isProblem(t, injected(response), { status: 400, code: 'validation', detail: /…$/ })
-  t.equal((errors as unknown[]).length, 50)
-  t.ok(response.payload.length < 10_000, 'the answer')
-  const line = logs.lines.find(({ msg }) => msg?.endsWith('…'))
-  t.match(line, { level: levels.info, err: { code: 'validation' }, res: { statusCode: 400 } })
-  t.ok(JSON.stringify(line).length < 10_000, 'the line')
-})
+t.test(
+  'a body with very many faults: 50 are sent, and the response and the log line are bounded',
+  async (t) => {
+    const logs = keepLogs('info')
+    const app = await appWith({ ajv: { customOptions: { allErrors: true } }, logger: logs.logger })
+    app.post('/v1/users', { schema: { body: { type: 'array', items: integer } } }, async () => ({}))
+    const response = await app.inject({ method: 'POST', url: '/v1/users', payload: Array(20_000).fill('x') })
+    const errors = Array.from({ length: 50 }, (_, index) => inBody(`/${index}`, 'must be integer'))
+    isProblem(t, injected(response), { status: 400, code: 'validation', detail: /…$/, errors })
+    t.ok(response.payload.length < 10_000, 'the answer')
+    const line = logs.lines.find(({ msg }) => msg?.endsWith('…'))
+    t.match(line, { level: levels.info, err: { code: 'validation' }, res: { statusCode: 400 } })
+    t.ok(JSON.stringify(line).length < 10_000, 'the line')
+  },
+)
 
 t.test('a long name in a body is cut, and appears once in the response and in the log', async (t) => {
   const logs = keepLogs('info')
