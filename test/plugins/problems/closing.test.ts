@@ -16,35 +16,20 @@ t.test('while the server closes, a request on an open connection is a 503 with R
   t.equal(during.headers.connection, 'close')
 })
 
-t.test('while the server closes, an unknown path is a 503 too', async (t) => {
-  const { during } = await requestWhileClosing(t, {}, '/nothing')
-
-  t.equal(during.status, 503)
-  t.equal(during.headers['retry-after'], '5')
-})
-
-t.test('whileClosing: serve serves requests while the server closes', async (t) => {
-  const { during } = await requestWhileClosing(t, { whileClosing: 'serve' })
-
-  t.equal(during.status, 200)
-  t.equal(during.headers.connection, 'close')
-})
-
-t.test(
-  'in report mode, requests are served while the server closes, and their connections stay',
-  async (t) => {
-    const { during, before, keepAliveTimeout } = await requestWhileClosing(t, { mode: 'report' })
-
-    t.equal(during.status, 200)
-    t.equal(before.headers.connection, 'keep-alive')
-    t.equal(keepAliveTimeout, 72_000)
-  },
-)
-
-t.test('a connection whose response began before the close is idle for a second at most', async (t) => {
-  const { keepAliveTimeout } = await requestWhileClosing(t, {})
-
-  t.equal(keepAliveTimeout, 1_000)
+t.test('while the server closes: unknown paths, serve and report', async (t) => {
+  for (const [options, path, status, connection, idle] of [
+    [{}, '/nothing', 503, 'close', 1_000],
+    [{ whileClosing: 'serve' }, '/v1/users', 200, 'close', 1_000],
+    [{ mode: 'report' }, '/v1/users', 200, 'keep-alive', 72_000],
+  ] as const) {
+    const about = JSON.stringify(options)
+    const { during, before, keepAliveTimeout } = await requestWhileClosing(t, options, path)
+    t.equal(during.status, status, about)
+    t.equal(during.headers['retry-after'], status === 503 ? '5' : undefined, about)
+    t.equal(before.headers.connection, connection, about)
+    t.equal(keepAliveTimeout, idle, `${about}: how long a connection may be idle`)
+    if (connection === 'close') t.equal(during.headers.connection, 'close', about)
+  }
 })
 
 /** Holds a request back, begins to close the server, and sends a second one on a connection that was accepted before. */
