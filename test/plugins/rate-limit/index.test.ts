@@ -16,6 +16,7 @@ import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limi
 import { ProblemError } from '../../../src/problem/problem-error.js'
 import { conventionsReport } from '../../../src/report/report.js'
 import { keepLogs, levels } from '../../support/logs.js'
+import { injected, isProblem } from '../../support/problem.js'
 
 const start = Date.UTC(2026, 10, 20, 12)
 
@@ -59,51 +60,40 @@ t.test('a response has the quota and the remaining requests, and no x-ratelimit-
 })
 
 t.test('a request beyond the quota is a 429 quota-exceeded, with Retry-After', async (t) => {
-  const app = await appWith({ max: 2, timeWindow: '30s' })
-  mock.timers.tick(500)
-  t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 200])
-  mock.timers.tick(10_500)
-  const answer = await app.inject('/v1/users')
-  t.equal(answer.statusCode, 429)
-  t.match(answer.headers, {
-    'content-type': 'application/problem+json',
-    'retry-after': '20',
-    'ratelimit-policy': '"default";q=2;w=30',
-    ratelimit: '"default";r=0;t=20',
-    'cache-control': 'no-store',
-  })
-  t.match(answer.json(), {
-    code: 'quota-exceeded',
-    status: 429,
-    detail: 'There were more than 2 requests in 30 seconds; try again in 20 seconds',
-    violated_policies: ['default'],
-  })
-  t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('x-ratelimit')))
+  for (const withProblems of [true, false]) {
+    const app = Fastify()
+    await app.register(rateLimit, { max: 2, timeWindow: '30s' })
+    if (withProblems) await app.register(problems)
+    app.get('/v1/users', () => ({}))
+    t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 200])
+    mock.timers.tick(10_500)
+    const answer = await app.inject('/v1/users')
+    const detail = 'There were more than 2 requests in 30 seconds; try again in 20 seconds'
+    const document = isProblem(t, injected(answer), { status: 429, code: 'quota-exceeded', detail })
+    t.strictSame(document.violated_policies, ['default'])
+    t.match(answer.headers, {
+      'retry-after': '20',
+      'ratelimit-policy': '"default";q=2;w=30',
+      ratelimit: '"default";r=0;t=20',
+      'cache-control': 'no-store',
+    })
+    t.notOk(Object.keys(answer.headers).some((name) => name.startsWith('x-ratelimit')))
+  }
 })
 
 t.test('a caller who waits for Retry-After is served', async (t) => {
   const app = await appWith({ max: 1, timeWindow: 7_300 })
-  for (const wait of [0, 1, 999, 1000, 1001, 3_333, 7_299]) {
+  for (const wait of [0, 1, 1000, 3_333, 7_299]) {
     t.equal((await app.inject('/v1/users')).statusCode, 200)
     mock.timers.tick(wait)
     const { statusCode, headers } = await app.inject('/v1/users')
     t.equal(statusCode, 429, `after ${wait} ms`)
-    t.ok(Number(headers['retry-after']) >= 1)
-    mock.timers.tick(Number(headers['retry-after']) * 1000)
+    const seconds = Number(headers['retry-after'])
+    t.ok(seconds >= 1)
+    mock.timers.tick(seconds * 1000)
     t.equal((await app.inject('/v1/users')).statusCode, 200, 'served after the wait')
     mock.timers.tick(7_300)
   }
-})
-
-t.test('without the plugin problems, a 429 is a problem document too', async (t) => {
-  const app = Fastify()
-  await app.register(rateLimit, { max: 1 })
-  app.get('/v1/users', () => ({}))
-  await app.inject('/v1/users')
-  const answer = await app.inject('/v1/users')
-  t.equal(answer.statusCode, 429)
-  t.match(answer.json(), { code: 'quota-exceeded' })
-  t.equal(answer.headers['cache-control'], 'no-store')
 })
 
 t.test('every request counts once: 404s, 405s, errors, HEAD beside GET, and no preflight', async (t) => {
@@ -117,48 +107,40 @@ t.test('every request counts once: 404s, 405s, errors, HEAD beside GET, and no p
   app.get('/v1/broken', () => {
     throw new Error('broken')
   })
-  const requests: readonly (readonly [request: InjectOptions, status: number])[] = [
-    [{ url: '/v1/users' }, 200],
-    [{ method: 'HEAD', url: '/v1/users' }, 200],
-    [{ url: '/v1/nothing' }, 404],
-    [{ url: '/v1/missing' }, 404],
-    [{ method: 'DELETE', url: '/v1/users' }, 405],
-    [{ method: 'POST', url: '/v1/users', payload: {} }, 400],
-    [{ url: '/v1/broken' }, 500],
-    [{ method: 'OPTIONS', url: '/v1/users' }, 204],
-    [{ method: 'OPTIONS', url: '/v1/users', headers: { 'access-control-request-method': 'PUT' } }, 204],
+  const asks = { 'access-control-request-method': 'PUT' }
+  const origin = { origin: 'https://app.example', ...asks }
+  const requests: readonly (readonly [request: InjectOptions, status: number, left: number | null])[] = [
+    [{ url: '/v1/users' }, 200, 99],
+    [{ method: 'HEAD', url: '/v1/users' }, 200, 98],
+    [{ url: '/v1/nothing' }, 404, 97],
+    [{ url: '/v1/missing' }, 404, 96],
+    [{ method: 'DELETE', url: '/v1/users' }, 405, 95],
+    [{ method: 'POST', url: '/v1/users', payload: {} }, 400, 94],
+    [{ url: '/v1/broken' }, 500, 93],
+    [{ method: 'OPTIONS', url: '/v1/users' }, 204, 92],
+    [{ method: 'OPTIONS', url: '/v1/users', headers: asks }, 204, 91],
+    [{ method: 'OPTIONS', url: '/v1/users', headers: origin }, 204, null],
+    [{ url: '/v1/users' }, 200, 90],
   ]
-  let left = 100
-  for (const [request, status] of requests) {
+  for (const [request, status, left] of requests) {
     const { statusCode, headers } = await app.inject(request)
-    left -= 1
     t.equal(statusCode, status)
-    t.equal(headers.ratelimit, `"default";r=${left};t=60`, `${request.method ?? 'GET'} ${request.url}`)
+    const expected = left === null ? undefined : `"default";r=${left};t=60`
+    t.equal(headers.ratelimit, expected, `${request.method ?? 'GET'} ${request.url}`)
   }
-  const asks = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
-  const preflight = await app.inject({ method: 'OPTIONS', url: '/v1/users', headers: asks })
-  t.equal(preflight.statusCode, 204)
-  t.notOk('ratelimit' in preflight.headers)
-  t.equal(await leftOf(app), `"default";r=${left - 1};t=60`, 'the preflight has not counted')
 })
 
-t.test('a preflight that no CORS answers counts like any other request', async (t) => {
-  const app = await appWith({ max: 2 })
+t.test('a preflight counts, unless @fastify/cors answers it', async (t) => {
   const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
-  const preflight = { method: 'OPTIONS', url: '/v1/users', headers } as const
-  t.same(await statusesOf(app, [preflight, '/v1/users', preflight, '/v1/users']), [204, 200, 429, 429])
-})
-
-t.test('a preflight beside @fastify/cors counts if that plugin leaves it to a handler', async (t) => {
+  const preflight = { method: 'OPTIONS', url: '/v1/everything', headers } as const
   for (const [origin, statuses] of [
     ['https://app.example', [204, 204]],
     [false, [200, 429]],
+    [null, [200, 429]],
   ] as const) {
     const app = await appWith({ max: 1 })
-    await app.register(fastifyCors, { origin })
+    if (origin !== null) await app.register(fastifyCors, { origin })
     app.all('/v1/everything', () => ({}))
-    const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
-    const preflight = { method: 'OPTIONS', url: '/v1/everything', headers } as const
     t.same(await statusesOf(app, [preflight, preflight]), statuses, String(origin))
   }
 })
@@ -183,14 +165,18 @@ t.test('trustProxy: true is a finding where addresses have quotas', async (t) =>
   }
 })
 
-t.test('behind a proxy whose address is trusted, a client cannot invent its own', async (t) => {
-  const forwarded = (addresses: string): InjectOptions => ({
+t.test('X-Forwarded-For is used only from a trusted proxy, and what a client invents is not', async (t) => {
+  const behind = (forwarded: string): InjectOptions => ({
     ...from('10.0.0.1'),
-    headers: { 'x-forwarded-for': addresses },
+    headers: { 'x-forwarded-for': forwarded },
   })
-  const app = await appWith({ max: 1 }, { trustProxy: '10.0.0.0/8' })
-  const requests = ['1.1.1.1, 203.0.113.7', '2.2.2.2, 203.0.113.7', '203.0.113.8'].map(forwarded)
-  t.same(await statusesOf(app, requests), [200, 429, 200])
+  const invented = ['1.1.1.1, 203.0.113.7', '2.2.2.2, 203.0.113.7', '203.0.113.8'].map(behind)
+  for (const [trustProxy, statuses] of [
+    ['10.0.0.0/8', [200, 429, 200]],
+    [true, [200, 200, 200]],
+    [false, [200, 429, 429]],
+  ] as const)
+    t.same(await statusesOf(await appWith({ max: 1 }, { trustProxy }), invented), statuses, `${trustProxy}`)
 })
 
 t.test('a request counts before authentication', async (t) => {
@@ -203,31 +189,26 @@ const from = (remoteAddress: string): InjectOptions => ({ url: '/v1/users', remo
 
 t.test('a caller is an address: of IPv6 a /64, and IPv4 in IPv6 is IPv4', async (t) => {
   const app = await appWith()
-  t.match(await leftOf(app, from('203.0.113.7')), 'r=999;')
-  t.match(await leftOf(app, from('::ffff:203.0.113.7')), 'r=998;')
-  t.match(await leftOf(app, from('::ffff:cb00:7107')), 'r=997;')
-  t.match(await leftOf(app, from('203.0.113.8')), 'r=999;')
-  t.match(await leftOf(app, from('2001:db8:1:2::1')), 'r=999;')
-  t.match(await leftOf(app, from('2001:db8:1:2:ffff::9')), 'r=998;')
-  t.match(await leftOf(app, from('2001:0db8:0001:0002:0:0:0:5')), 'r=997;')
-  t.match(await leftOf(app, from('2001:db8:1:3::1')), 'r=999;')
-})
-
-t.test('X-Forwarded-For is used only from a trusted proxy', async (t) => {
-  const request = (address: string): InjectOptions => ({
-    url: '/v1/users',
-    headers: { 'x-forwarded-for': address },
-  })
-  const behind = await appWith({}, { trustProxy: true })
-  t.match(await leftOf(behind, request('203.0.113.7')), 'r=999;')
-  t.match(await leftOf(behind, request('203.0.113.8')), 'r=999;')
-  const before = await appWith()
-  t.match(await leftOf(before, request('203.0.113.7')), 'r=999;')
-  t.match(await leftOf(before, request('203.0.113.8')), 'r=998;')
+  for (const [address, left] of [
+    ['203.0.113.7', 999],
+    ['::ffff:203.0.113.7', 998],
+    ['::ffff:cb00:7107', 997],
+    ['203.0.113.8', 999],
+    ['2001:db8:1:2::1', 999],
+    ['2001:db8:1:2:ffff::9', 998],
+    ['2001:0db8:0001:0002:0:0:0:5', 997],
+    ['2001:db8:1:3::1', 999],
+  ] as const)
+    t.match(await leftOf(app, from(address)), `r=${left};`, address)
 })
 
 t.test('the key identifies the caller; undefined stands for the address, null does not count', async (t) => {
-  const users: Readonly<Record<string, string | number | null>> = { a: 'ann', b: 7, health: null }
+  const users: Readonly<Record<string, string | number | null>> = {
+    a: 'ann',
+    b: 7,
+    c: '203.0.113.7',
+    health: null,
+  }
   for (const isAsync of [false, true]) {
     const app = await appWith({
       key: ({ headers }) => {
@@ -235,55 +216,43 @@ t.test('the key identifies the caller; undefined stands for the address, null do
         return isAsync ? Promise.resolve(user) : user
       },
     })
-    const as = (authorization: string, remoteAddress = '203.0.113.7'): InjectOptions => ({
-      url: '/v1/users',
-      remoteAddress,
-      headers: { authorization },
-    })
-    t.match(await leftOf(app, as('a')), 'r=999;')
-    t.match(await leftOf(app, as('a', '203.0.113.8')), 'r=998;', 'wherever it comes from')
-    t.match(await leftOf(app, as('b')), 'r=999;')
-    t.match(await leftOf(app, as('unknown')), 'r=999;')
-    t.match(await leftOf(app, from('203.0.113.7')), 'r=998;', 'by the address')
-    t.match(await leftOf(app, from('203.0.113.8')), 'r=999;', 'by another address')
-    t.equal(await leftOf(app, as('health')), 'undefined')
+    for (const [authorization, remoteAddress, left] of [
+      ['a', '203.0.113.7', 'r=999;'],
+      ['a', '203.0.113.8', 'r=998;'],
+      ['b', '203.0.113.7', 'r=999;'],
+      ['unknown', '203.0.113.7', 'r=999;'],
+      ['unknown', '203.0.113.7', 'r=998;'],
+      ['unknown', '203.0.113.8', 'r=999;'],
+      // A key is never equal to an address.
+      ['c', '203.0.113.8', 'r=999;'],
+      ['health', '203.0.113.7', 'undefined'],
+    ] as const) {
+      const request = { url: '/v1/users', remoteAddress, headers: { authorization } }
+      t.match(await leftOf(app, request), left, `${authorization} from ${remoteAddress}`)
+    }
   }
-})
-
-t.test('a key is never equal to an address, and a long key is replaced by a digest', async (t) => {
-  const app = await appWith({ key: ({ headers }) => headers['x-key']?.toString() })
-  const as = (key: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-key': key } })
-  t.match(await leftOf(app, from('203.0.113.7')), 'r=999;')
-  t.match(await leftOf(app, as('203.0.113.7')), 'r=999;')
-  const long = 'k'.repeat(8000)
-  t.match(await leftOf(app, as(`${long}a`)), 'r=999;')
-  t.match(await leftOf(app, as(`${long}b`)), 'r=999;')
-  t.match(await leftOf(app, as(`${long}a`)), 'r=998;')
 })
 
 t.test('a route may have its own quota, shared with its HEAD, or none', async (t) => {
   const app = await appWith({ max: 100 })
-  app.get('/v1/exports', { config: { rateLimit: { max: 3, timeWindow: '1 hour' } } }, () => ({}))
+  const config = { rateLimit: { max: 3, timeWindow: '1 hour' } }
+  app.get('/v1/exports', { config }, () => ({}))
+  app.get('/v1/imports', { config }, () => ({}))
   app.post('/v1/exports', { config: { rateLimit: { max: 1 } } }, () => ({}))
   app.get('/v1/health', { config: { rateLimit: false } }, () => ({}))
-  const { headers } = await app.inject('/v1/exports')
-  t.equal(headers['ratelimit-policy'], '"GET /v1/exports";q=3;w=3600')
-  t.equal(headers.ratelimit, '"GET /v1/exports";r=2;t=3600')
-  t.equal(await leftOf(app, { method: 'HEAD', url: '/v1/exports' }), '"GET /v1/exports";r=1;t=3600')
-  t.equal(await leftOf(app, { method: 'POST', url: '/v1/exports' }), '"POST /v1/exports";r=0;t=60')
-  t.equal(await leftOf(app, '/v1/health'), 'undefined')
-  t.match(await leftOf(app), '"default";r=99;', 'that of the others is untouched')
-  t.same(await statusesOf(app, ['/v1/exports', '/v1/exports']), [200, 429])
+  for (const [method, path, left] of [
+    ['GET', 'exports', '"GET /v1/exports";r=2;t=3600'],
+    ['HEAD', 'exports', '"GET /v1/exports";r=1;t=3600'],
+    ['POST', 'exports', '"POST /v1/exports";r=0;t=60'],
+    ['GET', 'imports', '"GET /v1/imports";r=2;t=3600'],
+    ['GET', 'health', 'undefined'],
+    ['GET', 'users', '"default";r=99;t=60'],
+    ['GET', 'exports', '"GET /v1/exports";r=0;t=3600'],
+  ] as const)
+    t.equal(await leftOf(app, { method, url: `/v1/${path}` }), left, `${method} ${path}`)
   const refused = await app.inject('/v1/exports')
-  t.same(refused.json<Record<string, unknown>>().violated_policies, ['GET /v1/exports'])
-})
-
-t.test('routes with the same options have separate quotas', async (t) => {
-  const app = await appWith()
-  const config = { rateLimit: { max: 1 } }
-  app.get('/v1/a', { config }, () => ({}))
-  app.get('/v1/b', { config }, () => ({}))
-  t.same(await statusesOf(app, ['/v1/a', '/v1/b', '/v1/a', '/v1/b']), [200, 200, 429, 429])
+  t.equal(refused.headers['ratelimit-policy'], '"GET /v1/exports";q=3;w=3600')
+  t.match(refused.json(), { status: 429, violated_policies: ['GET /v1/exports'] })
 })
 
 t.test('a page of another origin can read a 429 and its Retry-After', async (t) => {
@@ -308,65 +277,42 @@ t.test('a page of another origin can read a 429 and its Retry-After', async (t) 
 
 t.test('a HEAD route shares the quota of its GET, in any order of declaration', async (t) => {
   const app = await appWith()
-  const rateLimit = { max: 3, timeWindow: '1 hour' }
+  const config = { rateLimit: { max: 3, timeWindow: '1 hour' } }
   app.addHook('onRoute', function declareWithEachGet({ method, url }) {
-    if (method === 'GET') app.post(url, { config: { rateLimit: { max: 9 } } }, () => ({}))
+    if (method === 'GET') app.post(`${url}/posted`, { config: { rateLimit: { max: 9 } } }, () => ({}))
   })
-  app.get('/v1/exports', { config: { rateLimit } }, () => ({}))
-  t.equal(await leftOf(app, '/v1/exports'), '"GET /v1/exports";r=2;t=3600')
-  t.equal(await leftOf(app, { method: 'POST', url: '/v1/exports' }), '"POST /v1/exports";r=8;t=60')
-  t.equal(await leftOf(app, { method: 'HEAD', url: '/v1/exports' }), '"GET /v1/exports";r=1;t=3600')
-
-  const below = await appWith()
-  await below.register(async (child) => void child.get('/', { config: { rateLimit } }, () => ({})), {
-    prefix: '/v1/reports',
-  })
-  for (const [request, left] of [
-    ['/v1/reports', 2],
-    ['/v1/reports/', 1],
-    [{ method: 'HEAD', url: '/v1/reports' }, 0],
-  ] as const) {
-    t.match(await leftOf(below, request), new RegExp(`r=${left};`), JSON.stringify(request))
-  }
-  t.equal((await below.inject({ method: 'HEAD', url: '/v1/reports/' })).statusCode, 429)
+  app.get('/v1/exports', { config }, () => ({}))
+  const below = async (child: FastifyInstance) => void child.get('/', { config }, () => ({}))
+  await app.register(below, { prefix: '/v1/reports' })
+  for (const [method, url, left] of [
+    ['GET', '/v1/exports', 2],
+    ['POST', '/v1/exports/posted', 8],
+    ['HEAD', '/v1/exports', 1],
+    ['GET', '/v1/reports', 2],
+    ['GET', '/v1/reports/', 1],
+    ['HEAD', '/v1/reports', 0],
+  ] as const)
+    t.match(await leftOf(app, { method, url }), `r=${left};`, `${method} ${url}`)
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/reports/' })).statusCode, 429)
 })
 
-t.test('a 304 has the rate limit headers', async (t) => {
-  const app = await appWith()
-  await app.register(caching, { earlierRoutes: [{ url: '/v1/users', reason: 'not asked here' }] })
-  app.get('/v1/cached', { config: { caching: { validators: () => ({ version: 1 }) } } }, () => ({}))
-  const answer = await app.inject({ url: '/v1/cached', headers: { 'if-none-match': '"1"' } })
-  t.equal(answer.statusCode, 304)
-  t.equal(answer.headers.ratelimit, '"default";r=999;t=60')
+t.test('in report mode no header is added, no request is refused, and both are counted', async (t) => {
+  const app = await appWith({ mode: 'report', max: 1 })
+  app.get('/v1/own', { config: { rateLimit: { max: 2, timeWindow: '1 minute' } } }, () => ({}))
+  t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 200])
+  t.equal(await leftOf(app), 'undefined')
+  t.same(await statusesOf(app, Array(3).fill('/v1/own')), [200, 200, 200])
+  const told = app.conventions.report().observations
+  t.strictSame(
+    told.map(({ rule, route, effect, count }) => [rule, route, effect, count]),
+    [
+      ['fields', 'GET /v1/users', 'header added', 1],
+      ['quota', 'GET /v1/users', 'refused', 3],
+      ['fields', 'GET /v1/own', 'header added', 2],
+      ['quota', 'GET /v1/own', 'refused', 1],
+    ],
+  )
 })
-
-t.test(
-  'in report mode no header is added, no request is refused, and those over the quota are counted',
-  async (t) => {
-    const app = await appWith({ mode: 'report', max: 1 })
-    app.get('/v1/own', { config: { rateLimit: { max: 2, timeWindow: '1 minute' } } }, () => ({}))
-    t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 200])
-    t.equal(await leftOf(app), 'undefined')
-    t.same(await statusesOf(app, Array(3).fill('/v1/own')), [200, 200, 200])
-    const { observations } = app.conventions.report()
-    t.match(
-      observations.filter(({ rule }) => rule === 'quota'),
-      [
-        { plugin: 'rateLimit', rule: 'quota', route: '/v1/users', count: 3 },
-        { plugin: 'rateLimit', rule: 'quota', route: '/v1/own', count: 1 },
-      ],
-    )
-    t.match(
-      observations.filter(({ rule }) => rule === 'fields'),
-      [
-        { route: '/v1/users', effect: 'header added', count: 1 },
-        { route: '/v1/own', effect: 'header added', count: 2 },
-      ],
-    )
-    const off = await appWith({ mode: 'off', max: 1 })
-    t.same(await statusesOf(off, ['/v1/users', '/v1/users']), [200, 200])
-  },
-)
 
 t.test('peers on a Unix domain socket have no address, and count together', async (t) => {
   const app = await appWith({ max: 1 })
@@ -402,14 +348,7 @@ function fakeRedis() {
     isDown: false,
     keys: () => [...windows.keys()],
     defineCommand: () => {},
-    rateLimit(
-      key: string,
-      timeWindow: number,
-      _max: number,
-      _continues: boolean,
-      _backsOff: boolean,
-      done: Done,
-    ) {
+    rateLimit(key: string, timeWindow: number, ...[, , , done]: [number, boolean, boolean, Done]) {
       if (redis.isDown) return done(new Error('connection refused'))
       const window = windowOf(key) ?? { used: 0, end: Date.now() + timeWindow }
       windows.set(key, window)
@@ -476,24 +415,16 @@ t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ limit: 5 }, /rateLimit\.limit: there is no such option; expected one of .*max/],
     [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
-    [{ max: -5 }, /rateLimit\.max/],
     [{ max: 10 ** 15 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ timeWindow: '1 fortnight' }, /rateLimit\.timeWindow: expected at least a second/],
     [{ timeWindow: 10 }, /rateLimit\.timeWindow/],
     [{ key: 'ip' }, /rateLimit\.key: expected a function of the request/],
     [{ redis: {} }, /rateLimit\.redis: expected a client with defineCommand/],
-    [{ enableDraftSpec: true }, /rateLimit\.enableDraftSpec: there is no such option/],
   ]
   for (const [options, message] of mistakes)
     await t.rejects(Promise.resolve(Fastify().register(rateLimit, options)), { message }, String(message))
   const app = await appWith()
-  for (const own of [
-    { max: 0 },
-    { max: 1e15 },
-    { timeWindow: 'soon' },
-    { tokens: 3 },
-    { keyGenerator: () => 'all' },
-  ])
+  for (const own of [{ max: 0 }, { timeWindow: 'soon' }, { tokens: 3 }, { keyGenerator: () => 'all' }])
     t.throws(
       () => app.get('/v1/x', { config: { rateLimit: own } }, () => ({})),
       /GET \/v1\/x config\.rateLimit\./,
@@ -540,18 +471,20 @@ t.test(
 )
 
 t.test('a route may be in another mode', async (t) => {
-  const app = await appWith({ max: 1 })
-  app.get('/v1/report', { config: { rateLimit: { mode: 'report' } } }, () => ({}))
-  app.get('/v1/off', { config: { rateLimit: { mode: 'off' } } }, () => ({}))
-  t.same(await statusesOf(app, ['/v1/off', '/v1/off', '/v1/users', '/v1/report']), [200, 200, 200, 200])
-  t.equal(await leftOf(app, '/v1/report'), 'undefined')
-  t.same(await statusesOf(app, ['/v1/users']), [429])
-  const off = await appWith({ max: 1, mode: 'off' })
-  off.get('/v1/enforce', { config: { rateLimit: { mode: 'enforce' } } }, () => ({}))
-  t.same(
-    await statusesOf(off, ['/v1/users', '/v1/enforce', '/v1/users', '/v1/enforce']),
-    [200, 200, 200, 429],
-  )
+  const config = (mode: 'enforce' | 'report' | 'off') => ({ config: { rateLimit: { mode } } })
+  for (const [mode, expected] of [
+    ['enforce', { users: 429, enforce: 429, report: 200, off: 200 }],
+    ['off', { users: 200, enforce: 429, report: 200, off: 200 }],
+  ] as const) {
+    const app = await appWith({ max: 1, mode })
+    for (const own of ['enforce', 'report', 'off'] as const) app.get(`/v1/${own}`, config(own), () => ({}))
+    await app.inject('/v1/enforce')
+    for (const [path, status] of Object.entries(expected)) {
+      const { statusCode, headers } = await app.inject(`/v1/${path}`)
+      t.equal(statusCode, status, `${mode}: ${path}`)
+      t.equal('ratelimit' in headers, status === 429, `${mode}: ${path}`)
+    }
+  }
 })
 
 t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
