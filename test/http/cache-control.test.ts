@@ -26,25 +26,11 @@ t.test('private is added if no directive decides who may store the response', as
   for (const [before, after] of rows) t.equal(withPrivate(before), after, before)
 })
 
-t.test(
-  'directives that decide who may store are not changed (RFC 9111 §3.5, §5.2.2.5, §5.2.2.7, §5.2.2.9)',
-  async (t) => {
-    for (const value of [
-      'public',
-      'PUBLIC, max-age=60',
-      'max-age=60,public',
-      'private',
-      'Private="Set-Cookie", max-age=60',
-      'no-store',
-      'no-cache, No-Store',
-      's-maxage=600',
-      'max-age=60, S-MaxAge = 600',
-      'x="y", public',
-    ]) {
-      t.equal(withPrivate(value), value)
-    }
-  },
-)
+t.test('directives that decide who may store are not changed (RFC 9111 §3.5, §5.2.2)', async (t) => {
+  const simple = ['public', 'private', 'no-store', 's-maxage=600', 'PUBLIC, max-age=60', 'no-cache, No-Store']
+  const others = ['max-age=60,public', 'Private="Set-Cookie", max-age=60', 'max-age=60, S-MaxAge = 600']
+  for (const value of [...simple, ...others, 'x="y", public']) t.equal(withPrivate(value), value)
+})
 
 t.test('private is added once, in linear time', async (t) => {
   const part = fc.constantFrom('no-cache', 'public', 'private', 'a="', '"', '\\', ',', ' ', '=', 'max-age=5')
