@@ -115,14 +115,14 @@ t.test('an origin in formOrigins is allowed, and no other', (t) => {
 
 t.test('of any two hosts, only equal ones have the same origin', (t) => {
   const label = fc.stringMatching(/^[a-z][a-z0-9]{0,2}$/)
+  const labels = fc.array(label, { minLength: 1, maxLength: 3 })
   const authority = fc
-    .tuple(fc.array(label, { minLength: 1, maxLength: 3 }), fc.constantFrom('', ':8080', ':8443'))
-    .map(([labels, port]) => labels.join('.') + port)
-  const scheme = fc.constantFrom('http://', 'https://')
+    .tuple(labels, fc.constantFrom('', ':8080'))
+    .map(([names, port]) => names.join('.') + port)
   fc.assert(
-    fc.property(scheme, authority, authority, (from, one, another) => {
-      t.equal(isCrossOrigin({ origin: from + one, host: another }, []), one !== another)
-      t.equal(isCrossOrigin({ origin: from + one, host: one.toUpperCase() }, []), false)
+    fc.property(fc.constantFrom('http://', 'https://'), authority, authority, (scheme, one, another) => {
+      t.equal(isCrossOrigin({ origin: scheme + one, host: another }, []), one !== another)
+      t.equal(isCrossOrigin({ origin: scheme + one, host: one.toUpperCase() }, []), false)
     }),
   )
   t.end()
