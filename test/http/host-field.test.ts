@@ -4,40 +4,11 @@ import { isHostValue } from '../../src/http/header-fields.js'
 import { superlinearSeeds } from '../support/growth.js'
 
 t.test('a valid Host is a name or an address, with or without a port', async (t) => {
-  const right = [
-    '',
-    'a',
-    'a:',
-    'a:80',
-    'A.example:8080',
-    '127.0.0.1',
-    '[::1]',
-    '[::1]:3000',
-    '[v1.a:b]',
-    'a_b',
-    '%41',
-    "!$&'()*+,;=",
-  ]
-  const wrong = [
-    'a b',
-    'u@h',
-    'h:abc',
-    'h:80:80',
-    'a/b',
-    'a?b',
-    'a#b',
-    '[::1',
-    '::1',
-    '%4',
-    'a, b',
-    'é',
-    'a\\b',
-    '[]',
-    '[v1.]',
-    '"a"',
-  ]
-  for (const host of right) t.ok(isHostValue(host), host)
-  for (const host of wrong) t.notOk(isHostValue(host), host)
+  const names = ['', 'a', 'a:', 'A.example:8080', 'a_b', '%41', "!$&'()*+,;="]
+  const addresses = ['127.0.0.1', '[::1]', '[::1]:3000', '[v1.a:b]']
+  const noNames = ['a b', 'u@h', 'h:abc', 'h:80:80', 'a/b', 'a?b', 'a#b', '%4', 'a, b', 'é', 'a\\b', '"a"']
+  for (const host of [...names, ...addresses]) t.ok(isHostValue(host), host)
+  for (const host of [...noNames, '[::1', '::1', '[]', '[v1.]']) t.notOk(isHostValue(host), host)
 })
 
 t.test('the time that a value takes is linear in its length', async (t) => {
