@@ -3,32 +3,36 @@ import fc from 'fast-check'
 import t from 'tap'
 import { formatHttpDate, parseHttpDate } from '../../src/http/dates.js'
 
-const anyUnit = fc.nat(0xffff).map((unit) => String.fromCharCode(unit))
 const now = Date.parse('2026-11-20T12:00:00Z')
 const example = Date.parse('1994-11-06T08:49:37Z')
+const imf = 'Sun, 06 Nov 1994 08:49:37 GMT'
 
-t.test('RFC 9110 §5.6.7: all three formats are read, and mean the same', async (t) => {
-  for (const text of [
-    'Sun, 06 Nov 1994 08:49:37 GMT',
-    'Sunday, 06-Nov-94 08:49:37 GMT',
-    'Sun Nov  6 08:49:37 1994',
-    'Sun Nov 06 08:49:37 1994',
-  ]) {
-    t.equal(parseHttpDate(text, now), example, text)
-  }
-})
+t.test(
+  'RFC 9110 §5.6.7: all three formats are read, and mean the same, whatever the name of the day',
+  async (t) => {
+    for (const text of [
+      imf,
+      'Sunday, 06-Nov-94 08:49:37 GMT',
+      'Sun Nov  6 08:49:37 1994',
+      'Sun Nov 06 08:49:37 1994',
+      'Mon, 06 Nov 1994 08:49:37 GMT',
+      'Wednesday, 06-Nov-94 08:49:37 GMT',
+      'Sat Nov  6 08:49:37 1994',
+    ])
+      t.equal(parseHttpDate(text, now), example, text)
+  },
+)
 
 t.test('RFC 9110 §5.6.7: dates are written as IMF-fixdate, without fractions of a second', async (t) => {
-  t.equal(formatHttpDate(example), 'Sun, 06 Nov 1994 08:49:37 GMT')
-  t.equal(formatHttpDate(example + 999), 'Sun, 06 Nov 1994 08:49:37 GMT')
-  t.equal(formatHttpDate(example + 1000), 'Sun, 06 Nov 1994 08:49:38 GMT')
-  t.equal(formatHttpDate(0), 'Thu, 01 Jan 1970 00:00:00 GMT')
-  t.equal(formatHttpDate(-1), 'Wed, 31 Dec 1969 23:59:59 GMT')
-  t.equal(
-    formatHttpDate(example),
-    'Sun, 06 Nov 1994 08:49:37 GMT',
-    'what was kept of another second is not taken',
-  )
+  // The first one again at the end: what was kept of another second is not taken.
+  for (const [time, text] of [
+    [example, imf],
+    [example + 999, imf],
+    [example + 1000, 'Sun, 06 Nov 1994 08:49:38 GMT'],
+    [-1, 'Wed, 31 Dec 1969 23:59:59 GMT'],
+    [example, imf],
+  ] as const)
+    t.equal(formatHttpDate(time), text)
 })
 
 t.test('RFC 9110 §5.6.7: a time without four digits of a year has no IMF-fixdate', async (t) => {
@@ -43,61 +47,37 @@ t.test('RFC 9110 §5.6.7: a time without four digits of a year has no IMF-fixdat
   for (const time of none) t.throws(() => formatHttpDate(time), RangeError, String(time))
 })
 
-t.test('RFC 9110 §5.6.7: ISO 8601 and other formats of Date.parse are not HTTP-dates', async (t) => {
-  for (const text of [
-    '1994-11-06T08:49:37Z',
+t.test('RFC 9110 §5.6.7: other formats, another case and other whitespace are not HTTP-dates', async (t) => {
+  const others = ['1994-11-06T08:49:37Z', '1994-11-06', '784111777', '0', '-1', '', 'now']
+  const almost = [
     '1994-11-06T08:49:37.000000Z1994',
-    '1994-11-06 08:49:37 UTC+0000',
-    '1994-11-06',
-    '784111777',
-    '0',
-    '-1',
-    '',
-    'now',
     'Sun, 06 Nov 1994 08:49:37',
     'Sun, 06 Nov 1994 08:49:37 UTC',
     'Sun, 06 Nov 1994 08:49:37 +0000',
-    'Sun, 06 Nov 1994 08:49:37 -0500',
     'Sun, 06 Nov 94 08:49:37 GMT',
     '06 Nov 1994 08:49:37 GMT',
     'Sun, 06-Nov-1994 08:49:37 GMT',
     'Sunday, 06 Nov 1994 08:49:37 GMT',
     'Sun, 06-Nov-94 08:49:37 GMT',
     'Sun Nov  6 08:49:37 1994 GMT',
-    'Sun, 06 Nov 1994 08:49:37 GMT; length=10',
-    'Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT',
-  ]) {
-    t.equal(parseHttpDate(text, now), null, text)
-  }
+    'sunday, 06-Nov-94 08:49:37 GMT',
+    'Sunday, 06-nov-94 08:49:37 GMT',
+    'sun Nov  6 08:49:37 1994',
+    'Sun, 6 Nov 1994 08:49:37 GMT',
+    'Sun,  6 Nov 1994 08:49:37 GMT',
+    'Sun, 06 Nov 1994  8:49:37 GMT',
+    'Sun Nov 6 08:49:37 1994',
+    'Xyz, 06 Nov 1994 08:49:37 GMT',
+    'Someday, 06-Nov-94 08:49:37 GMT',
+  ]
+  const spelt = ['Sun>sun', 'Nov>nov', 'Nov>NOV', 'GMT>gmt', ', >,', ', >,\t', ' GMT>  GMT'].map((change) => {
+    const [from = '', to = ''] = change.split('>')
+    return imf.replace(from, to)
+  })
+  const around = [` ${imf}`, `${imf} `, `${imf}\n`, `${imf}; length=10`, `${imf}, ${imf}`]
+  for (const text of [...others, ...almost, ...spelt, ...around])
+    t.equal(parseHttpDate(text, now), null, JSON.stringify(text))
 })
-
-t.test(
-  'RFC 9110 §5.6.7: an HTTP-date is case-sensitive and has no other whitespace than its format',
-  async (t) => {
-    for (const text of [
-      'sun, 06 Nov 1994 08:49:37 GMT',
-      'Sun, 06 nov 1994 08:49:37 GMT',
-      'Sun, 06 NOV 1994 08:49:37 GMT',
-      'Sun, 06 Nov 1994 08:49:37 gmt',
-      'sunday, 06-Nov-94 08:49:37 GMT',
-      'Sunday, 06-nov-94 08:49:37 GMT',
-      'sun Nov  6 08:49:37 1994',
-      'Sun,06 Nov 1994 08:49:37 GMT',
-      'Sun, 6 Nov 1994 08:49:37 GMT',
-      'Sun,  6 Nov 1994 08:49:37 GMT',
-      'Sun, 06 Nov 1994  8:49:37 GMT',
-      'Sun, 06 Nov 1994 08:49:37  GMT',
-      ' Sun, 06 Nov 1994 08:49:37 GMT',
-      'Sun, 06 Nov 1994 08:49:37 GMT ',
-      'Sun, 06 Nov 1994 08:49:37 GMT\n',
-      'Sun,\t06 Nov 1994 08:49:37 GMT',
-      'Sun Nov 6 08:49:37 1994',
-      'Sun Nov   08:49:37 1994 ',
-    ]) {
-      t.equal(parseHttpDate(text, now), null, JSON.stringify(text))
-    }
-  },
-)
 
 t.test('RFC 9110 §5.6.7 (RFC 5322 §3.3): the day of the month and the time have to exist', async (t) => {
   const rows: readonly (readonly [text: string, time: string | null])[] = [
@@ -107,7 +87,6 @@ t.test('RFC 9110 §5.6.7 (RFC 5322 §3.3): the day of the month and the time hav
     ['Sat, 29 Feb 2025 00:00:00 GMT', null],
     ['Sat, 30 Feb 2024 00:00:00 GMT', null],
     ['Fri, 31 Apr 2026 00:00:00 GMT', null],
-    ['Sun, 31 Nov 2026 00:00:00 GMT', null],
     ['Thu, 31 Dec 2026 00:00:00 GMT', '2026-12-31T00:00:00Z'],
     ['Thu, 00 Jan 2026 00:00:00 GMT', null],
     ['Thu, 32 Jan 2026 00:00:00 GMT', null],
@@ -115,8 +94,6 @@ t.test('RFC 9110 §5.6.7 (RFC 5322 §3.3): the day of the month and the time hav
     ['Thu, 01 Jan 2026 24:00:00 GMT', null],
     ['Thu, 01 Jan 2026 23:60:00 GMT', null],
     ['Thu, 01 Jan 2026 23:59:61 GMT', null],
-    ['Thu, 01 Jan 2026 99:99:99 GMT', null],
-    ['Sat, 30-Feb-24 00:00:00 GMT', null],
     ['Saturday, 30-Feb-24 00:00:00 GMT', null],
     ['Thu Jan  0 00:00:00 2026', null],
     ['Thu Jan 32 00:00:00 2026', null],
@@ -124,69 +101,46 @@ t.test('RFC 9110 §5.6.7 (RFC 5322 §3.3): the day of the month and the time hav
     ['Fri, 01 Jan 0099 00:00:00 GMT', '0099-01-01T00:00:00Z'],
     ['Fri, 31 Dec 9999 23:59:59 GMT', '9999-12-31T23:59:59Z'],
   ]
-  for (const [text, time] of rows) {
+  for (const [text, time] of rows)
     t.equal(parseHttpDate(text, now), time === null ? null : Date.parse(time), text)
-  }
 })
 
-t.test(
-  'RFC 9110 §5.6.7: a leap second is read as the second before it, and only at the end of a day',
-  async (t) => {
-    const last = Date.parse('2016-12-31T23:59:59Z')
-    t.equal(parseHttpDate('Sat, 31 Dec 2016 23:59:60 GMT', now), last)
-    t.equal(parseHttpDate('Saturday, 31-Dec-16 23:59:60 GMT', now), last)
-    t.equal(parseHttpDate('Sat Dec 31 23:59:60 2016', now), last)
-    t.equal(parseHttpDate('Sat, 31 Dec 2016 12:00:60 GMT', now), null)
-    t.equal(parseHttpDate('Sat, 31 Dec 2016 23:00:60 GMT', now), null)
-    t.equal(parseHttpDate('Sat, 31 Dec 2016 00:59:60 GMT', now), null)
-  },
-)
-
-t.test(
-  'RFC 9110 §5.6.7: the name of the day has to be valid; it is not compared with the date',
-  async (t) => {
-    t.equal(parseHttpDate('Mon, 06 Nov 1994 08:49:37 GMT', now), example)
-    t.equal(parseHttpDate('Wednesday, 06-Nov-94 08:49:37 GMT', now), example)
-    t.equal(parseHttpDate('Sat Nov  6 08:49:37 1994', now), example)
-    t.equal(parseHttpDate('Xyz, 06 Nov 1994 08:49:37 GMT', now), null)
-    t.equal(parseHttpDate('Someday, 06-Nov-94 08:49:37 GMT', now), null)
-  },
-)
+t.test('RFC 9110 §5.6.7: a leap second is the second before it, and only at the end of a day', async (t) => {
+  const last = Date.parse('2016-12-31T23:59:59Z')
+  for (const [text, time] of [
+    ['Sat, 31 Dec 2016 23:59:60 GMT', last],
+    ['Saturday, 31-Dec-16 23:59:60 GMT', last],
+    ['Sat Dec 31 23:59:60 2016', last],
+    ['Sat, 31 Dec 2016 23:00:60 GMT', null],
+    ['Sat, 31 Dec 2016 00:59:60 GMT', null],
+  ] as const)
+    t.equal(parseHttpDate(text, now), time, text)
+})
 
 t.test('RFC 9110 §5.6.7: a year of two digits is never more than 50 years ahead', async (t) => {
   const rows: readonly (readonly [today: string, text: string, time: string | null])[] = [
     ['2026-11-20T12:00:00Z', 'Thursday, 01-Jan-26 00:00:00 GMT', '2026-01-01T00:00:00Z'],
     ['2026-11-20T12:00:00Z', 'Friday, 20-Nov-76 12:00:00 GMT', '2076-11-20T12:00:00Z'],
     ['2026-11-20T12:00:00Z', 'Saturday, 20-Nov-76 12:00:01 GMT', '1976-11-20T12:00:01Z'],
-    ['2026-11-20T12:00:00Z', 'Saturday, 01-Jan-77 00:00:00 GMT', '1977-01-01T00:00:00Z'],
     ['2026-11-20T12:00:00Z', 'Friday, 31-Dec-99 00:00:00 GMT', '1999-12-31T00:00:00Z'],
-    ['2026-11-20T12:00:00Z', 'Tuesday, 29-Feb-00 00:00:00 GMT', '2000-02-29T00:00:00Z'],
     ['2099-06-01T00:00:00Z', 'Thursday, 01-Jan-05 00:00:00 GMT', '2105-01-01T00:00:00Z'],
     ['2055-01-01T00:00:00Z', 'Tuesday, 29-Feb-00 00:00:00 GMT', '2000-02-29T00:00:00Z'],
-    ['1994-11-06T00:00:00Z', 'Sunday, 06-Nov-44 00:00:00 GMT', '2044-11-06T00:00:00Z'],
     ['1994-11-06T00:00:00Z', 'Monday, 07-Nov-44 00:00:00 GMT', '1944-11-07T00:00:00Z'],
     ['2026-11-20T12:00:00Z', 'Monday, 29-Feb-23 00:00:00 GMT', null],
   ]
   for (const [today, text, time] of rows) {
-    t.equal(
-      parseHttpDate(text, Date.parse(today)),
-      time === null ? null : Date.parse(time),
-      `${text}, read in ${today}`,
-    )
+    const expected = time === null ? null : Date.parse(time)
+    t.equal(parseHttpDate(text, Date.parse(today)), expected, `${text}, read in ${today}`)
   }
-  t.equal(
-    parseHttpDate('Sunday, 06-Nov-94 08:49:37 GMT'),
-    example,
-    'by default it is the current time that counts',
-  )
+  t.equal(parseHttpDate('Sunday, 06-Nov-94 08:49:37 GMT'), example, 'by default the current time counts')
 })
 
 t.test('RFC 9110 §5.6.7: a formatted date can be parsed, in all three formats', async () => {
   const anyTime = fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }).map((second) => second * 1000)
   fc.assert(
     fc.property(anyTime, (time) => {
-      const imf = formatHttpDate(time)
-      return parseHttpDate(imf, now) === time && parseHttpDate(asctime(imf), now) === time
+      const text = formatHttpDate(time)
+      return parseHttpDate(text, now) === time && parseHttpDate(asctime(text), now) === time
     }),
   )
   const half = 49 * 365.25 * 24 * 60 * 60
@@ -198,12 +152,10 @@ t.test('RFC 9110 §5.6.7: a formatted date can be parsed, in all three formats',
 
 t.test('RFC 9110 §5.6.7: any text is a time in whole seconds, or null', async () => {
   const letters = fc.string({ unit: fc.constantFrom(...'SunFriday,:06- NovGMT1994'), maxLength: 40 })
+  const unit = fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })
   const spoiled = fc
-    .tuple(fc.nat(28), fc.string({ unit: anyUnit, minLength: 1, maxLength: 1 }))
-    .map(([at, letter]) => {
-      const text = 'Sun, 06 Nov 1994 08:49:37 GMT'
-      return text.slice(0, at) + letter + text.slice(at + 1)
-    })
+    .tuple(fc.nat(28), unit)
+    .map(([at, letter]) => imf.slice(0, at) + letter + imf.slice(at + 1))
   fc.assert(
     fc.property(fc.oneof(fc.string(), letters, spoiled), (text) => {
       const time = parseHttpDate(text, now)
