@@ -6,24 +6,15 @@ import { type PathSegment, routePath, segmentParts } from '../../src/http/url.js
 
 type Kind = PathSegment['kind']
 
-/** Any UTF-16 code units, lone surrogates among them. */
-const anyText = fc.oneof(
-  fc.string(),
-  fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) }),
-)
-
 t.test('the kinds of segments', async (t) => {
   const rows: readonly (readonly [pattern: string, ...segments: (readonly [kind: Kind, text: string])[]])[] =
     [
       ['/v1/users', ['literal', 'v1'], ['literal', 'users']],
-      ['v1/users', ['literal', 'v1'], ['literal', 'users']],
       ['/users/:id', ['literal', 'users'], ['parameter', ':id']],
-      ['/users/:user_id/orders', ['literal', 'users'], ['parameter', ':user_id'], ['literal', 'orders']],
       ['/users/:id?', ['literal', 'users'], ['parameter', ':id?']],
       ['/users/:id(^\\d+$)', ['literal', 'users'], ['parameter', ':id(^\\d+$)']],
       ['/:id([a-z]{2}(x|y))/z', ['parameter', ':id([a-z]{2}(x|y))'], ['literal', 'z']],
       ['/:id(^[A-Z]+/x$)/y', ['parameter', ':id(^[A-Z]+/x$)'], ['literal', 'y']],
-      ['/:id.json', ['mixed', ':id.json']],
       ['/:name.:ext', ['mixed', ':name.:ext']],
       ['/:lat-:lng', ['mixed', ':lat-:lng']],
       ['/user-:id', ['mixed', 'user-:id']],
@@ -33,7 +24,6 @@ t.test('the kinds of segments', async (t) => {
       ['/files/backup-*', ['literal', 'files'], ['wildcard', 'backup-*']],
       ['/:id.x*', ['mixed', ':id.x*']],
       ['/a(b/c', ['literal', 'a(b'], ['literal', 'c']],
-      ['/a)b/c', ['literal', 'a)b'], ['literal', 'c']],
       ['/:id(\\))/x', ['parameter', ':id(\\))'], ['literal', 'x']],
       ['/:id-(a)/b', ['mixed', ':id-(a)'], ['literal', 'b']],
       ['/:h(\\d+)h:m(\\d+)', ['mixed', ':h(\\d+)h:m(\\d+)']],
@@ -46,9 +36,7 @@ t.test('the kinds of segments', async (t) => {
       ['/::x', ['literal', ':x']],
       ['/', ['literal', '']],
       ['', ['literal', '']],
-      ['/users/', ['literal', 'users'], ['literal', '']],
       ['/v1//users', ['literal', 'v1'], ['literal', ''], ['literal', 'users']],
-      ['//', ['literal', ''], ['literal', '']],
     ]
   for (const [pattern, ...segments] of rows) {
     t.same(
@@ -63,13 +51,9 @@ t.test('the parts of a segment: literal text, with :: unescaped, and parameters'
   const rows: readonly (readonly [text: string, ...parts: (readonly [literal: boolean, text: string])[]])[] =
     [
       [''],
-      ['users', [true, 'users']],
       ['orders::batch', [true, 'orders:batch']],
-      [':id', [false, ':id']],
       [':id?', [false, ':id?']],
       [':id(\\d+)?', [false, ':id(\\d+)?']],
-      [':id.json', [false, ':id'], [true, '.json']],
-      ['user-:id', [true, 'user-'], [false, ':id']],
       ['a::b:id-::c', [true, 'a:b'], [false, ':id'], [true, '-:c']],
       [':lat-:lng', [false, ':lat'], [true, '-'], [false, ':lng']],
       [':h(\\d+)h:m(\\d+)', [false, ':h(\\d+)'], [true, 'h'], [false, ':m(\\d+)']],
@@ -78,11 +62,8 @@ t.test('the parts of a segment: literal text, with :: unescaped, and parameters'
       [':id-*', [false, ':id'], [true, '-*']],
     ]
   for (const [text, ...parts] of rows) {
-    t.same(
-      segmentParts(text),
-      parts.map(([literal, text]) => ({ literal, text })),
-      text,
-    )
+    const expected = parts.map(([literal, part]) => ({ literal, text: part }))
+    t.same(segmentParts(text), expected, text)
   }
 })
 
@@ -115,20 +96,6 @@ t.test('the joined segments are the pattern', async () => {
   )
 })
 
-t.test('without parentheses and colons, every slash separates literals', async () => {
-  const text = fc.string({ unit: 'grapheme' }).filter((pattern) => !/[():*]/.test(pattern))
-  fc.assert(
-    fc.property(text, (pattern) => {
-      const segments = routePath(`/${pattern}`)
-      return (
-        segments.map((segment) => segment.text).join('/') === pattern &&
-        segments.length === pattern.split('/').length &&
-        segments.every(({ kind }) => kind === 'literal')
-      )
-    }),
-  )
-})
-
 t.test('the joined parts of a segment are the segment', async () => {
   const text = fc.string({ unit: fc.constantFrom(...'ab:().-*?_\\') })
   fc.assert(
@@ -143,7 +110,7 @@ t.test('the joined parts of a segment are the segment', async () => {
 
 t.test('any text: no throw, at least one segment', async () => {
   fc.assert(
-    fc.property(anyText, (pattern) => {
+    fc.property(fc.string({ unit: 'binary' }), (pattern) => {
       segmentParts(pattern)
       return routePath(pattern).length > 0
     }),
