@@ -38,16 +38,9 @@ t.test('an invalid option is refused at registration, by its name', async (t) =>
     [{ until }, 'FST_CONV_OPTION_UNKNOWN', /maintenance\.until/],
   ]
   for (const [options, code, message] of wrong) {
-    const app = Fastify()
-    await t.rejects(
-      async () => app.register(maintenance, options as MaintenanceOptions),
-      { code, message },
-      JSON.stringify(options),
-    )
+    const register = async () => Fastify().register(maintenance, options as MaintenanceOptions)
+    await t.rejects(register, { code, message }, JSON.stringify(options))
   }
-  const app = Fastify()
-  await app.register(maintenance)
-  await t.rejects(async () => app.register(maintenance), { code: 'FST_CONV_ALREADY_REGISTERED' })
 })
 
 t.test('an invalid option of enable() rejects, and begins nothing', async (t) => {
@@ -62,11 +55,8 @@ t.test('an invalid option of enable() rejects, and begins nothing', async (t) =>
     [{ from }, 'FST_CONV_OPTION_UNKNOWN', /maintenance\.enable\(\)\.from/],
   ]
   for (const [options, code, message] of wrong) {
-    await t.rejects(
-      app.maintenance.enable(options as EnableOptions),
-      { code, message },
-      JSON.stringify(options),
-    )
+    const enabled = app.maintenance.enable(options as EnableOptions)
+    await t.rejects(enabled, { code, message }, JSON.stringify(options))
   }
   t.equal(app.maintenance.state(), null)
 })
@@ -76,11 +66,8 @@ t.test('config.maintenance of a route is an object or false', async (t) => {
   await app.register(maintenance)
   for (const own of [true, null, 'off', { mode: 'on' }, { except: [] }]) {
     const config = { maintenance: own } as unknown as FastifyContextConfig
-    t.throws(
-      () => app.get('/v1/users', { config }, () => ({})),
-      /GET \/v1\/users config\.maintenance/,
-      `${own}`,
-    )
+    const add = () => app.get('/v1/users', { config }, () => ({}))
+    t.throws(add, /GET \/v1\/users config\.maintenance/, `${own}`)
   }
 })
 
