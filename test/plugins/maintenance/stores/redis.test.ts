@@ -114,17 +114,6 @@ t.test('instances of a service', { skip }, async (t) => {
   const clients = [await connect(t, redis), await connect(t, redis)] as const
   const [one, other] = [await instance(t, clients[0], clock), await instance(t, clients[1], clock)]
 
-  await t.test('what one enables or disables, the other has after its next read', async (t) => {
-    await one.app.maintenance.enable({ until: '2026-11-20T09:00:00Z', reason: 'move' })
-    t.equal(await one.status(), 503)
-    await look(clock)
-    t.equal(await other.status(), 503)
-    t.strictSame(other.app.maintenance.state(), one.app.maintenance.state())
-    await other.app.maintenance.disable()
-    await look(clock)
-    t.equal(await one.status(), 200)
-  })
-
   await t.test('while the key has any other value, the last known state stays', async (t) => {
     await one.app.maintenance.enable()
     await look(clock)
