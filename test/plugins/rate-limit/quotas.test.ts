@@ -137,7 +137,7 @@ timed(
         ['blocked', 429, '"default";r=0;t=60'],
       ] as const) {
         const answer = await ask(app, user === undefined ? '/v1/users' : as(user))
-        t.strictSame([answer.status, answer.left], [status, left], user)
+        t.strictSame([answer.status, answer.left], [status, left], String(user))
       }
       t.same(calls, ['free', 'paid', '', 'unlimited', 'infinite', 'blocked'], 'once for each caller')
       plans.set('free', 10)
