@@ -203,34 +203,31 @@ t.test('without a `sleep` it waits by the clock of the machine', async (t) => {
   t.ok(performance.now() - began >= 990)
 })
 
-t.test(
-  'it ends after the maximum of attempts, also failed ones; the last trouble is the cause',
-  async (t) => {
-    const refused = { code: 'refused', status: 503, problem: { code: 'code-503' } }
-    const rows: readonly (readonly [
-      turns: Turn | readonly Turn[],
-      options: FollowOptions,
-      times: number,
-      cause?: unknown,
-    ])[] = [
-      [[running, 'cut', running], { maxAttempts: 5 }, 5],
-      [running, {}, 240],
-      [running, { maxAttempts: 0 }, 0],
-      [running, { maxAttempts: -1 }, 0],
-      [running, { maxAttempts: Number.NaN }, 0],
-      [withStatus(503, '1'), { maxAttempts: 2 }, 2, refused],
-      ['cut', { maxAttempts: 2 }, 2, TypeError],
-      ['silent', { maxAttempts: 2, timeout: 50 }, 2, { message: 'timeout' }],
-    ]
-    for (const [turns, options, times, cause] of rows) {
-      const { operation, polls } = await follow(t, turns, options)
-      const error = { name: 'OperationError', code: 'attempts-exhausted' }
-      await t.rejects(operation.finished(), cause === undefined ? error : { ...error, cause })
-      await t.rejects(operation.finished(), error, 'it stays ended')
-      t.equal(polls(), times)
-    }
-  },
-)
+t.test('it ends after the maximum of attempts, also failed ones; the last one is the cause', async (t) => {
+  const refused = { code: 'refused', status: 503, problem: { code: 'code-503' } }
+  const rows: readonly (readonly [
+    turns: Turn | readonly Turn[],
+    options: FollowOptions,
+    times: number,
+    cause?: unknown,
+  ])[] = [
+    [[running, 'cut', running], { maxAttempts: 5 }, 5],
+    [running, {}, 240],
+    [running, { maxAttempts: 0 }, 0],
+    [running, { maxAttempts: -1 }, 0],
+    [running, { maxAttempts: Number.NaN }, 0],
+    [withStatus(503, '1'), { maxAttempts: 2 }, 2, refused],
+    ['cut', { maxAttempts: 2 }, 2, TypeError],
+    ['silent', { maxAttempts: 2, timeout: 50 }, 2, { message: 'timeout' }],
+  ]
+  for (const [turns, options, times, cause] of rows) {
+    const { operation, polls } = await follow(t, turns, options)
+    const error = { name: 'OperationError', code: 'attempts-exhausted' }
+    await t.rejects(operation.finished(), cause === undefined ? error : { ...error, cause })
+    await t.rejects(operation.finished(), error, 'it stays ended')
+    t.equal(polls(), times)
+  }
+})
 
 t.test('an answer that does not come counts as failed after `timeout`', async (t) => {
   const { operation } = await follow(t, ['silent', succeeded], { timeout: 50 })

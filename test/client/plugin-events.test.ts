@@ -160,27 +160,24 @@ t.test('cancel() ends the stream with the cancelled operation', async (t) => {
   t.strictSame(responses, [stream])
 })
 
-t.test(
-  'a server that closes ends the stream, and the client polls the one that takes its place',
-  async (t) => {
-    const store: OperationStore = { ...memoryOperationStore(), isShared: true }
-    const first = await service(t, { store, lease: '1 second' })
-    const { options, lengths } = shortWaits()
-    const operation = followOperation(await first.start(), options)
-    ;(await first.work()).progress(0.5)
-    let second: Service | undefined
-    const states = await statesOf(operation, async ({ progress }) => {
-      if (progress !== 0.5 || second !== undefined) return
-      await first.app.close()
-      second = await service(t, { store, lease: '1 second' }, first.port)
-      ;(await second.work()).end({ result: 'done' })
-    })
-    t.match(states.at(-1), { status: 'Succeeded', result: 'done' })
-    t.equal(lengths[0], 7_000, 'at the interval of the response with the stream')
-    t.strictSame(first.responses, [stream])
-    t.strictSame([...new Set(second?.responses)], [json])
-  },
-)
+t.test('a server that closes ends the stream, and the client polls the one in its place', async (t) => {
+  const store: OperationStore = { ...memoryOperationStore(), isShared: true }
+  const first = await service(t, { store, lease: '1 second' })
+  const { options, lengths } = shortWaits()
+  const operation = followOperation(await first.start(), options)
+  ;(await first.work()).progress(0.5)
+  let second: Service | undefined
+  const states = await statesOf(operation, async ({ progress }) => {
+    if (progress !== 0.5 || second !== undefined) return
+    await first.app.close()
+    second = await service(t, { store, lease: '1 second' }, first.port)
+    ;(await second.work()).end({ result: 'done' })
+  })
+  t.match(states.at(-1), { status: 'Succeeded', result: 'done' })
+  t.equal(lengths[0], 7_000, 'at the interval of the response with the stream')
+  t.strictSame(first.responses, [stream])
+  t.strictSame([...new Set(second?.responses)], [json])
+})
 
 t.test('without room for another stream, the client polls; one that leaves makes room', async (t) => {
   const { app, start, work, responses } = await service(t, { maxStreams: 1 })

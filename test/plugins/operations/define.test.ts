@@ -78,26 +78,23 @@ t.test('an input is JSON of a limited length, with all digits', async (t) => {
   }
 })
 
-t.test(
-  '`onePer`: the same id of the same operation, as a text or an integer, is the same resource',
-  async (t) => {
-    const definitions = operationDefinitions(1_000)
-    for (const name of ['pay', 'ship']) definitions.define(name, { onePer: 'id' }, async () => {}, log)
-    definitions.define('any', {}, async () => {}, log)
-    const keyOf = (name: string, input: unknown) =>
-      definitions.named(name).onePerOf(definitions.named(name).inputJson(input))
-    const key = keyOf('pay', { id: 7 })
-    t.match(key, /^[0-9a-f]{64}$/)
-    t.strictSame([keyOf('pay', { id: '7', note: 'x' }), keyOf('pay', { id: 7n })], [key, key])
-    const long = 9_007_199_254_740_993n
-    const others = [keyOf('pay', { id: 8 }), keyOf('ship', { id: 7 }), keyOf('pay', { id: long }), key]
-    t.equal(new Set([...others, keyOf('pay', { id: long - 1n })]).size, 5)
-    t.equal(keyOf('any', { id: 7 }), null)
-    for (const input of [undefined, null, 7, {}, { id: null }, { id: { id: 7 } }, [7]]) {
-      t.throws(() => keyOf('pay', input), { name: 'TypeError', message: /'pay' needs the member id/ })
-    }
-  },
-)
+t.test('`onePer`: one id of one operation is one resource, as a text or as an integer', async (t) => {
+  const definitions = operationDefinitions(1_000)
+  for (const name of ['pay', 'ship']) definitions.define(name, { onePer: 'id' }, async () => {}, log)
+  definitions.define('any', {}, async () => {}, log)
+  const keyOf = (name: string, input: unknown) =>
+    definitions.named(name).onePerOf(definitions.named(name).inputJson(input))
+  const key = keyOf('pay', { id: 7 })
+  t.match(key, /^[0-9a-f]{64}$/)
+  t.strictSame([keyOf('pay', { id: '7', note: 'x' }), keyOf('pay', { id: 7n })], [key, key])
+  const long = 9_007_199_254_740_993n
+  const others = [keyOf('pay', { id: 8 }), keyOf('ship', { id: 7 }), keyOf('pay', { id: long }), key]
+  t.equal(new Set([...others, keyOf('pay', { id: long - 1n })]).size, 5)
+  t.equal(keyOf('any', { id: 7 }), null)
+  for (const input of [undefined, null, 7, {}, { id: null }, { id: { id: 7 } }, [7]]) {
+    t.throws(() => keyOf('pay', input), { name: 'TypeError', message: /'pay' needs the member id/ })
+  }
+})
 
 t.test('the context of a handler', async (t) => {
   const { logger, lines } = keepLogs()

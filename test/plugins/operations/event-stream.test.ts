@@ -296,37 +296,31 @@ t.test('a store that fails for a while does not end the stream', async (t) => {
   t.ok(stream.documents().some(isFinal))
 })
 
-t.test(
-  'over HTTP/2, a stream follows an operation to its end, and ends when the client resets it',
-  async (t) => {
-    const clock = manualClock(startTime)
-    const { start, urlOf, workOf } = await service(
-      t,
-      { now: clock.now, schedule: clock.schedule },
-      'preset',
-      { http2: true } as FastifyServerOptions,
-    )
-    const id = await start()
-    const { origin, pathname } = new URL(urlOf(id))
-    const session = connect(origin)
-    t.teardown(() => session.destroy())
-    const open = () => session.request({ ':path': pathname, accept: 'text/event-stream' }).setEncoding('utf8')
-    const left = open()
-    await once(left, 'data')
-    t.equal(clock.waiting(15_000), 1)
-    left.close()
-    await met(() => clock.waiting(15_000) === 0)
-    const followed = open()
-    let text = ''
-    followed.on('data', (chunk: string) => {
-      text += chunk
-    })
-    await met(() => text !== '')
-    ;(await workOf(id)).end()
-    await once(followed, 'end')
-    t.match(text, '"status":"Succeeded"')
-  },
-)
+t.test('over HTTP/2, a stream follows an operation, and ends when the client resets it', async (t) => {
+  const clock = manualClock(startTime)
+  const { start, urlOf, workOf } = await service(t, { now: clock.now, schedule: clock.schedule }, 'preset', {
+    http2: true,
+  } as FastifyServerOptions)
+  const id = await start()
+  const { origin, pathname } = new URL(urlOf(id))
+  const session = connect(origin)
+  t.teardown(() => session.destroy())
+  const open = () => session.request({ ':path': pathname, accept: 'text/event-stream' }).setEncoding('utf8')
+  const left = open()
+  await once(left, 'data')
+  t.equal(clock.waiting(15_000), 1)
+  left.close()
+  await met(() => clock.waiting(15_000) === 0)
+  const followed = open()
+  let text = ''
+  followed.on('data', (chunk: string) => {
+    text += chunk
+  })
+  await met(() => text !== '')
+  ;(await workOf(id)).end()
+  await once(followed, 'end')
+  t.match(text, '"status":"Succeeded"')
+})
 
 t.test('a stream that a hook of the app refuses leaves its place to others', async (t) => {
   const refuse = (app: FastifyInstance) => {

@@ -48,26 +48,23 @@ async function service(t: Test, options: OperationsOptions = {}, mode: 'enforce'
   }
 }
 
-t.test(
-  'no run begins while there is maintenance; those that run go on; the others begin after it',
-  async (t) => {
-    const { app, clock, runs, ends, begin, statusOf } = await service(t)
-    await app.ready()
-    const first = await begin()
-    await clock.advance(0)
-    t.strictSame(runs, [first])
-    await app.maintenance.enable({ retryAfter: 60 })
-    const second = await begin()
-    ends[0]?.()
-    // The sweeper goes on meanwhile.
-    await clock.advance(60_000)
-    t.equal(await statusOf(first), 'Succeeded')
-    t.strictSame(runs, [first])
-    await app.maintenance.disable()
-    await clock.advance(0)
-    t.strictSame(runs, [first, second])
-  },
-)
+t.test('no run begins while there is maintenance; those that run go on; others begin later', async (t) => {
+  const { app, clock, runs, ends, begin, statusOf } = await service(t)
+  await app.ready()
+  const first = await begin()
+  await clock.advance(0)
+  t.strictSame(runs, [first])
+  await app.maintenance.enable({ retryAfter: 60 })
+  const second = await begin()
+  ends[0]?.()
+  // The sweeper goes on meanwhile.
+  await clock.advance(60_000)
+  t.equal(await statusOf(first), 'Succeeded')
+  t.strictSame(runs, [first])
+  await app.maintenance.disable()
+  await clock.advance(0)
+  t.strictSame(runs, [first, second])
+})
 
 t.test('an app that gets ready in maintenance begins no run', async (t) => {
   const { app, clock, runs, begin } = await service(t)

@@ -119,20 +119,17 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
     t.strictSame(runs, [])
   })
 
-  row(
-    'poll while it runs: 200, its progress, when to ask again, and how to cancel it',
-    async (t, service) => {
-      const path = await service.start({ does: 'waits' })
-      await service.until(path, hasBegun)
-      const polled = await service.ask('GET', path)
-      t.equal(polled.status, 200)
-      t.match(JSON.parse(polled.body), { status: 'In progress', progress: 0.4, link: { href: path } })
-      t.match(headerOf(polled, 'retry-after'), /^[1-9]\d*$/)
-      t.equal(headerOf(polled, 'cache-control'), 'no-store')
-      t.notOk(headerOf(polled, 'location'))
-      service.letGo('')
-    },
-  )
+  row('poll while it runs: 200, its progress, when to ask again, how to cancel', async (t, service) => {
+    const path = await service.start({ does: 'waits' })
+    await service.until(path, hasBegun)
+    const polled = await service.ask('GET', path)
+    t.equal(polled.status, 200)
+    t.match(JSON.parse(polled.body), { status: 'In progress', progress: 0.4, link: { href: path } })
+    t.match(headerOf(polled, 'retry-after'), /^[1-9]\d*$/)
+    t.equal(headerOf(polled, 'cache-control'), 'no-store')
+    t.notOk(headerOf(polled, 'location'))
+    service.letGo('')
+  })
 
   row('the link is there only while it can be cancelled', async (t, service) => {
     const ignoring = await service.start({ does: 'waits, ignores its signal' })
@@ -174,24 +171,21 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
     t.match(polled.body, '"result":{"big":9007199254740993,"text":"ü"}')
   })
 
-  row(
-    'failed: 200 with the problem and a message, and no word of a fault of the server',
-    async (t, service) => {
-      const polled = await service.ask('GET', await service.done('refuses'))
-      t.equal(polled.status, 200)
-      t.strictSame(JSON.parse(polled.body).error, {
-        type: 'urn:problem-type:fastify-conventions:not-retryable',
-        code: 'not-retryable',
-        title: 'Not retryable',
-        status: 409,
-        detail: 'It is paid',
-        message: 'It is paid',
-      })
-      const crashed = await service.until(await service.done('crashes'))
-      t.match(crashed, { status: 'Failed', error: { code: 'internal-server-error', status: 500 } })
-      t.notMatch(JSON.stringify(crashed), /password|stack|\.ts/)
-    },
-  )
+  row('failed: 200 with the problem, and no word of a fault of the server', async (t, service) => {
+    const polled = await service.ask('GET', await service.done('refuses'))
+    t.equal(polled.status, 200)
+    t.strictSame(JSON.parse(polled.body).error, {
+      type: 'urn:problem-type:fastify-conventions:not-retryable',
+      code: 'not-retryable',
+      title: 'Not retryable',
+      status: 409,
+      detail: 'It is paid',
+      message: 'It is paid',
+    })
+    const crashed = await service.until(await service.done('crashes'))
+    t.match(crashed, { status: 'Failed', error: { code: 'internal-server-error', status: 500 } })
+    t.notMatch(JSON.stringify(crashed), /password|stack|\.ts/)
+  })
 
   row('the status document is always a 200, and the same', async (t, service) => {
     for (const does of ['creates', 'nothing', 'refuses'] as const) {

@@ -218,16 +218,13 @@ t.test('of operations with one `onePer`, one is in progress; the others are a 40
   t.ok(await create({ onePer }), 'it was cancelled before it ran')
 })
 
-t.test(
-  'a start whose answer was lost, and that the client of the store sends again, is no other',
-  async (t) => {
-    const { registry, store } = setUp()
-    const create = store.create.bind(store)
-    store.create = async (record, input) => (await create(record, input)) && create(record, input)
-    const record = await stored(registry, newOperation({ onePer: 'a'.repeat(64) }))
-    t.match(await registry.find(record.id), { id: record.id })
-  },
-)
+t.test('a start that the client of the store sends again, as its answer was lost, is no other', async (t) => {
+  const { registry, store } = setUp()
+  const create = store.create.bind(store)
+  store.create = async (record, input) => (await create(record, input)) && create(record, input)
+  const record = await stored(registry, newOperation({ onePer: 'a'.repeat(64) }))
+  t.match(await registry.find(record.id), { id: record.id })
+})
 
 t.test('a full store is operations-full', async (t) => {
   const { create } = setUp({ store: memoryOperationStore({ maxOperations: 1 }) })

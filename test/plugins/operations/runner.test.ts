@@ -198,30 +198,27 @@ t.test('a handler that fails runs again if its engine has a retry left', async (
   t.strictSame(names(), ['run', 'retry', 'run'])
 })
 
-t.test(
-  'a handler beyond its time limit has failed; its slot is free when it settles, or later',
-  async (t) => {
-    for (const last of ['returns', 'throws', 'never'] as const) {
-      const { running, work, find, clock, errors, names, store } = setUp({ timeout: 60_000 })
-      const { id, outcome } = await running()
-      await clock.advance(60_000)
-      const record = await find(id)
-      t.match(record, { status: 'Failed', error: failure })
-      t.match(errors, [{ code: 'operation-timed-out' }])
-      const { replace } = store.calls
-      await clock.advance(unwind - 1)
-      t.equal(store.calls.replace, replace, 'without heartbeats')
-      t.notOk(await isSettled(outcome))
-      if (last === 'returns') work.end()
-      else if (last === 'throws') work.fail(new Error('the rollback failed'))
-      else await clock.advance(1)
-      t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
-      t.equal(await find(id), record, 'its result is ignored')
-      t.equal(names().includes('abandon'), last === 'never', 'and counted')
-      t.equal(clock.waiting(), 0)
-    }
-  },
-)
+t.test('a handler beyond its time limit has failed; its slot is free when it settles', async (t) => {
+  for (const last of ['returns', 'throws', 'never'] as const) {
+    const { running, work, find, clock, errors, names, store } = setUp({ timeout: 60_000 })
+    const { id, outcome } = await running()
+    await clock.advance(60_000)
+    const record = await find(id)
+    t.match(record, { status: 'Failed', error: failure })
+    t.match(errors, [{ code: 'operation-timed-out' }])
+    const { replace } = store.calls
+    await clock.advance(unwind - 1)
+    t.equal(store.calls.replace, replace, 'without heartbeats')
+    t.notOk(await isSettled(outcome))
+    if (last === 'returns') work.end()
+    else if (last === 'throws') work.fail(new Error('the rollback failed'))
+    else await clock.advance(1)
+    t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
+    t.equal(await find(id), record, 'its result is ignored')
+    t.equal(names().includes('abandon'), last === 'never', 'and counted')
+    t.equal(clock.waiting(), 0)
+  }
+})
 
 t.test('a run that was replaced, or whose engine lost its lock, stores nothing', async (t) => {
   for (const how of ['replaced', 'lock lost', 'replaced while it ended'] as const) {

@@ -61,28 +61,24 @@ t.test('dashboards see the names and the states of operations', { skip }, async 
   end.open()
 })
 
-t.test(
-  'an operation in progress whose job has ended runs again; one that waits is left alone',
-  { skip },
-  async (t) => {
-    const { url } = await server(t)
-    const worker = fakeWorker((_, count) => {
-      if (count === 1) return succeeded
-      return count === 2 ? { kind: 'ended', hasFailed: true } : { kind: 'later', delay: 60_000 }
-    })
-    const engine = await started(t, bullmqEngine({ redis: url }), worker)
-    const job = newJob()
-    const queue = queueOf(t, url)
-    for (const [count, state] of ['completed', 'failed', 'delayed'].entries()) {
-      await engine.enqueue(job)
-      await until(async () => worker.ran.length > count, `run ${count + 1}`)
-      await until(async () => (await queue.getJobState(job.id)) === state, state)
-    }
+t.test('an operation whose job has ended runs again; one that waits does not', { skip }, async (t) => {
+  const { url } = await server(t)
+  const worker = fakeWorker((_, count) => {
+    if (count === 1) return succeeded
+    return count === 2 ? { kind: 'ended', hasFailed: true } : { kind: 'later', delay: 60_000 }
+  })
+  const engine = await started(t, bullmqEngine({ redis: url }), worker)
+  const job = newJob()
+  const queue = queueOf(t, url)
+  for (const [count, state] of ['completed', 'failed', 'delayed'].entries()) {
     await engine.enqueue(job)
-    await pause(300)
-    t.equal(worker.ran.length, 3)
-  },
-)
+    await until(async () => worker.ran.length > count, `run ${count + 1}`)
+    await until(async () => (await queue.getJobState(job.id)) === state, state)
+  }
+  await engine.enqueue(job)
+  await pause(300)
+  t.equal(worker.ran.length, 3)
+})
 
 t.test('a delay is that of the clock of the store, not of the process that starts', { skip }, async (t) => {
   const { url } = await server(t)

@@ -90,39 +90,33 @@ export async function keepsEngineContract(
     t.strictSame(worker.ran, [running.id, waiting.id, last.id])
   })
 
-  await t.test(
-    'an operation that cannot run yet comes again after the delay, which is no retry',
-    async (t) => {
-      const wait = 1_200
-      const [first, other] = [newJob({ retries: 1 }), newJob()]
-      const worker = fakeWorker((id, count) => (id === first.id && count < 3 ? busy(wait) : succeeded))
-      const engine = await started(t, newQueue()(single), worker)
-      for (const job of [first, other]) await engine.enqueue(job)
-      await until(() => worker.ran.length >= 4, 'it came again')
-      t.strictSame(worker.ran, [first.id, other.id, first.id, first.id], 'others do not wait for it')
-      t.strictSame(worker.lasts, [false, false, false, false])
-      t.ok(Number(worker.ranAt[2]) - Number(worker.ranAt[0]) >= wait)
-    },
-  )
+  await t.test('an operation that cannot run yet comes again later, which is no retry', async (t) => {
+    const wait = 1_200
+    const [first, other] = [newJob({ retries: 1 }), newJob()]
+    const worker = fakeWorker((id, count) => (id === first.id && count < 3 ? busy(wait) : succeeded))
+    const engine = await started(t, newQueue()(single), worker)
+    for (const job of [first, other]) await engine.enqueue(job)
+    await until(() => worker.ran.length >= 4, 'it came again')
+    t.strictSame(worker.ran, [first.id, other.id, first.id, first.id], 'others do not wait for it')
+    t.strictSame(worker.lasts, [false, false, false, false])
+    t.ok(Number(worker.ranAt[2]) - Number(worker.ranAt[0]) >= wait)
+  })
 
-  await t.test(
-    'an operation whose handler fails runs again, later each time, until its retries are used up',
-    async (t) => {
-      const [job, other] = [newJob({ retries: 2 }), newJob()]
-      const worker = fakeWorker((id, count) => {
-        if (id !== job.id) return succeeded
-        return count <= 2 ? { kind: 'retry' } : { kind: 'ended', hasFailed: true }
-      })
-      const engine = await started(t, newQueue()(single), worker)
-      for (const one of [job, other]) await engine.enqueue(one)
-      await until(() => worker.ran.length >= 4, 'it ran three times')
-      t.strictSame(worker.ran, [job.id, other.id, job.id, job.id])
-      t.strictSame(worker.lasts, [false, false, false, true])
-      const times = [0, 2, 3].map((run) => Number(worker.ranAt[run]))
-      t.ok((times[1] ?? 0) - (times[0] ?? 0) >= 700, 'after a second, less up to a quarter')
-      t.ok((times[2] ?? 0) - (times[1] ?? 0) >= 1_400, 'after two')
-    },
-  )
+  await t.test('an operation whose handler fails is retried, later each time', async (t) => {
+    const [job, other] = [newJob({ retries: 2 }), newJob()]
+    const worker = fakeWorker((id, count) => {
+      if (id !== job.id) return succeeded
+      return count <= 2 ? { kind: 'retry' } : { kind: 'ended', hasFailed: true }
+    })
+    const engine = await started(t, newQueue()(single), worker)
+    for (const one of [job, other]) await engine.enqueue(one)
+    await until(() => worker.ran.length >= 4, 'it ran three times')
+    t.strictSame(worker.ran, [job.id, other.id, job.id, job.id])
+    t.strictSame(worker.lasts, [false, false, false, true])
+    const times = [0, 2, 3].map((run) => Number(worker.ranAt[run]))
+    t.ok((times[1] ?? 0) - (times[0] ?? 0) >= 700, 'after a second, less up to a quarter')
+    t.ok((times[2] ?? 0) - (times[1] ?? 0) >= 1_400, 'after two')
+  })
 
   await t.test('an operation without a delay does not come again without a pause', async (t) => {
     const worker = fakeWorker(() => busy(0))
@@ -146,7 +140,7 @@ export async function keepsEngineContract(
   })
 
   await t.test(
-    'an operation whose record cannot be reached comes again; the log has a line',
+    'an operation without a reachable record comes again; one line is logged',
     shared,
     async (t) => {
       let isAway = true

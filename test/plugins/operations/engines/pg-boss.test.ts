@@ -1,22 +1,16 @@
 /** The engine on pg-boss, over a PostgreSQL server of these tests alone. */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
 import PgBoss from 'pg-boss'
 import t, { type Test } from 'tap'
 import { type PgBossEngineOptions, pgBossEngine } from '../../../../src/plugins/operations/engines/pg-boss.js'
 import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
+import { obstacleToPgBouncer, startPgBouncer } from '../stores/pgbouncer.js'
 import { keepsEngineContract, started } from './engine-contract.js'
-import { fakeWorker, gate, isDone, newJob, secondsOf, succeeded, until } from './fake-worker.js'
+import { fakeWorker, gate, isDone, newJob, newJobs, secondsOf, succeeded, until } from './fake-worker.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
-const bouncer = spawnSync('pgbouncer', ['--version']).error === undefined
 const unreachable = 'the queue of operations cannot be reached'
 
 const quick = { migrate: true }
@@ -25,34 +19,28 @@ t.test('the contract', { skip }, async (t) => {
   const { url } = await server(t)
   const pool = poolOf(t, url)
   let queues = 0
-  await keepsEngineContract(
-    t,
-    () => {
-      queues += 1
-      const queue = `queue-${queues}`
-      return (options) => pgBossEngine({ postgres: url, queue, ...quick, ...options })
-    },
-    true,
-    (id) => pool.query("update pgboss.job set state = 'created', started_on = null where id = $1", [id]),
-  )
+  const newQueue = () => {
+    queues += 1
+    const queue = `queue-${queues}`
+    return (options = {}) => pgBossEngine({ postgres: url, queue, ...quick, ...options })
+  }
+  const again = "update pgboss.job set state = 'created', started_on = null where id = $1"
+  await keepsEngineContract(t, newQueue, true, (id) => pool.query(again, [id]))
 })
 
-t.test(
-  'it works behind PgBouncer in transaction mode',
-  { skip: skip || (!bouncer && !process.env.CI ? 'there is no pgbouncer in PATH' : false) },
-  async (t) => {
-    const postgres = await server(t)
-    const pool = poolOf(t, await startBouncer(t, postgres.url))
-    const worker = fakeWorker((_, count) => (count === 1 ? { kind: 'retry' } : succeeded))
-    const engine = await started(t, pgBossEngine({ postgres: pool, ...quick }), worker)
-    const jobs = Array.from({ length: 20 }, () => newJob())
-    await Promise.all(jobs.map((job) => engine.enqueue(job)))
-    await until(() => worker.ran.length === 40, 'each runs twice')
-    await engine.close()
-    t.equal((await pool.query('select 1 as one')).rows[0].one, 1, 'the pool of the app stays open')
-    t.strictSame(worker.log, [])
-  },
-)
+const skipBouncer = skip || (!process.env.CI && (await obstacleToPgBouncer()))
+t.test('it works behind PgBouncer in transaction mode', { skip: skipBouncer }, async (t) => {
+  const pooler = await startPgBouncer(await server(t))
+  t.teardown(() => pooler.stop())
+  const pool = poolOf(t, pooler.url)
+  const worker = fakeWorker((_, count) => (count === 1 ? { kind: 'retry' } : succeeded))
+  const engine = await started(t, pgBossEngine({ postgres: pool, ...quick }), worker)
+  await Promise.all(newJobs(20).map((job) => engine.enqueue(job)))
+  await until(() => worker.ran.length === 40, 'each runs twice')
+  await engine.close()
+  t.equal((await pool.query('select 1 as one')).rows[0].one, 1, 'the pool of the app stays open')
+  t.strictSame(worker.log, [])
+})
 
 t.test('the table shows the names and the states of operations', { skip }, async (t) => {
   const { url } = await server(t)
@@ -82,12 +70,8 @@ t.test('an operation in progress whose job has ended, or died, runs again', { sk
   const worker = fakeWorker()
   const engine = await started(t, pgBossEngine({ postgres: url, ...quick }), worker)
   const job = newJob()
-  const isCompleted = async () => {
-    const { rows } = await pool.query("select 1 from pgboss.job where id = $1 and state = 'completed'", [
-      job.id,
-    ])
-    return rows.length === 1
-  }
+  const completed = "select from pgboss.job where id = $1 and state = 'completed'"
+  const isCompleted = async () => (await pool.query(completed, [job.id])).rowCount === 1
   await engine.enqueue(job)
   await until(isCompleted, 'it has run')
   await engine.enqueue(job)
@@ -101,23 +85,16 @@ t.test('the start says what to do about the schema', { skip }, async (t) => {
   const { url } = await server(t)
   const pool = poolOf(t, url)
   const engine = (options = {}) => pgBossEngine({ postgres: url, ...options })
-  await t.rejects(
-    engine().start(fakeWorker()),
-    /pg-boss is not installed in the PostgreSQL schema 'pgboss': start once with `migrate: true`/,
-  )
+  const fails = (message: RegExp) => t.rejects(engine().start(fakeWorker()), message)
+  await fails(/pg-boss is not installed in the PostgreSQL schema 'pgboss': start once with `migrate: true`/)
   await pool.query(PgBoss.getConstructionPlans('pgboss'))
-  await t.rejects(
-    engine().start(fakeWorker()),
-    /there is no queue 'operations' of pg-boss in the schema 'pgboss'/,
-  )
-  const first = engine({ migrate: true })
-  await first.start(fakeWorker())
-  await first.close()
-  const second = engine()
-  await second.start(fakeWorker())
-  await second.close()
+  await fails(/there is no queue 'operations' of pg-boss in the schema 'pgboss'/)
+  for (const each of [engine({ migrate: true }), engine()]) {
+    await each.start(fakeWorker())
+    await each.close()
+  }
   await pool.query('update pgboss.version set version = version - 1')
-  await t.rejects(engine().start(fakeWorker()), /requires migrations in the PostgreSQL schema 'pgboss'/)
+  await fails(/requires migrations in the PostgreSQL schema 'pgboss'/)
   await until(async () => (await connections(pool)) === 1, 'nothing stays open')
 })
 
@@ -208,49 +185,4 @@ async function connections(pool: Pool): Promise<number> {
     "select count(*)::int as count from pg_stat_activity where backend_type = 'client backend'",
   )
   return Number(rows[0]?.count)
-}
-
-/** Starts a PgBouncer in front of a server; returns its URL. */
-async function startBouncer(t: Test, url: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
-  const port = 20_000 + (process.pid % 10_000)
-  const socket = decodeURIComponent(/@([^/]+)\//.exec(url)?.[1] ?? '')
-  const settings = join(folder, 'pgbouncer.ini')
-  await writeFile(
-    settings,
-    `[databases]
-postgres = host=${socket} user=postgres
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 3
-`,
-  )
-  // PgBouncer refuses to run as root.
-  const account = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
-  for (const [path, mode] of [
-    [folder, 0o755],
-    [settings, 0o644],
-  ] as const) {
-    await chmod(path, mode)
-  }
-  const child = spawn('pgbouncer', [...account, settings], { stdio: 'ignore' })
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    await rm(folder, { recursive: true, force: true })
-  })
-  await until(async () => {
-    const connection = connect(port, '127.0.0.1')
-    const isOpen = await once(connection, 'connect').then(
-      () => true,
-      () => false,
-    )
-    connection.destroy()
-    return isOpen
-  }, 'PgBouncer listens')
-  return `postgres://postgres@127.0.0.1:${port}/postgres`
 }

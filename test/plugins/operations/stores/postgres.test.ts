@@ -1,6 +1,5 @@
 /** The store of operations in PostgreSQL: a real server, and two pools of connections to it. */
 import { randomBytes } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import { Pool, type PoolConfig, types } from 'pg'
 import t, { type Test } from 'tap'
 import { claim, type OperationRecord, renew } from '../../../../src/plugins/operations/record.js'
@@ -14,6 +13,7 @@ import {
   operationStoreContract,
 } from '../../../../src/testing/operation-store-contract.js'
 import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
+import { until as untilEnough } from '../../../support/until.js'
 import { obstacleToPgBouncer, startPgBouncer } from './pgbouncer.js'
 import { ended, started, time } from './records.js'
 import { answersAsInMemory, listsAsAnArray } from './store-model.js'
@@ -41,12 +41,7 @@ function setUpOf(one: Pool, other: Pool, options: PostgresOperationStoreOptions 
   }
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waited = 0; !(await isSo()); waited += 10) {
-    if (waited > 10_000) throw new Error('it did not happen within 10 seconds')
-    await wait(10)
-  }
-}
+const until = (isSo: () => boolean | Promise<boolean>) => untilEnough(async () => isSo(), Boolean, 10_000, 10)
 
 t.test('in PostgreSQL', { skip }, async (t) => {
   const postgres = await startPostgres()
@@ -135,23 +130,20 @@ WHERE record.relname = $1`,
     t.equal((await store.input(records[0]?.id ?? ''))?.length, input.length)
   })
 
-  await t.test(
-    'result and error are deleted when the operation becomes a 410, the record later',
-    async (t) => {
-      await empty()
-      const record = started()
-      await store.create(record, '{}')
-      const final = { ...ended(record, '{"a":1}'), goneAt: time + 10, dueAt: time + 20 }
-      await store.replace(record, final)
-      t.equal(await store.expire(time + 9, 10), 0)
-      t.same(await store.get(record.id), final)
-      t.equal(await store.expire(time + 10, 10), 1)
-      t.same(await store.get(record.id), { ...final, result: null })
-      t.equal(await store.expire(time + 19, 10), 0)
-      t.equal(await store.expire(time + 20, 10), 1)
-      t.equal(await store.get(record.id), null)
-    },
-  )
+  await t.test('the result is deleted when the operation becomes a 410, the record later', async (t) => {
+    await empty()
+    const record = started()
+    await store.create(record, '{}')
+    const final = { ...ended(record, '{"a":1}'), goneAt: time + 10, dueAt: time + 20 }
+    await store.replace(record, final)
+    t.equal(await store.expire(time + 9, 10), 0)
+    t.same(await store.get(record.id), final)
+    t.equal(await store.expire(time + 10, 10), 1)
+    t.same(await store.get(record.id), { ...final, result: null })
+    t.equal(await store.expire(time + 19, 10), 0)
+    t.equal(await store.expire(time + 20, 10), 1)
+    t.equal(await store.get(record.id), null)
+  })
 
   await t.test('a database without the table, or with another, says what to run', async (t) => {
     const missing = storeIn(t, 'nowhere')

@@ -1,11 +1,11 @@
 /** The store of operations in Redis: a real server, and two clients of it. */
-import { setTimeout as wait } from 'node:timers/promises'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import t, { type Test } from 'tap'
 import { OperationStoreFullError } from '../../../../src/plugins/operations/stores/store.js'
 import { type RedisOperationClient, redisOperationStore } from '../../../../src/stores/redis.js'
 import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
 import { obstacleToRedis, type PrivateRedis, startRedis } from '../../../support/redis.js'
+import { until as untilEnough } from '../../../support/until.js'
 import { ended, started, time } from './records.js'
 import { answersAsInMemory, listsAsAnArray } from './store-model.js'
 
@@ -29,12 +29,7 @@ function connect(t: Test, { url }: PrivateRedis, options: ClientOptions = {}): R
   return client
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waited = 0; !(await isSo()); waited += 10) {
-    if (waited > 10_000) throw new Error('it did not happen within 10 seconds')
-    await wait(10)
-  }
-}
+const until = (isSo: () => boolean | Promise<boolean>) => untilEnough(async () => isSo(), Boolean, 10_000, 10)
 
 t.test('in Redis', { skip }, async (t) => {
   const redis = await server(t)
@@ -84,27 +79,19 @@ t.test('in Redis', { skip }, async (t) => {
     t.pass('for all operations that were made up')
   })
 
-  await t.test(
-    'all keys are in one slot of a cluster; none is left of a record that was removed',
-    async (t) => {
-      await one.flushall()
-      const [running, final] = [started({ owner: '42' }), started()]
-      for (const record of [running, final]) await store.create(record, '{}')
-      const end = ended(final, '{}')
-      await store.replace(final, end)
-      const parts = [
-        `record:${running.id}`,
-        `input:${running.id}`,
-        `record:${final.id}`,
-        `outcome:${final.id}`,
-      ]
-      const sets = ['due:1', 'owner:all:42', 'owner:In progress:42']
-      t.same((await one.keys('*')).sort(), [...parts, ...sets].map((key) => `${prefix}:${key}`).sort())
-      await store.remove(running)
-      await store.remove(end)
-      t.equal(await one.dbsize(), 0)
-    },
-  )
+  await t.test('all keys are in one slot of a cluster; a removed record leaves none', async (t) => {
+    await one.flushall()
+    const [running, final] = [started({ owner: '42' }), started()]
+    for (const record of [running, final]) await store.create(record, '{}')
+    const end = ended(final, '{}')
+    await store.replace(final, end)
+    const parts = [`record:${running.id}`, `input:${running.id}`, `record:${final.id}`, `outcome:${final.id}`]
+    const sets = ['due:1', 'owner:all:42', 'owner:In progress:42']
+    t.same((await one.keys('*')).sort(), [...parts, ...sets].map((key) => `${prefix}:${key}`).sort())
+    await store.remove(running)
+    await store.remove(end)
+    t.equal(await one.dbsize(), 0)
+  })
 
   await t.test('the input is written once, and a heartbeat sends the record only', async (t) => {
     const record = started({ owner: '42' })
@@ -121,20 +108,17 @@ t.test('in Redis', { skip }, async (t) => {
     t.equal((await store.input(record.id))?.length, 60_002)
   })
 
-  await t.test(
-    'the result expires when the operation becomes a 410, the record when it is due',
-    async (t) => {
-      const record = started()
-      await store.create(record, '{}')
-      const final = ended(record, '{"a":1}')
-      await store.replace(record, final)
-      t.equal(await one.pexpiretime(`${prefix}:outcome:${record.id}`), final.goneAt)
-      t.equal(await one.pexpiretime(`${prefix}:record:${record.id}`), final.dueAt)
-      t.equal(await one.exists(`${prefix}:input:${record.id}`), 0)
-      await one.pexpire(`${prefix}:outcome:${record.id}`, 0)
-      t.same(await store.get(record.id), { ...final, result: null })
-    },
-  )
+  await t.test('the result expires when the operation becomes a 410, the record later', async (t) => {
+    const record = started()
+    await store.create(record, '{}')
+    const final = ended(record, '{"a":1}')
+    await store.replace(record, final)
+    t.equal(await one.pexpiretime(`${prefix}:outcome:${record.id}`), final.goneAt)
+    t.equal(await one.pexpiretime(`${prefix}:record:${record.id}`), final.dueAt)
+    t.equal(await one.exists(`${prefix}:input:${record.id}`), 0)
+    await one.pexpire(`${prefix}:outcome:${record.id}`, 0)
+    t.same(await store.get(record.id), { ...final, result: null })
+  })
 
   await t.test('the lists of an owner lose the records that have expired', async (t) => {
     await one.flushall()
