@@ -264,12 +264,13 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
   })
 
   row('an answer of the route’s own, where the client waited for it', async (t, service) => {
-    const ask = (does: Deed) =>
-      service.ask('POST', '/v1/subscriptions/7/suspend', { headers: { prefer: 'wait=5' }, body: { does } })
+    const ask = (does: Deed, prefer = 'wait=5') =>
+      service.ask('POST', '/v1/subscriptions/7/suspend', { headers: { prefer }, body: { does } })
     const done = await ask('creates')
     t.strictSame([done.status, done.body], [201, '{"made":"/v1/payments/8"}'])
     t.equal(headerOf(done, 'preference-applied'), 'wait=5')
     isProblem(t, await ask('refuses'), { status: 409, code: 'not-retryable', detail: 'It is paid' })
+    t.equal((await ask('nothing', 'wait=0')).status, 202, 'not where it did not wait')
   })
 
   row('an unknown operation and one of another caller are the same 404', async (t, service) => {

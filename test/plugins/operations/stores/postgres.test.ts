@@ -146,22 +146,20 @@ WHERE record.relname = $1`,
   })
 
   await t.test('a database without the table, or with another, says what to run', async (t) => {
+    const unusable = (why: string) =>
+      RegExp(`^the table ${defaultTable} cannot be used: ${why} does not exist`)
     const missing = storeIn(t, 'nowhere')
-    await t.rejects(
-      missing.check(),
-      /the table fastify_conventions_operations cannot be used: relation "[a-z_]+" does not exist\. Run migrate\(\) of the store, or the SQL/,
-    )
+    await t.rejects(missing.check(), unusable('relation "[a-z_]+"'))
+    await t.rejects(missing.check(), /Run migrate\(\) of the store, or the SQL/)
     await t.rejects(missing.migrate(), /no schema has been selected/)
 
     await one.query(
-      `CREATE SCHEMA taken; CREATE TABLE taken.${defaultTable} (id text PRIMARY KEY, version integer NOT NULL)`,
+      `CREATE SCHEMA taken; CREATE TABLE taken.${defaultTable} (id text PRIMARY KEY, version integer)`,
     )
     const taken = storeIn(t, 'taken')
-    const fault =
-      /^the table fastify_conventions_operations cannot be used: column "record_schema" does not exist/
-    await t.rejects(taken.check(), { message: fault })
+    await t.rejects(taken.check(), unusable('column "record_schema"'))
     await t.rejects(taken.migrate(), /column "status" does not exist/)
-    await t.rejects(taken.check(), { message: fault }, 'nothing has changed')
+    await t.rejects(taken.check(), unusable('column "record_schema"'), 'nothing has changed')
   })
 
   await t.test('five processes that start at once set the table up together', async (t) => {
@@ -253,10 +251,8 @@ WHERE record.relname = $1`,
     const stop = await store.listen((id) => heard.push(id))
     const stopOther = await postgresOperationStore(other).listen((id) => alsoHeard.push(id))
     for (const round of ['first', 'second']) {
-      const { rowCount } = await one.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`,
-      )
-      t.equal(rowCount, 2)
+      const listeners = `pg_stat_activity WHERE query LIKE 'LISTEN %'`
+      t.equal((await one.query(`SELECT pg_terminate_backend(pid) FROM ${listeners}`)).rowCount, 2)
       await until(async () => {
         await store.announce(round)
         return heard.includes(round) && alsoHeard.includes(round)

@@ -29,6 +29,19 @@ function connect(t: Test, { url }: PrivateRedis, options: ClientOptions = {}): R
   return client
 }
 
+/** Collects the commands that clients send, without those of scripts. */
+async function monitored(client: Redis) {
+  const monitor = await client.monitor()
+  const sent: string[][] = []
+  monitor.on('monitor', (_time: string, command: string[], source: string) => {
+    if (source !== 'lua') sent.push(command)
+  })
+  const names = () => sent.map(([name = '']) => name)
+  return { sent, names, length: () => JSON.stringify(sent).length, stop: () => monitor.disconnect() }
+}
+
+const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id }) => id)
+
 const until = (isSo: () => boolean | Promise<boolean>) => untilEnough(async () => isSo(), Boolean, 10_000, 10)
 
 t.test('in Redis', { skip }, async (t) => {
@@ -96,15 +109,13 @@ t.test('in Redis', { skip }, async (t) => {
   await t.test('the input is written once, and a heartbeat sends the record only', async (t) => {
     const record = started({ owner: '42' })
     await store.create(record, JSON.stringify('x'.repeat(60_000)))
-    const monitor = await one.monitor()
-    const sent: string[][] = []
-    monitor.on('monitor', (_time: string, command: string[]) => sent.push(command))
+    const { names, length, stop } = await monitored(one)
     const next = { ...record, version: 2, runUntil: time + 1, progress: 0.5 }
     t.equal(await store.replace(record, next), true)
     t.same(await store.get(record.id), next)
-    await until(() => sent.some(([name]) => name === 'mget'))
-    monitor.disconnect()
-    t.ok(JSON.stringify(sent).length < 3_000, `${JSON.stringify(sent).length} characters`)
+    await until(() => names().includes('mget'))
+    stop()
+    t.ok(length() < 3_000, `${length()} characters`)
     t.equal((await store.input(record.id))?.length, 60_002)
   })
 
@@ -122,11 +133,8 @@ t.test('in Redis', { skip }, async (t) => {
 
   await t.test('the lists of an owner lose the records that have expired', async (t) => {
     await one.flushall()
-    const [first, second, running] = [
-      started({ owner: '42' }),
-      started({ owner: '42' }),
-      started({ owner: '42' }),
-    ]
+    const own = () => started({ owner: '42' })
+    const [first, second, running] = [own(), own(), own()]
     for (const record of [first, second, running]) await store.create(record, null)
     for (const record of [first, second]) await store.replace(record, { ...ended(record), dueAt: future })
     t.equal(await store.expire(future - 1, 10), 0)
@@ -135,39 +143,26 @@ t.test('in Redis', { skip }, async (t) => {
     t.equal(await store.expire(future, 10), 0)
     t.equal(await one.exists(`${prefix}:owner:Succeeded:42`, `${prefix}:ended`), 0)
     t.equal(await one.zcard(`${prefix}:owner:all:42`), 1)
-    t.same(
-      (await store.list('42', { limit: 10 })).map(({ id }) => id),
-      [running.id],
-    )
+    t.same(idsOf(await store.list('42', { limit: 10 })), [running.id])
   })
 
   await t.test('a page of one status is two commands, however many operations an owner has', async (t) => {
     await one.flushall()
-    const records = Array.from({ length: 2_000 }, (_, number) =>
-      started({ owner: '42', createdAt: time + number }),
-    )
-    await Promise.all(records.map((record) => store.create(record, null)))
-    const [first] = records
-    if (first === undefined) throw new Error('no record')
+    const first = started({ owner: '42', createdAt: time })
+    const others = Array.from({ length: 1_999 }, (_, number) => ({
+      owner: '42',
+      createdAt: time + number + 1,
+    }))
+    await Promise.all([first, ...others.map(started)].map((record) => store.create(record, null)))
     const inAnHour = Date.now() + 3_600_000
     await store.replace(first, { ...ended(first), goneAt: inAnHour, dueAt: inAnHour })
-    const monitor = await one.monitor()
-    const sent: string[][] = []
-    monitor.on('monitor', (_time: string, command: string[], source: string) => {
-      if (source !== 'lua') sent.push(command)
-    })
-    t.same(
-      (await store.list('42', { status: 'Succeeded', limit: 1 })).map(({ id }) => id),
-      [first.id],
-    )
+    const { names, length, stop } = await monitored(one)
+    t.same(idsOf(await store.list('42', { status: 'Succeeded', limit: 1 })), [first.id])
     await one.ping()
-    await until(() => sent.some(([name]) => name === 'ping'))
-    monitor.disconnect()
-    t.same(
-      sent.map(([name]) => name),
-      ['zrevrangebylex', 'mget', 'ping'],
-    )
-    t.ok(JSON.stringify(sent).length < 1_000)
+    await until(() => names().includes('ping'))
+    stop()
+    t.same(names(), ['zrevrangebylex', 'mget', 'ping'])
+    t.ok(length() < 1_000)
   })
 
   await t.test('stores with different prefixes do not share anything', async (t) => {
@@ -201,22 +196,15 @@ t.test('in Redis', { skip }, async (t) => {
     await one.flushall()
     const records = Array.from({ length: 10_000 }, (_, number) => started({ dueAt: time + number }))
     await Promise.all(records.map((record) => store.create(record, null)))
-    const monitor = await one.monitor()
-    const sent: string[][] = []
-    monitor.on('monitor', (_time: string, command: string[], source: string) => {
-      if (source !== 'lua') sent.push(command)
-    })
+    const { sent, names, stop } = await monitored(one)
     t.same(await store.takeDue(time + 9_000, time + 99_000, 50), records.slice(0, 50))
     const record = started({ owner: '42' })
     await store.create(record, '{}')
     t.match(await store.get(record.id), { id: record.id })
-    await until(() => sent.filter(([name]) => name === 'mget').length === 2)
-    monitor.disconnect()
-    const commands = sent.map(([name]) => name).filter((name) => name !== 'zrem' && name !== 'zadd')
-    t.same(
-      commands.filter((name) => ['eval', 'evalsha', 'mget', 'get'].includes(name ?? '')),
-      ['evalsha', 'mget', 'evalsha', 'mget'],
-    )
+    await until(() => names().filter((name) => name === 'mget').length === 2)
+    stop()
+    const reads = names().filter((name) => ['eval', 'evalsha', 'mget', 'get'].includes(name))
+    t.same(reads, ['evalsha', 'mget', 'evalsha', 'mget'])
     t.equal(sent.find(([name]) => name === 'mget')?.length, 101)
   })
 
@@ -317,10 +305,7 @@ t.test('after a restart of Redis', { skip }, async (t) => {
   })
 
   await t.test('a listener that stops releases its connection', async (t) => {
-    const connections = async () =>
-      String(await one.client('LIST'))
-        .trim()
-        .split('\n').length
+    const connections = async () => String(await one.client('LIST')).split('\n').length
     const before = await connections()
     for (const stop of stops) await stop()
     await until(async () => (await connections()) === before - 2)
@@ -329,18 +314,12 @@ t.test('after a restart of Redis', { skip }, async (t) => {
 
   await t.test('`listen` rejects while Redis cannot be reached', async (t) => {
     await redis.kill()
-    await t.rejects(
-      store.listen(() => {}),
-      {
-        message: /Redis cannot be reached to listen to it/,
-        cause: { code: 'ECONNREFUSED' },
-      },
-    )
-    const lazy = connect(t, redis, { lazyConnect: true })
-    await t.rejects(redisOperationStore(lazy).listen(() => {}))
+    const listen = (client: Redis) => redisOperationStore(client).listen(() => {})
+    const error = { message: /Redis cannot be reached to listen to it/, cause: { code: 'ECONNREFUSED' } }
+    await t.rejects(listen(one), error)
+    await t.rejects(listen(connect(t, redis, { lazyConnect: true })))
     await redis.restart()
-    const stop = await store.listen(() => {})
-    await stop()
+    await (await listen(one))()
   })
 })
 
