@@ -20,22 +20,11 @@ interface Work {
   readonly fail: (error: unknown) => void
 }
 
-interface Service {
-  readonly app: FastifyInstance
-  readonly origin: string
-  readonly port: number
-  /** `GET 200 text/event-stream` for each request of a status, once it has its response. */
-  readonly responses: readonly string[]
-  /** Starts an operation. */
-  start(): Promise<Response>
-  /** The work of the latest run. */
-  work(): Promise<Work>
-}
-
-async function service(t: Test, options: OperationsOptions = {}, port = 0): Promise<Service> {
+async function service(t: Test, options: OperationsOptions = {}, port = 0) {
   const app: FastifyInstance = Fastify(serverOptions())
   const given = { drain: 0, polls: false, retryAfter: 7, ...options } as const
   await app.register(conventions, { operations: given })
+  // `GET 200 text/event-stream` for each request of a status, once it has its response.
   const responses: string[] = []
   app.addHook('onSend', async ({ method, url }, reply) => {
     if (method !== 'GET' || !url.endsWith('/status')) return
@@ -60,6 +49,7 @@ async function service(t: Test, options: OperationsOptions = {}, port = 0): Prom
     port: Number(new URL(origin).port),
     responses,
     start: () => fetch(`${origin}/v1/reports`, { method: 'POST' }),
+    /** The work of the latest run. */
     async work() {
       await until(async () => works.length, Boolean, 10_000, 5)
       return works.at(-1) as Work
@@ -116,12 +106,20 @@ t.test('one request brings the progress and the end, with the twins of long inte
   t.strictSame(responses, [stream, json, stream])
 })
 
-t.test('a created resource is an absolute URL', async (t) => {
-  const { start, work, origin, responses } = await service(t)
-  const operation = followOperation(await start(), { events: true })
-  ;(await work()).end({ resource: '/v1/payments/8' })
-  t.match(await operation.finished(), { status: 'Succeeded', resource: `${origin}/v1/payments/8` })
-  t.strictSame(responses, [stream])
+t.test('the end in a stream: a created resource is an absolute URL, a failure has its problem', async (t) => {
+  const detail = 'There is not enough on the account'
+  const insufficient = new ProblemError('insufficient-funds', { status: 409, detail })
+  const error = { code: 'insufficient-funds', status: 409, message: detail }
+  for (const [ends, expected] of [
+    [({ end }: Work) => end({ resource: '/v1/payments/8' }), { resource: /^http:.*:\d+\/v1\/payments\/8$/ }],
+    [({ fail }: Work) => fail(insufficient), { status: 'Failed', error }],
+  ] as const) {
+    const { start, work, responses } = await service(t)
+    const operation = followOperation(await start(), { events: true })
+    ends(await work())
+    t.match(await operation.finished(), expected)
+    t.strictSame(responses, [stream])
+  }
 })
 
 t.test('at `Location` alone, the client polls, and reads the 303', async (t) => {
@@ -136,26 +134,11 @@ t.test('at `Location` alone, the client polls, and reads the 303', async (t) => 
   t.equal(lengths[0], 7_000)
 })
 
-t.test('a failure comes with its problem', async (t) => {
-  const { start, work, responses } = await service(t)
-  const detail = 'There is not enough on the account'
-  const known = followOperation(await start(), { events: true })
-  const insufficient = new ProblemError('insufficient-funds', { status: 409, detail })
-  ;(await work()).fail(insufficient)
-  t.match(await known.finished(), {
-    status: 'Failed',
-    error: { code: 'insufficient-funds', status: 409, message: detail },
-  })
-  t.strictSame(responses, [stream])
-})
-
 t.test('cancel() ends the stream with the cancelled operation', async (t) => {
   const { start, work, responses } = await service(t)
   const operation = followOperation(await start(), { events: true })
   await work()
-  const states = await statesOf(operation, ({ link }) => {
-    return link === undefined ? undefined : operation.cancel()
-  })
+  const states = await statesOf(operation, ({ link }) => link && operation.cancel())
   t.match(states.at(-1), { status: 'Failed', error: { code: 'operation-cancelled' } })
   t.strictSame(responses, [stream])
 })
@@ -166,7 +149,7 @@ t.test('a server that closes ends the stream, and the client polls the one in it
   const { options, lengths } = shortWaits()
   const operation = followOperation(await first.start(), options)
   ;(await first.work()).progress(0.5)
-  let second: Service | undefined
+  let second: Awaited<ReturnType<typeof service>> | undefined
   const states = await statesOf(operation, async ({ progress }) => {
     if (progress !== 0.5 || second !== undefined) return
     await first.app.close()
@@ -195,13 +178,11 @@ t.test('without room for another stream, the client polls; one that leaves makes
   t.strictSame(responses, [stream, json, json])
   t.strictSame(lengths, [7_000])
   await states.return?.()
-  await until(
-    async () => {
-      for await (const _state of followOperation(url, options)) break
-      return responses.at(-1)
-    },
-    (last) => last === stream,
-  )
+  const askAgain = async () => {
+    for await (const _state of followOperation(url, options)) break
+    return responses.at(-1)
+  }
+  await until(askAgain, (last) => last === stream)
   end({})
 })
 

@@ -60,15 +60,10 @@ async function service(
       const isDone = (document: { status: string } | null) => document?.status === 'Succeeded'
       return sure(await until(() => app.operations.find(id), isDone, 5_000, 2))
     },
-    post: async (payload: string) =>
-      injected(
-        await app.inject({
-          method: 'POST',
-          url: '/v1/works',
-          headers: { 'content-type': 'application/json', prefer: 'wait=5' },
-          payload,
-        }),
-      ),
+    async post(payload: string) {
+      const headers = { 'content-type': 'application/json', prefer: 'wait=5' }
+      return injected(await app.inject({ method: 'POST', url: '/v1/works', headers, payload }))
+    },
     status: async (id: string) => injected(await app.inject(`/v1/operations/${id}/status`)),
   }
 }
@@ -149,12 +144,9 @@ t.test('a validator of the app validates inputs, and the routes of operations do
       return Number(value) % 2 === 0 ? { value: Number(value) } : { error: new Error('is odd') }
     }
   }
+  const compiler = ({ schema }: { schema: Even }) => schema.safeParse
   const { inputs, done, app, work, status } = await service(t, 'alone', { input: new Even() }, (app) =>
-    app.setValidatorCompiler<Even>(
-      ({ schema }) =>
-        (value: unknown) =>
-          schema.safeParse(value),
-    ),
+    app.setValidatorCompiler<Even>(compiler),
   )
   const { id } = await done('8' as never)
   t.strictSame(inputs, [8])

@@ -4,6 +4,7 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/plugins/operations/engines/bullmq.js'
+import type { OperationJob } from '../../../../src/plugins/operations/index.js'
 import { obstacleToRedis, type PrivateRedis, type RedisSetup, startRedis } from '../../../support/redis.js'
 import { keepsEngineContract, started } from './engine-contract.js'
 import { fakeWorker, gate, isDone, newJob, newJobs, secondsOf, succeeded, until } from './fake-worker.js'
@@ -33,28 +34,21 @@ t.test('dashboards see the names and the states of operations', { skip }, async 
   })
   const [failing, running, absent] = [newJob({ name: 'fail' }), newJob({ name: 'run' }), newJob()]
   const engine = await started(t, bullmqEngine({ redis: url, concurrency: 1 }), worker)
-  const rest = [
-    newJob({ name: 'done' }),
-    running,
-    newJob({ name: 'wait' }),
-    newJob({ name: 'late', delay: 60_000 }),
-  ]
-  for (const job of [failing, ...rest]) await engine.enqueue(job)
+  const [done, wait, late] = ['done', 'wait', 'late'].map((name) => newJob({ name }))
+  for (const job of [failing, done, running, wait, { ...late, delay: 60_000 }])
+    await engine.enqueue(job as OperationJob)
   await until(() => worker.ran.length === 3, 'one runs')
   const queue = queueOf(t, url)
-  const states = Object.entries({
+  const states = {
     fail: 'failed',
     done: 'completed',
     run: 'active',
     wait: 'prioritized',
     late: 'delayed',
-  } as const)
-  for (const [name, state] of states) {
-    t.strictSame(
-      (await queue.getJobs([state])).map((job) => job.name),
-      [name],
-      state,
-    )
+  } as const
+  for (const [name, state] of Object.entries(states)) {
+    const names = (await queue.getJobs([state])).map((job) => job.name)
+    t.strictSame(names, [name], state)
   }
   t.equal((await queue.getJob(failing.id))?.failedReason, 'the operation has failed')
   t.equal(await queue.getJob(absent.id), undefined)
@@ -82,9 +76,8 @@ t.test('an operation whose job has ended runs again; one that waits does not', {
 
 t.test('a delay is that of the clock of the store, not of the process that starts', { skip }, async (t) => {
   const { url } = await server(t)
-  const ahead = t.intercept(Date, 'now', {
-    value: () => performance.timeOrigin + performance.now() + 3_600_000,
-  })
+  const now = () => performance.timeOrigin + performance.now() + 3_600_000
+  const ahead = t.intercept(Date, 'now', { value: now })
   const web = fakeWorker()
   const engine = bullmqEngine({ redis: url, work: false })
   t.teardown(() => engine.close())
@@ -150,22 +143,18 @@ t.test('jobs outlive a restart of Redis, and the log has two lines', { skip }, a
 })
 
 for (const [how, away, back] of [
-  [
-    'does not answer',
-    async (redis: PrivateRedis) => redis.pause(),
-    async (redis: PrivateRedis) => redis.resume(),
-  ],
-  ['is gone', (redis: PrivateRedis) => redis.kill(), (redis: PrivateRedis) => redis.restart()],
+  ['does not answer', 'pause', 'resume'],
+  ['is gone', 'kill', 'restart'],
 ] as const) {
   t.test(`while Redis ${how}, a start fails in time, and then at once`, { skip }, async (t) => {
     const redis = await server(t)
     const worker = fakeWorker()
     const engine = await started(t, bullmqEngine({ redis: redis.url, work: false }), worker)
     await engine.enqueue(newJob())
-    await away(redis)
+    await redis[away]()
     t.equal(await secondsOf(t.rejects(engine.enqueue(newJob()), { name: 'LateError' })), 5)
     t.equal(await secondsOf(t.rejects(engine.enqueue(newJob()), { name: 'LateError' })), 0)
-    await back(redis)
+    await redis[back]()
     await until(() => isDone(engine.enqueue(newJob())), 'Redis is back')
     t.strictSame(worker.log, [unreachable, 'recovered'])
   })
@@ -177,7 +166,7 @@ for (const [how, away, back] of [
     const job = newJob()
     await web.enqueue(job)
     t.equal(await worker.next(), job.id)
-    await away(redis)
+    await redis[away]()
     t.teardown(() => redis.resume())
     const seconds = await Promise.all([web.close(), worker.close()].map(secondsOf))
     t.ok(Math.max(...seconds) <= 6, `${seconds}`)
@@ -287,8 +276,7 @@ function queueOf(t: Test, url: string): Queue {
   return queue
 }
 
-async function connections(client: Redis): Promise<number> {
-  return String(await client.client('LIST'))
+const connections = async (client: Redis) =>
+  String(await client.client('LIST'))
     .trim()
     .split('\n').length
-}
