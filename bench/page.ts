@@ -160,13 +160,6 @@ export function performancePage(results: Results): string {
     'all rounds. Differences below 5 % are noise. The [README of the benchmark](../bench/README.md) says more. "Figures" has',
     'the absolute figures of a scenario, with its date, versions and number of rounds.',
     '',
-    '```sh',
-    'npm run bench                      # all scenarios, and this page',
-    'npm run bench -- --quick           # less exact, in about half an hour',
-    'npm run bench -- --only memory     # 1,000,000 requests',
-    'npm run soak -- --minutes 30',
-    '```',
-    '',
     ...sections.flatMap((section) => sectionOf(section, results)),
   ]
     .join('\n')
@@ -198,7 +191,7 @@ function scenarioOf({ name, title, baseline, unit, facts }: SuiteReport): string
     '',
     `${about.join('; ')}. [Figures](../bench/results/${name}.md)`,
     '',
-    `![chart: ${name}](../bench/results/${name}.svg)`,
+    `![${name}](../bench/results/${name}.svg)`,
     '',
     ...(shownFacts.length === 0 ? [] : [shownFacts.join(' · '), '']),
   ]
