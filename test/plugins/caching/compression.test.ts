@@ -48,35 +48,28 @@ async function ask(port: number, method: string, path: string, headers: Readonly
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
-t.test(
-  'the content coding identity does not change the tag, nor does content that the handler coded',
-  async (t) => {
-    const app = await appWith({ order: 'before', validators: false })
-    const coded = (coding: string, body: () => unknown) => (_: unknown, reply: FastifyReply) =>
-      reply.header('content-encoding', coding).caching({ etag: 'a' }).send(body())
-    app.get(
-      '/v1/plain',
-      coded('identity', () => '{}'),
-    )
-    app.get(
-      '/v1/streamed',
-      coded('identity', () => Readable.from(['{}'])),
-    )
-    for (const url of ['/v1/plain', '/v1/streamed'])
-      t.equal(
-        (await app.inject({ url, headers: { 'accept-encoding': 'identity' } })).headers.etag,
-        '"a"',
-        url,
-      )
-    const other = Fastify()
-    await other.register(caching)
-    other.get(
-      '/v1/zipped',
-      coded('gzip', () => 'zipped'),
-    )
-    t.equal((await other.inject('/v1/zipped')).headers.etag, '"a"')
-  },
-)
+t.test('identity does not change the tag, nor does content that the handler coded', async (t) => {
+  const app = await appWith({ order: 'before', validators: false })
+  const coded = (coding: string, body: () => unknown) => (_: unknown, reply: FastifyReply) =>
+    reply.header('content-encoding', coding).caching({ etag: 'a' }).send(body())
+  app.get(
+    '/v1/plain',
+    coded('identity', () => '{}'),
+  )
+  app.get(
+    '/v1/streamed',
+    coded('identity', () => Readable.from(['{}'])),
+  )
+  for (const url of ['/v1/plain', '/v1/streamed'])
+    t.equal((await app.inject({ url, headers: { 'accept-encoding': 'identity' } })).headers.etag, '"a"', url)
+  const other = Fastify()
+  await other.register(caching)
+  other.get(
+    '/v1/zipped',
+    coded('gzip', () => 'zipped'),
+  )
+  t.equal((await other.inject('/v1/zipped')).headers.etag, '"a"')
+})
 
 t.test('the tag of a write names what is stored, and so has no content coding', async (t) => {
   const app = await appWith({ order: 'before', validators: false })
