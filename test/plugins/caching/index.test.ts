@@ -178,61 +178,55 @@ t.test('HEAD routes of the app: no tag of an empty body, and that of GET for the
     t.equal((await app.inject({ method: 'HEAD', url })).headers.etag, etag, url)
 })
 
-t.test(
-  'with credentials, private is added, unless the route or the handler decides who may store',
-  async (t) => {
-    const app = await appWith()
-    type Row = readonly [
-      own: CachingRouteOptions,
-      ofHandler: CacheDirectives | null,
-      anonymous?: string,
-      known?: string,
-    ]
-    const rows: readonly Row[] = [
-      [{}, null, 'no-cache', 'no-cache, private'],
-      [{ cacheControl: { maxAge: 60 } }, null, 'max-age=60', 'max-age=60, private'],
-      [{ cacheControl: { public: true, maxAge: 60 } }, null, 'public, max-age=60', 'public, max-age=60'],
-      [{ cacheControl: { sMaxAge: 60 } }, null, 's-maxage=60', 's-maxage=60'],
-      [{ cacheControl: false }, null],
-      [{}, { maxAge: 5 }, 'max-age=5', 'max-age=5, private'],
-      [{}, { public: true, maxAge: 5 }, 'public, max-age=5', 'public, max-age=5'],
-      [{ cacheControl: false }, { maxAge: 5 }, 'max-age=5', 'max-age=5'],
-    ]
-    for (const [index, [own, cacheControl]] of rows.entries())
-      app.get(`/v1/${index}`, { config: { caching: own } }, (_, reply) =>
-        reply.caching(cacheControl === null ? {} : { cacheControl }).send({}),
-      )
-    for (const [index, [own, , anonymous, known]] of rows.entries()) {
-      for (const [headers, expected] of [
-        [{}, anonymous],
-        [cookie, known],
-        [{ authorization: 'Bearer x' }, known],
-      ] as const) {
-        const answer = await app.inject({ url: `/v1/${index}`, headers })
-        t.equal(answer.headers['cache-control'], expected, `${index}: ${JSON.stringify([own, headers])}`)
-      }
-    }
-  },
-)
-
-t.test(
-  'isAuthenticated decides whether a request has credentials; what a known caller gets is private',
-  async (t) => {
-    const app = await appWith({ isAuthenticated: ({ headers }) => headers['x-api-key'] !== undefined })
-    app.decorateRequest('caller', null)
-    app.addHook('onRequest', async (request) => {
-      if (request.headers['x-known']) request.caller = { subject: 'ada', scopes: [], claims: {} }
-    })
-    app.get('/v1/users', () => ({}))
+t.test('with credentials, private is added, unless a directive says who may store', async (t) => {
+  const app = await appWith()
+  type Row = readonly [
+    own: CachingRouteOptions,
+    ofHandler: CacheDirectives | null,
+    anonymous?: string,
+    known?: string,
+  ]
+  const rows: readonly Row[] = [
+    [{}, null, 'no-cache', 'no-cache, private'],
+    [{ cacheControl: { maxAge: 60 } }, null, 'max-age=60', 'max-age=60, private'],
+    [{ cacheControl: { public: true, maxAge: 60 } }, null, 'public, max-age=60', 'public, max-age=60'],
+    [{ cacheControl: { sMaxAge: 60 } }, null, 's-maxage=60', 's-maxage=60'],
+    [{ cacheControl: false }, null],
+    [{}, { maxAge: 5 }, 'max-age=5', 'max-age=5, private'],
+    [{}, { public: true, maxAge: 5 }, 'public, max-age=5', 'public, max-age=5'],
+    [{ cacheControl: false }, { maxAge: 5 }, 'max-age=5', 'max-age=5'],
+  ]
+  for (const [index, [own, cacheControl]] of rows.entries())
+    app.get(`/v1/${index}`, { config: { caching: own } }, (_, reply) =>
+      reply.caching(cacheControl === null ? {} : { cacheControl }).send({}),
+    )
+  for (const [index, [own, , anonymous, known]] of rows.entries()) {
     for (const [headers, expected] of [
-      [{}, 'no-cache'],
-      [cookie, 'no-cache'],
-      [{ 'x-api-key': '1' }, 'no-cache, private'],
-      [{ 'x-known': '1' }, 'no-cache, private'],
-    ] as const)
-      t.equal((await app.inject({ url: '/v1/users', headers })).headers['cache-control'], expected)
-  },
-)
+      [{}, anonymous],
+      [cookie, known],
+      [{ authorization: 'Bearer x' }, known],
+    ] as const) {
+      const answer = await app.inject({ url: `/v1/${index}`, headers })
+      t.equal(answer.headers['cache-control'], expected, `${index}: ${JSON.stringify([own, headers])}`)
+    }
+  }
+})
+
+t.test('isAuthenticated decides about credentials; what a known caller gets is private', async (t) => {
+  const app = await appWith({ isAuthenticated: ({ headers }) => headers['x-api-key'] !== undefined })
+  app.decorateRequest('caller', null)
+  app.addHook('onRequest', async (request) => {
+    if (request.headers['x-known']) request.caller = { subject: 'ada', scopes: [], claims: {} }
+  })
+  app.get('/v1/users', () => ({}))
+  for (const [headers, expected] of [
+    [{}, 'no-cache'],
+    [cookie, 'no-cache'],
+    [{ 'x-api-key': '1' }, 'no-cache, private'],
+    [{ 'x-known': '1' }, 'no-cache, private'],
+  ] as const)
+    t.equal((await app.inject({ url: '/v1/users', headers })).headers['cache-control'], expected)
+})
 
 t.test('errors have no-store and no validators, wherever they come from', async (t) => {
   const app = await appWith()
@@ -367,36 +361,33 @@ t.test('a constant Expires is sent until it is past, and not after', async (t) =
   t.notOk('expires' in (await app.inject('/v1/users')).headers)
 })
 
-t.test(
-  'a computed Expires is cut to a year, and not sent if it is past or invalid; both are logged',
-  async (t) => {
-    const logs = keepLogs('warn')
-    const app = Fastify({ logger: logs.logger })
-    await app.register(caching, { now: () => now })
-    let time: Date | number | string = 0
-    app.get('/v1/users', (_, reply) => reply.caching({ expires: time }).send({}))
-    for (const [given, sent, warnings] of [
-      [now + 600, 'Fri, 20 Nov 2026 12:00:01 GMT', 0],
-      [new Date(now + year), 'Sat, 20 Nov 2027 12:00:00 GMT', 0],
-      [now + year + 1, 'Sat, 20 Nov 2027 12:00:00 GMT', 1],
-      [new Date(8.64e15), 'Sat, 20 Nov 2027 12:00:00 GMT', 1],
-      // To the second.
-      [now + 400, undefined, 1],
-      [0, undefined, 1],
-      [new Date(Number.NaN), undefined, 1],
-      [Number.POSITIVE_INFINITY, undefined, 1],
-      ['0', undefined, 1],
-      ['2026-12-01T00:00:00Z', undefined, 1],
-      ['Saturday, 21-Nov-26 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT', 0],
-    ] as const) {
-      time = given
-      t.equal((await app.inject('/v1/users')).headers.expires, sent, String(given))
-      const told = logs.lines.splice(0).map(({ msg }) => msg)
-      t.equal(told.length, warnings, `${given} in the log`)
-      for (const msg of told) t.match(msg, /^Expires of GET \/v1\/users is /, 'it names the route')
-    }
-  },
-)
+t.test('a computed Expires is cut to a year, or not sent if past or invalid, and logged', async (t) => {
+  const logs = keepLogs('warn')
+  const app = Fastify({ logger: logs.logger })
+  await app.register(caching, { now: () => now })
+  let time: Date | number | string = 0
+  app.get('/v1/users', (_, reply) => reply.caching({ expires: time }).send({}))
+  for (const [given, sent, warnings] of [
+    [now + 600, 'Fri, 20 Nov 2026 12:00:01 GMT', 0],
+    [new Date(now + year), 'Sat, 20 Nov 2027 12:00:00 GMT', 0],
+    [now + year + 1, 'Sat, 20 Nov 2027 12:00:00 GMT', 1],
+    [new Date(8.64e15), 'Sat, 20 Nov 2027 12:00:00 GMT', 1],
+    // To the second.
+    [now + 400, undefined, 1],
+    [0, undefined, 1],
+    [new Date(Number.NaN), undefined, 1],
+    [Number.POSITIVE_INFINITY, undefined, 1],
+    ['0', undefined, 1],
+    ['2026-12-01T00:00:00Z', undefined, 1],
+    ['Saturday, 21-Nov-26 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT', 0],
+  ] as const) {
+    time = given
+    t.equal((await app.inject('/v1/users')).headers.expires, sent, String(given))
+    const told = logs.lines.splice(0).map(({ msg }) => msg)
+    t.equal(told.length, warnings, `${given} in the log`)
+    for (const msg of told) t.match(msg, /^Expires of GET \/v1\/users is /, 'it names the route')
+  }
+})
 
 t.test('a 200 of GET without Last-Modified is counted, if the rule has mode report', async (t) => {
   const logs = keepLogs('warn')
