@@ -123,18 +123,15 @@ t.test('the latest time is found in all forms of dates', async (t) => {
   )
 })
 
-t.test(
-  'a getter that throws is not an error here: the response schema may leave the member out',
-  async (t) => {
-    let read = 0
-    const get = () => {
-      read++
-      throw new Error('it is not read')
-    }
-    const throwing = Object.defineProperty({}, 'secret', { get })
-    t.equal(latestModified(throwing, 'updated_at'), null)
-    t.equal(latestModified({ users: Array(1001).fill(throwing) }, 'secret'), null)
-    t.equal(read, 0, 'items beyond the limit are not read')
-    t.equal(latestModified({ users: [throwing] }, 'secret'), null)
-  },
-)
+t.test('a getter that throws is not an error: a response schema may leave it out', async (t) => {
+  let read = 0
+  const get = () => {
+    read++
+    throw new Error('it is not read')
+  }
+  const throwing = Object.defineProperty({}, 'secret', { get })
+  t.equal(latestModified(throwing, 'updated_at'), null)
+  t.equal(latestModified({ users: Array(1001).fill(throwing) }, 'secret'), null)
+  t.equal(read, 0, 'items beyond the limit are not read')
+  t.equal(latestModified({ users: [throwing] }, 'secret'), null)
+})
