@@ -111,54 +111,51 @@ t.test('fields: Last-Modified is read before projection, and each selection has 
   }
 })
 
-t.test(
-  'with refusals: errorHandler, 412 and 428 go to the error handler of the scope or of the route',
-  async (t) => {
-    for (const mode of ['enforce', 'off'] as const) {
-      const app = Fastify()
-      await app.register(problems, { mode, refusals: 'errorHandler' })
-      await app.register(caching)
-      const from = (name: string) => (error: unknown, _: unknown, reply: FastifyReply) => {
-        const { statusCode, code } = error as { statusCode: number; code: string }
-        return reply.code(statusCode).send({ from: name, code })
-      }
-      const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
-      const add = (inner: FastifyInstance, name: string, errorHandler?: ReturnType<typeof from>) => {
-        const route = errorHandler === undefined ? {} : { errorHandler }
-        const config = { caching: own }
-        inner.route({
-          ...route,
-          method: ['GET', 'PUT'],
-          url: `/v1/${name}/users`,
-          config,
-          handler: () => ({}),
-        })
-        inner.get(`/v1/${name}/orders`, route, () => ({}))
-      }
-      for (const name of ['a', 'b'])
-        await app.register(async (inner) => {
-          inner.setErrorHandler(from(name))
-          add(inner, name)
-        })
-      add(app, 'route', from('route'))
-      const stale = { 'if-match': '"old"' }
-      for (const name of ['a', 'b', 'route']) {
-        for (const [method, path, headers, status, code] of [
-          ['GET', 'users', stale, 412, 'precondition-failed'],
-          ['GET', 'orders', stale, 412, 'precondition-failed'],
-          ['PUT', 'users', stale, 412, 'precondition-failed'],
-          ['PUT', 'users', {}, 428, 'precondition-required'],
-        ] as const) {
-          const answer = await app.inject({ method, url: `/v1/${name}/${path}`, headers })
-          t.equal(answer.statusCode, status)
-          t.strictSame(answer.json(), { from: name, code }, `${method} ${path}`)
-          t.equal(answer.headers['cache-control'], 'no-store')
-          t.notOk('etag' in answer.headers || 'last-modified' in answer.headers)
-        }
+t.test('refusals: errorHandler: 412 and 428 go to the handler of the scope or the route', async (t) => {
+  for (const mode of ['enforce', 'off'] as const) {
+    const app = Fastify()
+    await app.register(problems, { mode, refusals: 'errorHandler' })
+    await app.register(caching)
+    const from = (name: string) => (error: unknown, _: unknown, reply: FastifyReply) => {
+      const { statusCode, code } = error as { statusCode: number; code: string }
+      return reply.code(statusCode).send({ from: name, code })
+    }
+    const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+    const add = (inner: FastifyInstance, name: string, errorHandler?: ReturnType<typeof from>) => {
+      const route = errorHandler === undefined ? {} : { errorHandler }
+      const config = { caching: own }
+      inner.route({
+        ...route,
+        method: ['GET', 'PUT'],
+        url: `/v1/${name}/users`,
+        config,
+        handler: () => ({}),
+      })
+      inner.get(`/v1/${name}/orders`, route, () => ({}))
+    }
+    for (const name of ['a', 'b'])
+      await app.register(async (inner) => {
+        inner.setErrorHandler(from(name))
+        add(inner, name)
+      })
+    add(app, 'route', from('route'))
+    const stale = { 'if-match': '"old"' }
+    for (const name of ['a', 'b', 'route']) {
+      for (const [method, path, headers, status, code] of [
+        ['GET', 'users', stale, 412, 'precondition-failed'],
+        ['GET', 'orders', stale, 412, 'precondition-failed'],
+        ['PUT', 'users', stale, 412, 'precondition-failed'],
+        ['PUT', 'users', {}, 428, 'precondition-required'],
+      ] as const) {
+        const answer = await app.inject({ method, url: `/v1/${name}/${path}`, headers })
+        t.equal(answer.statusCode, status)
+        t.strictSame(answer.json(), { from: name, code }, `${method} ${path}`)
+        t.equal(answer.headers['cache-control'], 'no-store')
+        t.notOk('etag' in answer.headers || 'last-modified' in answer.headers)
       }
     }
-  },
-)
+  }
+})
 
 t.test('without an error handler 412 and 428 are problem documents too', async (t) => {
   const app = Fastify()
@@ -176,32 +173,29 @@ t.test('without an error handler 412 and 428 are problem documents too', async (
   t.match(head, { statusCode: 412, payload: '' })
 })
 
-t.test(
-  'onSend hooks of the app: the tag is that of their payload, and a 304 has no content for them',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    await app.register(caching)
-    const seen: unknown[] = []
-    app.addHook('onSend', async (_, __, payload) => (typeof payload === 'string' ? `${payload} ` : payload))
-    const onSend = async (_: unknown, reply: { statusCode: number }, payload: unknown) => {
-      seen.push([reply.statusCode, payload])
-      return payload
-    }
-    app.get('/v1/users', { onSend }, () => ({}))
-    app.get('/v1/bare', () => ({}))
-    const { headers, payload } = await app.inject('/v1/users')
-    t.equal(payload, '{} ')
-    t.equal(headers['content-length'], '3')
-    const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
-    t.equal(again.statusCode, 304)
-    t.strictSame(seen, [
-      [200, '{} '],
-      [304, null],
-    ])
-    t.equal((await app.inject('/v1/bare')).headers.etag, headers.etag)
-  },
-)
+t.test('onSend hooks of the app: the tag is of their payload; a 304 has no content', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  const seen: unknown[] = []
+  app.addHook('onSend', async (_, __, payload) => (typeof payload === 'string' ? `${payload} ` : payload))
+  const onSend = async (_: unknown, reply: { statusCode: number }, payload: unknown) => {
+    seen.push([reply.statusCode, payload])
+    return payload
+  }
+  app.get('/v1/users', { onSend }, () => ({}))
+  app.get('/v1/bare', () => ({}))
+  const { headers, payload } = await app.inject('/v1/users')
+  t.equal(payload, '{} ')
+  t.equal(headers['content-length'], '3')
+  const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
+  t.equal(again.statusCode, 304)
+  t.strictSame(seen, [
+    [200, '{} '],
+    [304, null],
+  ])
+  t.equal((await app.inject('/v1/bare')).headers.etag, headers.etag)
+})
 
 t.test('a decorator of the app with the name of reply.caching() stays', async (t) => {
   const app = Fastify()
