@@ -69,27 +69,24 @@ t.test('an error handler of the app has precedence in its scope', async (t) => {
   }
 })
 
-t.test(
-  'an error handler of a child context or a route applies there; the others have problems',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    app.register(
-      async (child) => {
-        child.setErrorHandler(answerInOwnFormat)
-        addRoutes(child)
-        child.register(async (grandchild) => addRoutes(grandchild), { prefix: '/below' })
-      },
-      { prefix: '/own' },
-    )
-    const errorHandler = answerInOwnFormat
-    app.register(async (child) => addRoutes(child, { errorHandler }), { prefix: '/route' })
-    app.register(async (child) => addRoutes(child), { prefix: '/beside' })
-    addRoutes(app)
-    for (const prefix of ['/own', '/own/below', '/route']) await answersAre(t, app, prefix, true)
-    for (const prefix of ['/beside', '']) await answersAre(t, app, prefix, false)
-  },
-)
+t.test('an error handler of a child context or a route applies there, and only there', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.register(
+    async (child) => {
+      child.setErrorHandler(answerInOwnFormat)
+      addRoutes(child)
+      child.register(async (grandchild) => addRoutes(grandchild), { prefix: '/below' })
+    },
+    { prefix: '/own' },
+  )
+  const errorHandler = answerInOwnFormat
+  app.register(async (child) => addRoutes(child, { errorHandler }), { prefix: '/route' })
+  app.register(async (child) => addRoutes(child), { prefix: '/beside' })
+  addRoutes(app)
+  for (const prefix of ['/own', '/own/below', '/route']) await answersAre(t, app, prefix, true)
+  for (const prefix of ['/beside', '']) await answersAre(t, app, prefix, false)
+})
 
 t.test('the response of an error handler is not changed, even HTML', async (t) => {
   const app = Fastify()
@@ -166,34 +163,31 @@ function addRefusingRoutes(app: FastifyInstance, options: RouteShorthandOptions 
 
 const typeBase = 'https://errors.example/'
 
-t.test(
-  'refusals of the package are problems, if the error handler of the app would send a 500',
-  async (t) => {
-    for (const [place, setUp] of Object.entries(places)) {
-      const app = Fastify()
-      const plug = () => app.register(conventions, { problems: { typeBase } })
-      await setUp(app, plug, addRefusingRoutes, answerCatchAll)
-      for (const [request, status, code] of refusals) {
-        const about = `${place}: ${status} ${code}`
-        const answer = injected(await app.inject(request))
-        isProblem(t, answer, { status, code, typeBase }, about)
-        t.equal(headerOf(answer, 'cache-control'), 'no-store', `${about}: is not stored`)
-      }
-      t.match((await app.inject({ method: 'PUT', url: '/v1/users' })).headers.allow, 'POST', place)
-
-      const thrown = injected(await app.inject('/v1/conflicts'))
-      isProblem(t, thrown, { status: 409, code: 'not-retryable', detail: 'It is paid', typeBase }, place)
-      t.strictSame((await app.inject('/v1/teapots')).json(), { teapot: true }, `${place}: what it knows`)
-      const broken = await app.inject('/v1/failures')
-      t.equal(broken.statusCode, 500)
-      t.strictSame(broken.json(), { message: 'Something went wrong' }, `${place}: errors of the app`)
-
-      await app.maintenance.enable()
-      const refused = injected(await app.inject('/v1/users'))
-      isProblem(t, refused, { status: 503, code: 'maintenance', typeBase }, place)
+t.test('refusals of the package are problems, if the app’s handler would send a 500', async (t) => {
+  for (const [place, setUp] of Object.entries(places)) {
+    const app = Fastify()
+    const plug = () => app.register(conventions, { problems: { typeBase } })
+    await setUp(app, plug, addRefusingRoutes, answerCatchAll)
+    for (const [request, status, code] of refusals) {
+      const about = `${place}: ${status} ${code}`
+      const answer = injected(await app.inject(request))
+      isProblem(t, answer, { status, code, typeBase }, about)
+      t.equal(headerOf(answer, 'cache-control'), 'no-store', `${about}: is not stored`)
     }
-  },
-)
+    t.match((await app.inject({ method: 'PUT', url: '/v1/users' })).headers.allow, 'POST', place)
+
+    const thrown = injected(await app.inject('/v1/conflicts'))
+    isProblem(t, thrown, { status: 409, code: 'not-retryable', detail: 'It is paid', typeBase }, place)
+    t.strictSame((await app.inject('/v1/teapots')).json(), { teapot: true }, `${place}: what it knows`)
+    const broken = await app.inject('/v1/failures')
+    t.equal(broken.statusCode, 500)
+    t.strictSame(broken.json(), { message: 'Something went wrong' }, `${place}: errors of the app`)
+
+    await app.maintenance.enable()
+    const refused = injected(await app.inject('/v1/users'))
+    isProblem(t, refused, { status: 503, code: 'maintenance', typeBase }, place)
+  }
+})
 
 t.test('a ProblemError that an error handler sends in its own format is not changed', async (t) => {
   const app = Fastify()
@@ -211,17 +205,14 @@ t.test('a ProblemError that an error handler sends in its own format is not chan
   }
 })
 
-t.test(
-  'a ProblemError that an error handler passes on is a problem, wherever the handler was set',
-  async (t) => {
-    const passOn: Handler = (error, _request, reply) => void reply.send(error)
-    for (const [place, setUp] of Object.entries(places)) {
-      const app = Fastify()
-      await setUp(app, () => app.register(problems), addRefusingRoutes, passOn)
-      isProblem(t, injected(await app.inject('/v1/conflicts')), { status: 409, code: 'not-retryable' }, place)
-    }
-  },
-)
+t.test('a ProblemError that an error handler passes on is a problem, wherever it was set', async (t) => {
+  const passOn: Handler = (error, _request, reply) => void reply.send(error)
+  for (const [place, setUp] of Object.entries(places)) {
+    const app = Fastify()
+    await setUp(app, () => app.register(problems), addRefusingRoutes, passOn)
+    isProblem(t, injected(await app.inject('/v1/conflicts')), { status: 409, code: 'not-retryable' }, place)
+  }
+})
 
 t.test('an error handler of the app gets whatever the app throws', async (t) => {
   const thrown = [null, undefined, 'text', Object.assign(new Error('x'), { statusCode: 415 })]
@@ -247,28 +238,25 @@ t.test('a ProblemError that a hook of the app throws on an unknown path is a pro
   isProblem(t, injected(await app.inject('/v1/nothing')), { status: 401, code: 'unauthorized' })
 })
 
-t.test(
-  'with refusals: errorHandler, the app’s handler gets all refusals, with status and headers',
-  async (t) => {
-    const app = Fastify()
-    await app.register(conventions, { problems: { refusals: 'errorHandler' } })
-    const seen: unknown[] = []
-    app.setErrorHandler((error, _request, reply) => {
-      seen.push((error as { code?: string }).code)
-      reply.send({ own: true })
-    })
-    addRefusingRoutes(app)
-    for (const [request, status, code] of refusals) {
-      const answer = await app.inject(request)
-      t.strictSame(answer.json(), { own: true }, code)
-      if (fromFramework.has(code)) continue
-      t.equal(answer.statusCode, status, code)
-      t.equal(seen.at(-1), code)
-    }
-    const { headers } = await app.inject({ method: 'PATCH', url: '/v1/users' })
-    t.match(headers.allow, 'GET')
-  },
-)
+t.test('refusals: errorHandler: the app’s handler gets all, with status and headers', async (t) => {
+  const app = Fastify()
+  await app.register(conventions, { problems: { refusals: 'errorHandler' } })
+  const seen: unknown[] = []
+  app.setErrorHandler((error, _request, reply) => {
+    seen.push((error as { code?: string }).code)
+    reply.send({ own: true })
+  })
+  addRefusingRoutes(app)
+  for (const [request, status, code] of refusals) {
+    const answer = await app.inject(request)
+    t.strictSame(answer.json(), { own: true }, code)
+    if (fromFramework.has(code)) continue
+    t.equal(answer.statusCode, status, code)
+    t.equal(seen.at(-1), code)
+  }
+  const { headers } = await app.inject({ method: 'PATCH', url: '/v1/users' })
+  t.match(headers.allow, 'GET')
+})
 
 // These have Fastify's own codes there.
 const fromFramework: ReadonlySet<string> = new Set([
