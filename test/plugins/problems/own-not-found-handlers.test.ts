@@ -60,49 +60,43 @@ t.test('a not-found handler of the app is kept, set before or after; a finding s
   }
 })
 
-t.test(
-  'a not-found handler that replaces that of the plugin has its own hooks and its context',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    const steps: string[] = []
-    app.register(async (child) => {
-      child.decorate('own', 'child')
-      const preHandler: preHandlerHookHandler = function (_request, _reply, next) {
-        steps.push(`preHandler ${'own' in this}`)
-        next()
-      }
-      const preValidation = async () => void steps.push('preValidation')
-      child.setNotFoundHandler({ preValidation, preHandler }, function (this: FastifyInstance, _, reply) {
-        reply.code(404).send({ isChild: 'own' in this })
-      })
+t.test('a not-found handler that replaces the plugin’s has its own hooks and context', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  const steps: string[] = []
+  app.register(async (child) => {
+    child.decorate('own', 'child')
+    const preHandler: preHandlerHookHandler = function (_request, _reply, next) {
+      steps.push(`preHandler ${'own' in this}`)
+      next()
+    }
+    const preValidation = async () => void steps.push('preValidation')
+    child.setNotFoundHandler({ preValidation, preHandler }, function (this: FastifyInstance, _, reply) {
+      reply.code(404).send({ isChild: 'own' in this })
     })
-    t.strictSame((await app.inject('/nothing')).json(), { isChild: true })
-    t.strictSame(steps, ['preValidation', 'preHandler true'])
-  },
-)
+  })
+  t.strictSame((await app.inject('/nothing')).json(), { isChild: true })
+  t.strictSame(steps, ['preValidation', 'preHandler true'])
+})
 
-t.test(
-  'an app that sets two not-found handlers itself gets the error of Fastify, below a prefix for one',
-  async (t) => {
-    const message = /Not found handler already set/
-    const set = (app: FastifyInstance) => app.setNotFoundHandler(answerOwn)
-    for (const isBefore of [true, false]) {
-      const app = Fastify()
-      if (isBefore) set(app)
-      await app.register(problems)
-      if (!isBefore) set(app)
-      t.throws(() => set(app), message)
-    }
+t.test('two not-found handlers of an app, or one below a prefix, are the error of Fastify', async (t) => {
+  const message = /Not found handler already set/
+  const set = (app: FastifyInstance) => app.setNotFoundHandler(answerOwn)
+  for (const isBefore of [true, false]) {
     const app = Fastify()
-    const plugin = async (child: FastifyInstance) => {
-      await child.register(problems)
-      set(child)
-    }
-    app.register(plugin, { prefix: '/v1' })
-    await t.rejects(async () => app.ready(), message)
-  },
-)
+    if (isBefore) set(app)
+    await app.register(problems)
+    if (!isBefore) set(app)
+    t.throws(() => set(app), message)
+  }
+  const app = Fastify()
+  const plugin = async (child: FastifyInstance) => {
+    await child.register(problems)
+    set(child)
+  }
+  app.register(plugin, { prefix: '/v1' })
+  await t.rejects(async () => app.ready(), message)
+})
 
 t.test('contexts beside each other with one prefix share the not-found handler of the first', async (t) => {
   const app = Fastify()
