@@ -142,29 +142,26 @@ t.test('a ProblemError is sent with its code, status, headers and members', asyn
   t.notMatch(response.payload, secret)
 })
 
-t.test(
-  'serializers of the route, and members and headers that cannot be sent, do not change a problem',
-  async (t) => {
-    const { app } = await appWithLogs()
-    const nothing = { type: 'object', properties: {}, additionalProperties: false }
-    const schema = { response: { 200: nothing, '4xx': nothing, default: nothing } }
-    const failing = (more: object) => async () =>
-      Promise.reject(new ProblemError('not-retryable', { status: 409, detail: 'no', ...more }))
-    app.setReplySerializer(() => 'no JSON')
-    app.get('/v1/schema', { schema }, failing({}))
-    app.get('/v1/serializer', async (_request, reply) => {
-      reply.serializer(() => 'no JSON').type('text/html')
-      return failing({})()
-    })
-    app.get('/v1/circular', failing({ extensions: { all: circular() } }))
-    app.get('/v1/unwritable', failing({ headers: { 'x-a': 'é€\n' } }))
-    for (const path of ['schema', 'serializer', 'circular', 'unwritable']) {
-      const answer = injected(await app.inject(`/v1/${path}`))
-      isProblem(t, answer, { status: 409, code: 'not-retryable', detail: 'no' }, path)
-      t.notMatch(answer.body, secret)
-    }
-  },
-)
+t.test('serializers, and members and headers that cannot be sent, change no problem', async (t) => {
+  const { app } = await appWithLogs()
+  const nothing = { type: 'object', properties: {}, additionalProperties: false }
+  const schema = { response: { 200: nothing, '4xx': nothing, default: nothing } }
+  const failing = (more: object) => async () =>
+    Promise.reject(new ProblemError('not-retryable', { status: 409, detail: 'no', ...more }))
+  app.setReplySerializer(() => 'no JSON')
+  app.get('/v1/schema', { schema }, failing({}))
+  app.get('/v1/serializer', async (_request, reply) => {
+    reply.serializer(() => 'no JSON').type('text/html')
+    return failing({})()
+  })
+  app.get('/v1/circular', failing({ extensions: { all: circular() } }))
+  app.get('/v1/unwritable', failing({ headers: { 'x-a': 'é€\n' } }))
+  for (const path of ['schema', 'serializer', 'circular', 'unwritable']) {
+    const answer = injected(await app.inject(`/v1/${path}`))
+    isProblem(t, answer, { status: 409, code: 'not-retryable', detail: 'no' }, path)
+    t.notMatch(answer.body, secret)
+  }
+})
 
 t.test('headers of a 4xx are sent, except Content-Type; of a 5xx of the app only Retry-After', async (t) => {
   const { app } = await appWithLogs()
@@ -201,38 +198,35 @@ t.test('a 503 always has Retry-After', async (t) => {
   }
 })
 
-t.test(
-  'a hook that fails on every response gets a 500 problem without the cause, and no-store',
-  async (t) => {
-    const rethrow = (error: unknown) => {
-      throw error
+t.test('a hook that fails on every response: a 500 without the cause, and no-store', async (t) => {
+  const rethrow = (error: unknown) => {
+    throw error
+  }
+  const broken = async () => Promise.reject(new Error('no user'))
+  for (const mode of ['enforce', 'report'] as const) {
+    const app = Fastify()
+    await app.register(problems, { mode })
+    app.addHook('onSend', fail)
+    const enforced = { config: { problems: { mode: 'enforce' } } } as const
+    const cached = async (_: unknown, reply: FastifyReply) =>
+      reply.header('cache-control', 'max-age=9').send({})
+    app.get('/v1/fine', enforced, cached)
+    app.get('/v1/thrown', enforced, broken)
+    app.get('/v1/own-handler', { ...enforced, errorHandler: rethrow }, broken)
+    app.register(async (child) => {
+      child.setErrorHandler(rethrow)
+      child.get('/v1/handler-above', enforced, broken)
+    })
+    const paths = ['/v1/fine', '/v1/thrown']
+    const ofApp = ['/v1/handler-above', '/v1/own-handler', '/v1/nothing']
+    for (const url of mode === 'report' ? paths : [...paths, ...ofApp]) {
+      const answer = injected(await app.inject(url))
+      const expected = { status: 500, code: 'internal-server-error', detail: fixedText }
+      isProblem(t, answer, expected, `${mode} ${url}`)
+      t.equal(headerOf(answer, 'cache-control'), 'no-store', `${mode} ${url}`)
     }
-    const broken = async () => Promise.reject(new Error('no user'))
-    for (const mode of ['enforce', 'report'] as const) {
-      const app = Fastify()
-      await app.register(problems, { mode })
-      app.addHook('onSend', fail)
-      const enforced = { config: { problems: { mode: 'enforce' } } } as const
-      const cached = async (_: unknown, reply: FastifyReply) =>
-        reply.header('cache-control', 'max-age=9').send({})
-      app.get('/v1/fine', enforced, cached)
-      app.get('/v1/thrown', enforced, broken)
-      app.get('/v1/own-handler', { ...enforced, errorHandler: rethrow }, broken)
-      app.register(async (child) => {
-        child.setErrorHandler(rethrow)
-        child.get('/v1/handler-above', enforced, broken)
-      })
-      const paths = ['/v1/fine', '/v1/thrown']
-      const ofApp = ['/v1/handler-above', '/v1/own-handler', '/v1/nothing']
-      for (const url of mode === 'report' ? paths : [...paths, ...ofApp]) {
-        const answer = injected(await app.inject(url))
-        const expected = { status: 500, code: 'internal-server-error', detail: fixedText }
-        isProblem(t, answer, expected, `${mode} ${url}`)
-        t.equal(headerOf(answer, 'cache-control'), 'no-store', `${mode} ${url}`)
-      }
-    }
-  },
-)
+  }
+})
 
 t.test('an error handler of the app answers for a hook that fails once', async (t) => {
   for (const body of ['own text', { statusCode: 503, error: 'Busy', message: 'own' }]) {
