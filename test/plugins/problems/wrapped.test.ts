@@ -63,31 +63,28 @@ const places: Readonly<Record<string, SetUp>> = {
   },
 }
 
-t.test(
-  'wrap: what an error handler sends is a problem, with the code and the faults of the error',
-  async (t) => {
-    for (const [place, setUp] of Object.entries(places)) {
-      const app = Fastify()
-      let runs = 0
-      await setUp(app, wrap, (error, request, reply) => {
-        runs++
-        answerMessage(error, request, reply)
-      })
-      const ask = async (url: string) => injected(await app.inject(url))
-      isProblem(t, await ask('/v1/conflict'), { status: 409, code: 'conflict', detail: 'It is paid' }, place)
-      isProblem(t, await ask('/v1/broken'), { status: 500, code: 'internal-server-error' }, place)
-      t.notMatch((await ask('/v1/broken')).body, 'secret', `${place}: a 5xx has no text of the error`)
-      const thrown = await ask('/v1/thrown')
-      isProblem(t, thrown, { status: 409, code: 'not-retryable' }, place)
-      t.match(JSON.parse(thrown.body), { tries: 3 }, place)
-      const invalid = injected(await app.inject({ method: 'POST', url: '/v1/users', payload: {} }))
-      const errors = [{ in: 'body', pointer: '/name', message: 'is required' }]
-      isProblem(t, invalid, { status: 400, code: 'validation', errors }, place)
-      t.equal(runs, 5, `${place}: the handler runs once for each error`)
-      t.strictSame(app.conventions.report().findings, [], `${place}: there is nothing to tell`)
-    }
-  },
-)
+t.test('wrap: what an error handler sends is a problem, with code and faults of the error', async (t) => {
+  for (const [place, setUp] of Object.entries(places)) {
+    const app = Fastify()
+    let runs = 0
+    await setUp(app, wrap, (error, request, reply) => {
+      runs++
+      answerMessage(error, request, reply)
+    })
+    const ask = async (url: string) => injected(await app.inject(url))
+    isProblem(t, await ask('/v1/conflict'), { status: 409, code: 'conflict', detail: 'It is paid' }, place)
+    isProblem(t, await ask('/v1/broken'), { status: 500, code: 'internal-server-error' }, place)
+    t.notMatch((await ask('/v1/broken')).body, 'secret', `${place}: a 5xx has no text of the error`)
+    const thrown = await ask('/v1/thrown')
+    isProblem(t, thrown, { status: 409, code: 'not-retryable' }, place)
+    t.match(JSON.parse(thrown.body), { tries: 3 }, place)
+    const invalid = injected(await app.inject({ method: 'POST', url: '/v1/users', payload: {} }))
+    const errors = [{ in: 'body', pointer: '/name', message: 'is required' }]
+    isProblem(t, invalid, { status: 400, code: 'validation', errors }, place)
+    t.equal(runs, 5, `${place}: the handler runs once for each error`)
+    t.strictSame(app.conventions.report().findings, [], `${place}: there is nothing to tell`)
+  }
+})
 
 t.test('wrap: what a handler sends without an error is a problem, but for HTML', async (t) => {
   for (const [place, setUp] of Object.entries(places)) {
@@ -210,33 +207,30 @@ t.test('what a health route sends is kept; what it throws is a problem', async (
   }
 })
 
-t.test(
-  'handlers of the app in any order: no warning of Fastify, and its error for a second one',
-  async (t) => {
-    const warnings: string[] = []
-    const note = (warning: Error & { readonly code?: string }) => void warnings.push(`${warning.code}`)
-    process.on('warning', note)
-    const strict = { allowErrorHandlerOverride: false } as FastifyServerOptions
-    for (const setUp of Object.values(places)) {
-      for (const options of [{}, wrap]) {
-        const app = Fastify(strict)
-        await setUp(app, options, answerMessage)
-        await app.ready()
-      }
+t.test('handlers of the app in any order: no warning of Fastify; a second is its error', async (t) => {
+  const warnings: string[] = []
+  const note = (warning: Error & { readonly code?: string }) => void warnings.push(`${warning.code}`)
+  process.on('warning', note)
+  const strict = { allowErrorHandlerOverride: false } as FastifyServerOptions
+  for (const setUp of Object.values(places)) {
+    for (const options of [{}, wrap]) {
+      const app = Fastify(strict)
+      await setUp(app, options, answerMessage)
+      await app.ready()
     }
-    const app = Fastify(strict)
-    await app.register(conventions, { rateLimit: { max: 1 } })
-    app.setNotFoundHandler((_, reply) => void reply.code(404).send({ own: true }))
-    app.setErrorHandler(always500)
-    app.get('/v1/users', async () => ({}))
-    await app.inject('/v1/users')
-    isProblem(t, injected(await app.inject('/v1/users')), { status: 429, code: 'quota-exceeded' })
-    const twice = Fastify(strict)
-    await twice.register(problems)
-    twice.setErrorHandler(answerMessage)
-    t.throws(() => twice.setErrorHandler(answerMessage), { code: 'FST_ERR_ERROR_HANDLER_ALREADY_SET' })
-    await new Promise((resolve) => setImmediate(resolve))
-    process.off('warning', note)
-    t.strictSame(warnings, [])
-  },
-)
+  }
+  const app = Fastify(strict)
+  await app.register(conventions, { rateLimit: { max: 1 } })
+  app.setNotFoundHandler((_, reply) => void reply.code(404).send({ own: true }))
+  app.setErrorHandler(always500)
+  app.get('/v1/users', async () => ({}))
+  await app.inject('/v1/users')
+  isProblem(t, injected(await app.inject('/v1/users')), { status: 429, code: 'quota-exceeded' })
+  const twice = Fastify(strict)
+  await twice.register(problems)
+  twice.setErrorHandler(answerMessage)
+  t.throws(() => twice.setErrorHandler(answerMessage), { code: 'FST_ERR_ERROR_HANDLER_ALREADY_SET' })
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('warning', note)
+  t.strictSame(warnings, [])
+})
