@@ -43,18 +43,15 @@ t.test('an error body that a handler sends becomes a problem, framed by its own 
   }
 })
 
-t.test(
-  'the message of a 4xx is the detail; its members stay, but do not replace those of the problem',
-  async (t) => {
-    const posing = { status: 'paid', statusCode: 409, instance: 'urn:mine', type: 'urn:mine' }
-    const app = await appThatWrites({
-      paid: (reply) => reply.code(409).send({ ...posing, message: 'It is paid', order: { id: 7 } }),
-    })
-    const expected = { status: 409, code: 'conflict', detail: 'It is paid' }
-    const document = isProblem(t, injected(await app.inject('/v1/paid')), expected)
-    t.strictSame([document.order, document.instance], [{ id: 7 }, 'urn:request:req-1'])
-  },
-)
+t.test('the message of a 4xx is the detail; its members stay, and replace none', async (t) => {
+  const posing = { status: 'paid', statusCode: 409, instance: 'urn:mine', type: 'urn:mine' }
+  const app = await appThatWrites({
+    paid: (reply) => reply.code(409).send({ ...posing, message: 'It is paid', order: { id: 7 } }),
+  })
+  const expected = { status: 409, code: 'conflict', detail: 'It is paid' }
+  const document = isProblem(t, injected(await app.inject('/v1/paid')), expected)
+  t.strictSame([document.order, document.instance], [{ id: 7 }, 'urn:request:req-1'])
+})
 
 t.test('no part of a 5xx body that a handler sends reaches the client', async (t) => {
   const secret = 'select * from passwords'
