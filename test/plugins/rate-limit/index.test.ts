@@ -457,18 +457,15 @@ t.test('beside @fastify/rate-limit in either order, that one counts, and the rep
   }
 })
 
-t.test(
-  'beside @fastify/rate-limit in a context, that one counts there, and this plugin elsewhere',
-  async (t) => {
-    const app = await appWith({ max: 1 })
-    await app.register(async (child) => {
-      await child.register(fastifyRateLimit, { max: 2 })
-      child.get('/v1/admins', { config: { rateLimit: { max: 3, ban: 5 } } }, () => ({}))
-    })
-    t.same(await statusesOf(app, Array(4).fill('/v1/admins')), [200, 200, 200, 429])
-    t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 429])
-  },
-)
+t.test('beside @fastify/rate-limit in a context, that one counts there, this one elsewhere', async (t) => {
+  const app = await appWith({ max: 1 })
+  await app.register(async (child) => {
+    await child.register(fastifyRateLimit, { max: 2 })
+    child.get('/v1/admins', { config: { rateLimit: { max: 3, ban: 5 } } }, () => ({}))
+  })
+  t.same(await statusesOf(app, Array(4).fill('/v1/admins')), [200, 200, 200, 429])
+  t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 429])
+})
 
 t.test('a route may be in another mode', async (t) => {
   const config = (mode: 'enforce' | 'report' | 'off') => ({ config: { rateLimit: { mode } } })
