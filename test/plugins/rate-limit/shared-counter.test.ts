@@ -68,21 +68,18 @@ t.test('after a failure one call tries again, and the others fail until it has a
   t.equal(asked.length, 5, 'and once it is answered, all do')
 })
 
-t.test(
-  'calls before the first failure all run, and do not end the wait of the one that tries again',
-  async (t) => {
-    const { asked, count } = setUp()
-    count()
-    count()
-    t.equal(asked.length, 2, 'both run')
-    asked[0]?.fail(new Error('closed'))
-    await flush()
-    count()
-    t.equal(asked.length, 3, 'one tries again')
-    asked[1]?.fail(new Error('closed'))
-    await flush()
-    count()
-    await flush()
-    t.equal(asked.length, 3, 'it still waits')
-  },
-)
+t.test('calls before the first failure all run, and do not end the wait of the retry', async (t) => {
+  const { asked, count } = setUp()
+  count()
+  count()
+  t.equal(asked.length, 2, 'both run')
+  asked[0]?.fail(new Error('closed'))
+  await flush()
+  count()
+  t.equal(asked.length, 3, 'one tries again')
+  asked[1]?.fail(new Error('closed'))
+  await flush()
+  count()
+  await flush()
+  t.equal(asked.length, 3, 'it still waits')
+})
