@@ -493,69 +493,66 @@ t.test('a verification that began before the keys changed is not kept', async (t
   t.equal(tokens.known('token'), verified)
 })
 
-t.test(
-  'the OpenAPI document has the security scheme, and each route its requirement and refusals',
-  async (t) => {
-    const schema = { response: { 200: { type: 'object', properties: {} } } }
-    async function documentOf(
-      options: Partial<BearerOptions> = {},
-      own = {},
-      openapi = '3.1.0',
-      isFirst = false,
-    ) {
-      const app = Fastify()
-      const add = () => app.register(bearer, { ...issuer.options, scopes: ['api'], ...options })
-      if (isFirst) await add()
-      await app.register(swagger, { openapi: { openapi, components: { securitySchemes: own } } })
-      if (!isFirst) await add()
-      app.get('/v1/users', { schema }, async () => ({}))
-      app.get('/v1/plain', async () => ({}))
-      app.get('/v1/optional', { schema, config: { bearer: { optional: true } } }, async () => ({}))
-      app.get('/v1/open', { schema, config: { bearer: false } }, async () => ({}))
-      await app.ready()
-      const { paths, components } = app.swagger() as unknown as {
-        paths: Record<string, { get: { security: unknown; responses: object } }>
-        components: { securitySchemes?: Record<string, unknown> }
-      }
-      const routes = Object.entries(paths).map(([path, { get }]) => [
-        path,
-        get.security,
-        Object.keys(get.responses).sort().join(' '),
-      ])
-      return { schemes: components.securitySchemes, routes }
+t.test('the OpenAPI document has the scheme, and each route its requirement and refusals', async (t) => {
+  const schema = { response: { 200: { type: 'object', properties: {} } } }
+  async function documentOf(
+    options: Partial<BearerOptions> = {},
+    own = {},
+    openapi = '3.1.0',
+    isFirst = false,
+  ) {
+    const app = Fastify()
+    const add = () => app.register(bearer, { ...issuer.options, scopes: ['api'], ...options })
+    if (isFirst) await add()
+    await app.register(swagger, { openapi: { openapi, components: { securitySchemes: own } } })
+    if (!isFirst) await add()
+    app.get('/v1/users', { schema }, async () => ({}))
+    app.get('/v1/plain', async () => ({}))
+    app.get('/v1/optional', { schema, config: { bearer: { optional: true } } }, async () => ({}))
+    app.get('/v1/open', { schema, config: { bearer: false } }, async () => ({}))
+    await app.ready()
+    const { paths, components } = app.swagger() as unknown as {
+      paths: Record<string, { get: { security: unknown; responses: object } }>
+      components: { securitySchemes?: Record<string, unknown> }
     }
+    const routes = Object.entries(paths).map(([path, { get }]) => [
+      path,
+      get.security,
+      Object.keys(get.responses).sort().join(' '),
+    ])
+    return { schemes: components.securitySchemes, routes }
+  }
 
-    const described = await documentOf()
-    t.match(described.schemes, {
-      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: /issuer\.test/ },
-    })
-    const routes = [
-      ['/v1/users', [{ bearer: ['api'] }], '200 400 401 403 503'],
-      ['/v1/plain', [{ bearer: ['api'] }], '200 400 401 403 503'],
-      ['/v1/optional', [{}, { bearer: [] }], '200 400 401 503'],
-      ['/v1/open', [], '200'],
-    ]
-    t.same(described.routes, routes)
-    t.same(await documentOf({}, {}, '3.1.0', true), described, 'in any order of the plugins')
-    const opaque = { jwks: undefined, introspection: { clientId: 'a', clientSecret: 'b' } }
-    const { schemes: ofOpaque } = await documentOf(opaque as object)
-    t.notOk('bearerFormat' in ((ofOpaque?.bearer ?? {}) as object), 'an opaque token has no format')
-    const openIdConnectUrl = 'https://issuer.test/.well-known/openid-configuration'
-    const own = { bearer: { type: 'openIdConnect', openIdConnectUrl } }
-    // OpenAPI 3.0 allows scopes there.
-    t.same(await documentOf({}, own, '3.0.3'), { schemes: own, routes }, 'a scheme of the app stays')
-    const old = await documentOf({}, {}, '3.0.3')
-    t.same(
-      old.routes.map(([, security]) => security),
-      [[{ bearer: [] }], [{ bearer: [] }], [{}, { bearer: [] }], []],
-      'OpenAPI 3.0 allows no scopes of the type http',
-    )
-    const named = await documentOf({ securityScheme: 'tokens' })
-    t.same(Object.keys(named.schemes ?? {}), ['tokens'])
-    t.same(named.routes[0], ['/v1/users', [{ tokens: ['api'] }], '200 400 401 403 503'])
-    t.same((await documentOf({ mode: 'report' })).schemes, {}, 'report mode leaves the document alone')
-  },
-)
+  const described = await documentOf()
+  t.match(described.schemes, {
+    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: /issuer\.test/ },
+  })
+  const routes = [
+    ['/v1/users', [{ bearer: ['api'] }], '200 400 401 403 503'],
+    ['/v1/plain', [{ bearer: ['api'] }], '200 400 401 403 503'],
+    ['/v1/optional', [{}, { bearer: [] }], '200 400 401 503'],
+    ['/v1/open', [], '200'],
+  ]
+  t.same(described.routes, routes)
+  t.same(await documentOf({}, {}, '3.1.0', true), described, 'in any order of the plugins')
+  const opaque = { jwks: undefined, introspection: { clientId: 'a', clientSecret: 'b' } }
+  const { schemes: ofOpaque } = await documentOf(opaque as object)
+  t.notOk('bearerFormat' in ((ofOpaque?.bearer ?? {}) as object), 'an opaque token has no format')
+  const openIdConnectUrl = 'https://issuer.test/.well-known/openid-configuration'
+  const own = { bearer: { type: 'openIdConnect', openIdConnectUrl } }
+  // OpenAPI 3.0 allows scopes there.
+  t.same(await documentOf({}, own, '3.0.3'), { schemes: own, routes }, 'a scheme of the app stays')
+  const old = await documentOf({}, {}, '3.0.3')
+  t.same(
+    old.routes.map(([, security]) => security),
+    [[{ bearer: [] }], [{ bearer: [] }], [{}, { bearer: [] }], []],
+    'OpenAPI 3.0 allows no scopes of the type http',
+  )
+  const named = await documentOf({ securityScheme: 'tokens' })
+  t.same(Object.keys(named.schemes ?? {}), ['tokens'])
+  t.same(named.routes[0], ['/v1/users', [{ tokens: ['api'] }], '200 400 401 403 503'])
+  t.same((await documentOf({ mode: 'report' })).schemes, {}, 'report mode leaves the document alone')
+})
 
 t.test('invalid options are refused', async (t) => {
   const { issuer: url, audience, jwks } = issuer.options
