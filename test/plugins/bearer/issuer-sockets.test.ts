@@ -1,7 +1,6 @@
 /** The issuer over HTTP: discovery, rotation under load, and outages. */
 import { once } from 'node:events'
 import { connect } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { type BearerOptions, bearer, problems } from '../../../src/index.js'
@@ -73,51 +72,35 @@ t.test('the keys are fetched when the service listens, not with the first reques
 t.test('metadata is found by RFC 8414, else by OpenID Connect Discovery, also with a path', async (t) => {
   for (const path of ['', '/realms/one']) {
     const issuer = await issuerServer(t, path)
-    const headers = bearing(await issuer.token())
-    const byRfc8414 = await serviceOf(t, issuer)
-    t.equal((await byRfc8414.inject({ url: '/protected', headers })).statusCode, 200)
-    issuer.answers.set(`/.well-known/oauth-authorization-server${path}`, (_, response) =>
-      response.writeHead(404).end(),
-    )
+    const request = { url: '/protected', headers: bearing(await issuer.token()) }
+    t.equal((await (await serviceOf(t, issuer)).inject(request)).statusCode, 200, 'RFC 8414')
+    const byRfc8414 = `/.well-known/oauth-authorization-server${path}`
+    issuer.answers.set(byRfc8414, (_, response) => response.writeHead(404).end())
     issuer.answers.set(`${path}/.well-known/openid-configuration`, (_, response) =>
       sendJson(response, { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }),
     )
-    const byOidc = await serviceOf(t, issuer)
-    t.equal((await byOidc.inject({ url: '/protected', headers })).statusCode, 200)
+    t.equal((await (await serviceOf(t, issuer)).inject(request)).statusCode, 200, 'OpenID Connect')
   }
 })
 
 t.test('metadata and keys that cannot be trusted are not used', async (t) => {
   const metadata = '/.well-known/oauth-authorization-server'
-  const rows: [about: string, path: string, answer: (issuer: IssuerServer) => unknown, cause: RegExp][] = [
-    [
-      'another issuer',
-      metadata,
-      ({ url }) => ({ issuer: `${url}/`, jwks_uri: `${url}/jwks` }),
-      /of another issuer/,
-    ],
-    [
-      'keys over http',
-      metadata,
-      ({ url }) => ({ issuer: url, jwks_uri: 'http://id.test/jwks' }),
-      /https is required/,
-    ],
-    ['no keys', metadata, ({ url }) => ({ issuer: url }), /no jwks_uri/],
+  const keysOf = (url: string) => ({ issuer: url, jwks_uri: `${url}/jwks` })
+  const long = { keys: [], more: 'x'.repeat(300_000) }
+  const rows: [about: string, path: string, answer: (url: string) => unknown, cause: RegExp][] = [
+    ['another issuer', metadata, (url) => ({ ...keysOf(url), issuer: `${url}/` }), /of another issuer/],
+    ['http', metadata, (url) => ({ ...keysOf(url), jwks_uri: 'http://id.test/jwks' }), /https is required/],
+    ['no keys', metadata, (issuer) => ({ issuer }), /no jwks_uri/],
     ['no JSON', metadata, () => 'text', /did not answer with JSON/],
     ['an error', metadata, () => 500, /answered 500/],
     ['a redirect', '/jwks', () => '/elsewhere', /cannot be read/],
-    [
-      'a response that is too long',
-      '/jwks',
-      () => ({ keys: [], more: 'x'.repeat(300_000) }),
-      /cannot be read/,
-    ],
+    ['a response that is too long', '/jwks', () => long, /cannot be read/],
     ['no key set', '/jwks', () => ({ keys: 1 }), /is not what was asked for/],
   ]
   for (const [about, path, answer, cause] of rows) {
     const issuer = await issuerServer(t)
     issuer.answers.set(path, (_, response) => {
-      const given = answer(issuer)
+      const given = answer(issuer.url)
       if (typeof given === 'number') response.writeHead(given).end()
       else if (given === 'text') response.end('<html>')
       else if (typeof given === 'string') response.writeHead(302, { location: given }).end()
@@ -125,8 +108,7 @@ t.test('metadata and keys that cannot be trusted are not used', async (t) => {
     })
     const log = keepLogs()
     const app = await serviceOf(t, issuer, {}, log)
-    const headers = bearing(await issuer.token())
-    const answered = await app.inject({ url: '/protected', headers })
+    const answered = await app.inject({ url: '/protected', headers: bearing(await issuer.token()) })
     isProblem(t, injected(answered), { status: 503, code: 'authentication-unavailable' }, about)
     t.equal(answered.headers['retry-after'], '5')
     const errors = log.lines.filter(({ msg }) => msg === 'bearer: the issuer cannot be used')
@@ -150,34 +132,26 @@ t.test('an issuer that does not answer delays a request up to 5 seconds', async 
   })
 })
 
-t.test(
-  'while the issuer is away, cached keys go on; a service without keys answers 503 until it is back',
-  async (t) => {
-    const issuer = await issuerServer(t)
-    const log = keepLogs()
-    let now = Date.now()
-    const options = { now: () => now }
-    const warm = await serviceOf(t, issuer, options, log)
-    const headers = bearing(await issuer.token())
-    t.equal((await warm.inject({ url: '/protected', headers })).statusCode, 200)
-    await issuer.stop()
-    const cold = await serviceOf(t, issuer, options, log)
-    t.equal(
-      (await warm.inject({ url: '/protected', headers: bearing(await issuer.token()) })).statusCode,
-      200,
-    )
-    isProblem(t, injected(await cold.inject({ url: '/protected', headers })), {
-      status: 503,
-      code: 'authentication-unavailable',
-    })
-    t.equal((await cold.inject('/protected')).statusCode, 401, 'a request without a token is refused as ever')
-    await issuer.start()
-    now += 5000
-    t.equal((await cold.inject({ url: '/protected', headers })).statusCode, 200)
-    const messages = log.lines.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('bearer:'))
-    t.same(messages, ['bearer: the issuer cannot be used', 'bearer: the issuer answers again'], 'once each')
-  },
-)
+t.test('while the issuer is away, cached keys go on; without keys it is a 503', async (t) => {
+  const issuer = await issuerServer(t)
+  const log = keepLogs()
+  let now = Date.now()
+  const warm = await serviceOf(t, issuer, { now: () => now }, log)
+  const headers = bearing(await issuer.token())
+  const statusOf = async (app: FastifyInstance, given: Record<string, string> = headers) =>
+    (await app.inject({ url: '/protected', headers: given })).statusCode
+  t.equal(await statusOf(warm), 200)
+  await issuer.stop()
+  const cold = await serviceOf(t, issuer, { now: () => now }, log)
+  t.equal(await statusOf(warm, bearing(await issuer.token())), 200)
+  t.equal(await statusOf(cold), 503)
+  t.equal(await statusOf(cold, {}), 401, 'a request without a token is refused as ever')
+  await issuer.start()
+  now += 5000
+  t.equal(await statusOf(cold), 200)
+  const messages = log.lines.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('bearer:'))
+  t.same(messages, ['bearer: the issuer cannot be used', 'bearer: the issuer answers again'], 'once each')
+})
 
 t.test('Authorization that is sent twice is a 400', async (t) => {
   const issuer = await issuerServer(t)
@@ -204,21 +178,18 @@ t.test('the refusal of an upload is read by the client', async (t) => {
 t.test('HTTP/2: a token opens the route, and none is a 401', async (t) => {
   const issuer = await issuerServer(t)
   const app = Fastify({ http2: true })
-  await app.register(problems)
   await app.register(bearer, { issuer: issuer.url, audience })
-  app.get('/protected', async ({ caller }) => ({ subject: caller?.subject }))
-  t.teardown(() => app.close())
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = app.server.address() as AddressInfo
-  const session = connect(`http://127.0.0.1:${port}`)
+  app.get('/protected', async () => ({}))
+  const session = connect((await serve(t, app)).origin)
   t.teardown(() => session.close())
-  async function statusOf(headers: Readonly<Record<string, string>>): Promise<unknown> {
+  for (const [headers, status] of [
+    [bearing(await issuer.token()), 200],
+    [{}, 401],
+  ] as const) {
     const stream = session.request({ ':path': '/protected', ...headers })
     const [answered] = await once(stream, 'response')
     stream.resume()
     await once(stream, 'end')
-    return answered[':status']
+    t.equal(answered[':status'], status)
   }
-  t.equal(await statusOf(bearing(await issuer.token())), 200)
-  t.equal(await statusOf({}), 401)
 })
