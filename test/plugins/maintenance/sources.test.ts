@@ -100,37 +100,34 @@ t.test('a file that exists at boot is in effect for the first request, until its
   t.equal(await status(), 200)
 })
 
-t.test(
-  'a file without a valid notice means maintenance without an end; the log has the reason once',
-  async (t) => {
-    const both = /retryAfter is not an integer from 1 to 604800; reason is not a string/
-    const rows: readonly (readonly [content: string | null, message: RegExp])[] = [
-      ['{"until":', /not JSON/],
-      ['"soon"', /not an object/],
-      ['[]', /not an object/],
-      ['null', /not an object/],
-      ['{"until":"tonight"}', /until is not an RFC 3339/],
-      ['{"until":1795000000}', /until is not an RFC 3339/],
-      ['{"retryAfter":0,"reason":7}', both],
-      ['{"retryAfter":1.5}', /retryAfter is not an integer/],
-      ['{"retryAfter":604801}', /retryAfter is not an integer/],
-      [`{"reason":"${'x'.repeat(70_000)}"}`, /more than 65536 bytes/],
-      [null, /not a file/],
-    ]
-    const folder = t.testdir({})
-    for (const [index, [content, message]] of rows.entries()) {
-      const file = join(folder, String(index))
-      await (content === null ? mkdir(file) : writeFile(file, content))
-      const { app, clock, logs, status } = await serviceWith(t, { file })
-      for (let reads = 0; reads < 2; reads += 1) await look(clock)
-      t.equal(await status(), 503, file)
-      t.match(app.maintenance.state(), { source: 'file', until: null }, file)
-      const [warning, another] = loggedAbove(logs, 'warn')
-      t.match(warning, message, file)
-      t.equal(another, undefined, file)
-    }
-  },
-)
+t.test('a file without a valid notice is maintenance without an end, logged once', async (t) => {
+  const both = /retryAfter is not an integer from 1 to 604800; reason is not a string/
+  const rows: readonly (readonly [content: string | null, message: RegExp])[] = [
+    ['{"until":', /not JSON/],
+    ['"soon"', /not an object/],
+    ['[]', /not an object/],
+    ['null', /not an object/],
+    ['{"until":"tonight"}', /until is not an RFC 3339/],
+    ['{"until":1795000000}', /until is not an RFC 3339/],
+    ['{"retryAfter":0,"reason":7}', both],
+    ['{"retryAfter":1.5}', /retryAfter is not an integer/],
+    ['{"retryAfter":604801}', /retryAfter is not an integer/],
+    [`{"reason":"${'x'.repeat(70_000)}"}`, /more than 65536 bytes/],
+    [null, /not a file/],
+  ]
+  const folder = t.testdir({})
+  for (const [index, [content, message]] of rows.entries()) {
+    const file = join(folder, String(index))
+    await (content === null ? mkdir(file) : writeFile(file, content))
+    const { app, clock, logs, status } = await serviceWith(t, { file })
+    for (let reads = 0; reads < 2; reads += 1) await look(clock)
+    t.equal(await status(), 503, file)
+    t.match(app.maintenance.state(), { source: 'file', until: null }, file)
+    const [warning, another] = loggedAbove(logs, 'warn')
+    t.match(warning, message, file)
+    t.equal(another, undefined, file)
+  }
+})
 
 t.test('if the file system fails, the last known state stays, and the log has it once', async (t) => {
   const folder = t.testdir({ file: '' })
@@ -239,24 +236,21 @@ t.test('a value that was read before a write does not undo it', async (t) => {
   t.equal(await status(), 503)
 })
 
-t.test(
-  'enable() and disable() take effect in the order of the calls, however slow the store is',
-  async (t) => {
-    const { store, held, kept } = heldStore()
-    const { app, status } = await serviceWith(t, { store })
-    const answers: (() => void)[] = []
-    held.set = () => new Promise((resolve) => answers.push(resolve))
-    const both = [app.maintenance.enable(), app.maintenance.disable()]
-    for (const [index, expected] of [503, 200].entries()) {
-      while (answers.length === index) await setImmediate()
-      t.equal(answers.length, index + 1, 'one after the other')
-      answers[index]?.()
-      await both[index]
-      t.equal(await status(), expected)
-    }
-    t.equal(await kept.get(), null)
-  },
-)
+t.test('enable() and disable() take effect in their order, however slow the store is', async (t) => {
+  const { store, held, kept } = heldStore()
+  const { app, status } = await serviceWith(t, { store })
+  const answers: (() => void)[] = []
+  held.set = () => new Promise((resolve) => answers.push(resolve))
+  const both = [app.maintenance.enable(), app.maintenance.disable()]
+  for (const [index, expected] of [503, 200].entries()) {
+    while (answers.length === index) await setImmediate()
+    t.equal(answers.length, index + 1, 'one after the other')
+    answers[index]?.()
+    await both[index]
+    t.equal(await status(), expected)
+  }
+  t.equal(await kept.get(), null)
+})
 
 t.test('an invalid notice in a store means maintenance, with its valid members', async (t) => {
   const store = {
@@ -330,31 +324,28 @@ t.test('a window begins within a minute after the system clock is set ahead', as
   }
 })
 
-t.test(
-  'a notice in a file: until in any offset, retryAfter, a reason of at most 500 characters',
-  async (t) => {
-    const none = { until: null, retryAfter: null, reason: null }
-    const long = 'x'.repeat(500)
-    const rows: readonly (readonly [notice: object, state: object])[] = [
-      [{ until: '2026-11-20T09:02:00+01:00' }, { ...none, until }],
-      [
-        { retryAfter: 604_800, owner: 'ops' },
-        { ...none, retryAfter: 604_800 },
-      ],
-      [none, none],
-      [{ reason: `${long}x` }, { ...none, reason: `${long}…` }],
-      [{ reason: long }, { ...none, reason: long }],
-    ]
-    const folder = t.testdir({})
-    for (const [index, [notice, state]] of rows.entries()) {
-      const file = join(folder, String(index))
-      await writeFile(file, `\n ${JSON.stringify(notice)} \n`)
-      const { app, logs } = await serviceWith(t, { file })
-      t.strictSame(app.maintenance.state(), { source: 'file', ...state })
-      t.strictSame(loggedAbove(logs, 'warn'), [])
-    }
-  },
-)
+t.test('a notice in a file: until in any offset, retryAfter, a reason of 500 characters', async (t) => {
+  const none = { until: null, retryAfter: null, reason: null }
+  const long = 'x'.repeat(500)
+  const rows: readonly (readonly [notice: object, state: object])[] = [
+    [{ until: '2026-11-20T09:02:00+01:00' }, { ...none, until }],
+    [
+      { retryAfter: 604_800, owner: 'ops' },
+      { ...none, retryAfter: 604_800 },
+    ],
+    [none, none],
+    [{ reason: `${long}x` }, { ...none, reason: `${long}…` }],
+    [{ reason: long }, { ...none, reason: long }],
+  ]
+  const folder = t.testdir({})
+  for (const [index, [notice, state]] of rows.entries()) {
+    const file = join(folder, String(index))
+    await writeFile(file, `\n ${JSON.stringify(notice)} \n`)
+    const { app, logs } = await serviceWith(t, { file })
+    t.strictSame(app.maintenance.state(), { source: 'file', ...state })
+    t.strictSame(loggedAbove(logs, 'warn'), [])
+  }
+})
 
 t.test('other plugins learn when maintenance begins and ends, whatever its source', async (t) => {
   const file = join(t.testdir(), 'maintenance')
