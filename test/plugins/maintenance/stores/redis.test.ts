@@ -151,21 +151,6 @@ t.test('instances of a service', { skip }, async (t) => {
       t.equal(await other.status(), 200, 'it polls again by itself')
     },
   )
-
-  await t.test('a Redis that does not answer is unreachable', async (t) => {
-    await one.app.maintenance.enable()
-    await look(clock)
-    const [errors, found] = [other.errors().length, other.found().length]
-    redis.pause()
-    await clock.advance(5 * (readTimeout + 1000))
-    t.equal(await other.status(), 503)
-    t.equal(other.errors().length, errors + 1)
-    redis.resume()
-    await lookUntil(clock, () => other.found().length > found)
-    await one.app.maintenance.disable()
-    await look(clock)
-    t.equal(await other.status(), 200)
-  })
 })
 
 t.test('an invalid client throws at once', async (t) => {
