@@ -9,51 +9,35 @@ import {
   problemTypes,
   serverFaultDetail,
 } from '../../src/problem/problem-error.js'
-import { problemOf, problemOfBody, segmentTooLong } from '../../src/problem/problem-of.js'
+import { problemOf, problemOfBody } from '../../src/problem/problem-of.js'
 
 type ErrorCode = keyof typeof errorCodes
 
 const secret = 'SELECT * FROM users'
 
-t.test('errors that Fastify throws', async (t) => {
-  const rows: readonly (readonly [error: ErrorCode, code: keyof typeof problemTypes])[] = [
+t.test('errors that Fastify throws: their status, a code, and a detail for clients', async (t) => {
+  const rows: readonly (readonly [error: ErrorCode, code: keyof typeof problemTypes, detail?: RegExp])[] = [
     ['FST_ERR_NOT_FOUND', 'not-found'],
-    ['FST_ERR_BAD_URL', 'uri-malformed'],
-    ['FST_ERR_MAX_PARAM_LENGTH', 'uri-too-long'],
+    ['FST_ERR_BAD_URL', 'uri-malformed', /percent sign/],
+    ['FST_ERR_MAX_PARAM_LENGTH', 'uri-too-long', /^A segment of the path is too long$/],
     ['FST_ERR_CTP_BODY_TOO_LARGE', 'content-too-large'],
     ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'unsupported-media-type'],
     ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'request-malformed'],
-    ['FST_ERR_CTP_EMPTY_JSON_BODY', 'body-malformed'],
-    ['FST_ERR_CTP_INVALID_JSON_BODY', 'body-malformed'],
-    ['FST_ERR_HANDLER_TIMEOUT', 'handler-timeout'],
+    ['FST_ERR_CTP_EMPTY_JSON_BODY', 'body-malformed', /JSON/],
+    ['FST_ERR_CTP_INVALID_JSON_BODY', 'body-malformed', /JSON in UTF-8/],
+    ['FST_ERR_HANDLER_TIMEOUT', 'handler-timeout', /in time/],
   ]
-  for (const [name, code] of rows) {
+  for (const [name, code, message = /./] of rows) {
+    const { status: statusCode, title } = problemTypes[code]
     const thrown = new errorCodes[name]()
     const problem = problemOf(thrown)
-    t.match(problem, { code, statusCode: problemTypes[code].status, title: problemTypes[code].title }, name)
-    t.equal(problem.statusCode, thrown.statusCode, `${name}: the status is the framework’s`)
+    t.match(problem, { code, statusCode, title, message }, name)
     t.equal(problem.cause, thrown, `${name}: the log has it`)
   }
-})
-
-t.test('any error of Fastify keeps its status', async (t) => {
   for (const [name, FrameworkError] of Object.entries(errorCodes)) {
-    const thrown = new FrameworkError()
-    const problem = problemOf(thrown)
-    const status = thrown.statusCode !== undefined && thrown.statusCode >= 400 ? thrown.statusCode : 500
-    t.equal(problem.statusCode, status, name)
+    const { statusCode = 500 } = new FrameworkError()
+    t.equal(problemOf(new FrameworkError()).statusCode, statusCode < 400 ? 500 : statusCode, name)
   }
-})
-
-t.test('errors of Fastify have a detail for clients', async (t) => {
-  const tooLong = problemOf({
-    code: 'FST_ERR_MAX_PARAM_LENGTH',
-    statusCode: 414,
-    message: "'/x' is exceeding",
-  })
-  t.equal(tooLong.message, segmentTooLong)
-  t.match(problemOf({ code: 'FST_ERR_CTP_INVALID_JSON_BODY', statusCode: 400, message: 'x' }).message, /JSON/)
-  t.match(problemOf({ code: 'FST_ERR_HANDLER_TIMEOUT', statusCode: 503, message: 'x' }).message, /in time/)
 })
 
 t.test('an error without a code has the code of its status', async (t) => {
@@ -92,13 +76,10 @@ t.test('an error without a code has the code of its status', async (t) => {
 t.test('a 4xx has the message of the error, a 5xx does not', async (t) => {
   const conflict = problemOf(Object.assign(new Error('the name is taken'), { statusCode: 409 }))
   t.match(problemDocument(conflict, 'x:'), { title: 'Conflict', detail: 'the name is taken' })
-  for (const status of [500, 502, 503, 504, 599]) {
-    const document = problemDocument(
-      problemOf(Object.assign(new Error(secret), { statusCode: status })),
-      'x:',
-    )
-    t.equal(document.detail, serverFaultDetail, `${status}`)
-    t.notOk(JSON.stringify(document).includes(secret), `${status}`)
+  for (const statusCode of [500, 503, 599]) {
+    const document = problemDocument(problemOf(Object.assign(new Error(secret), { statusCode })), 'x:')
+    t.equal(document.detail, serverFaultDetail, `${statusCode}`)
+    t.notMatch(JSON.stringify(document), secret, `${statusCode}`)
   }
 })
 
@@ -109,19 +90,25 @@ t.test('a thrown ProblemError is sent, also one of another copy of the package',
   t.equal(problemOf(foreign), foreign)
 })
 
-t.test('headers of an error are sent, except Content-Type', async (t) => {
+t.test('headers of a 4xx are sent, except those of the body; of a 5xx, only Retry-After', async (t) => {
+  const sent = { Allow: 'GET', 'Retry-After': '5', 'www-authenticate': 'a,b' }
   const headers = {
-    Allow: 'GET',
+    ...sent,
     'Retry-After': 5,
-    'Content-Type': 'text/html',
     'www-authenticate': ['a', 'b'],
+    'Content-Type': 'text/html',
+    'Transfer-Encoding': 'chunked',
+    'content-length': '5',
+    connection: 'close',
+    'content-encoding': 'gzip',
+    'x-object': Object.create(null),
   }
-  t.strictSame(problemOf({ statusCode: 405, headers }).headers, {
-    Allow: 'GET',
-    'Retry-After': '5',
-    'www-authenticate': 'a,b',
-  })
+  t.strictSame(problemOf({ statusCode: 405, headers }).headers, sent)
   t.equal(problemOf({ statusCode: 405, headers: null }).headers, undefined)
+  for (const statusCode of [500, 503])
+    t.strictSame(problemOf({ statusCode, headers }).headers, { 'Retry-After': '5' }, `${statusCode}`)
+  const own = new ProblemError('bad-gateway', { status: 502, headers: { 'x-a': '1' } })
+  t.strictSame(problemOf(own).headers, { 'x-a': '1' }, 'a problem says itself what it sends')
 })
 
 t.test('faults of validation, with their places', async (t) => {
@@ -133,6 +120,11 @@ t.test('faults of validation, with their places', async (t) => {
   t.equal(problemOf({ validation: [] }).statusCode, 400)
   t.equal(problemOf({ validation: [], statusCode: 422 }).statusCode, 422, 'a status of the consumer’s own')
   t.not(problemOf({ validation: 'no list' }).code, 'validation')
+  for (const fault of [null, undefined, 'name is required', {}, []])
+    t.equal(problemOf({ validation: [fault] }).statusCode, 400, `a fault of an unknown form: ${fault}`)
+  const ofResponse = Object.assign(new Error('response/age'), { statusCode: 500, validation })
+  t.match(problemOf(ofResponse), { code: 'internal-server-error', errors: undefined }, 'of a response')
+  t.notMatch(JSON.stringify(problemDocument(problemOf(ofResponse), 'x:')), 'age')
 })
 
 t.test('any thrown value: a problem of 400–599 in valid JSON, without details for a 5xx', async () => {
@@ -152,28 +144,52 @@ t.test('any thrown value: a problem of 400–599 in valid JSON, without details 
   )
 })
 
+const documentOf = (body: unknown, status = 409) => problemDocument(problemOfBody(status, body), 'x:')
+
 t.test('an error body that a handler sends keeps its members', async (t) => {
   const body = { message: 'the name is taken', statusCode: 409, taken: 'ada', errors: ['name'] }
-  t.strictSame(problemDocument(problemOfBody(409, body), 'x:', 'r'), {
+  const before = structuredClone(body)
+  t.strictSame(documentOf(body), {
     taken: 'ada',
     errors: ['name'],
     type: 'x:conflict',
     title: 'Conflict',
     status: 409,
     detail: 'the name is taken',
-    instance: 'urn:request:r',
     code: 'conflict',
   })
-  t.same(body, { message: 'the name is taken', statusCode: 409, taken: 'ada', errors: ['name'] }, 'untouched')
+  t.same(body, before, 'the body stays as it is')
+  t.match(documentOf({ code: 'name-taken', message: 'm' }), { code: 'name-taken', type: 'x:name-taken' })
+  t.notOk('error' in documentOf({ statusCode: 409, error: 'Conflict', message: 'm' }))
 })
 
+t.test(
+  'the detail is that of the body, else its message; message stays if it says something else',
+  async (t) => {
+    for (const [body, detail, message] of [
+      [{ detail: 'd', message: 'm' }, 'd', 'm'],
+      [{ message: { name: 'taken' } }, 'Conflict', { name: 'taken' }],
+      [{ message: 'm' }, 'm', undefined],
+      [{ detail: 'm', message: 'm' }, 'm', undefined],
+      [{ detail: 'd' }, 'd', undefined],
+    ] as const) {
+      const document = documentOf(body)
+      t.strictSame(
+        [document.detail, Reflect.get(document, 'message')],
+        [detail, message],
+        JSON.stringify(body),
+      )
+      t.equal('message' in document, message !== undefined)
+    }
+  },
+)
+
 t.test('other bodies, and those of a 5xx, are not kept', async (t) => {
-  for (const body of [undefined, null, '<html>', 42, ['a'], '']) {
-    t.match(problemDocument(problemOfBody(404, body), 'x:'), { code: 'not-found', detail: 'Not found' })
-  }
-  const document = problemDocument(problemOfBody(500, { message: secret, sql: secret }), 'x:')
-  t.notOk(JSON.stringify(document).includes(secret))
-  t.equal(document.detail, serverFaultDetail)
+  for (const body of [undefined, null, '<html>', 42, ['a'], ''])
+    t.match(documentOf(body, 404), { code: 'not-found', detail: 'Not found' })
+  const document = documentOf({ message: secret, code: 'sql-failed', sql: secret }, 500)
+  t.notMatch(JSON.stringify(document), secret)
+  t.match(document, { detail: serverFaultDetail, code: 'internal-server-error' })
 })
 
 t.test('any JSON body and any error status: a problem with that status, in valid JSON', async () => {
@@ -183,38 +199,6 @@ t.test('any JSON body and any error status: a problem with that status, in valid
       return document.status === status && document.type === `x:${document.code}`
     }),
   )
-})
-
-t.test('an invalid response is a 500 without its cause', async (t) => {
-  const validation = [{ instancePath: '/secret', keyword: 'type', message: 'must be string' }]
-  const thrown = Object.assign(new Error('response/secret must be string'), { statusCode: 500, validation })
-  t.equal(problemOf(thrown).code, 'internal-server-error')
-  t.notMatch(JSON.stringify(problemDocument(problemOf(thrown), 'x:')), 'secret')
-})
-
-t.test('headers that frame or describe another body are not taken from an error (RFC 9112 §6)', async (t) => {
-  const headers = {
-    'Transfer-Encoding': 'chunked',
-    'content-length': '5',
-    connection: 'close',
-    'content-encoding': 'gzip',
-    'retry-after': 1,
-    'x-object': Object.create(null),
-  }
-  t.same(problemOf({ statusCode: 404, headers }).headers, { 'retry-after': '1' })
-})
-
-t.test('faults of an unknown form never make a 4xx a 5xx', async (t) => {
-  for (const validation of [[null], ['name is required'], [undefined], [{}], [[]]]) {
-    t.equal(problemOf({ validation }).statusCode, 400)
-  }
-})
-
-t.test('members of an error body that a handler sends are kept', async (t) => {
-  const documentOf = (body: unknown) => problemDocument(problemOfBody(409, body), 'x:')
-  t.equal(documentOf({ detail: 'the name is taken' }).detail, 'the name is taken')
-  t.equal(documentOf({ code: 'name-taken', message: 'm' }).code, 'name-taken')
-  t.notOk('error' in documentOf({ statusCode: 409, error: 'Conflict', message: 'm' }))
 })
 
 t.test('a code of a handler is put in kebab case, or dropped', async (t) => {
@@ -229,7 +213,7 @@ t.test('a code of a handler is put in kebab case, or dropped', async (t) => {
     ['42', 'conflict'],
     ['дубль', 'conflict'],
     ['x'.repeat(101), 'conflict'],
-    ['A'.repeat(100_000), 'conflict'],
+    ['x'.repeat(100), 'x'.repeat(100)],
     [42, 'conflict'],
     [null, 'conflict'],
     [{ name: 'taken' }, 'conflict'],
@@ -237,15 +221,6 @@ t.test('a code of a handler is put in kebab case, or dropped', async (t) => {
   for (const [given, code] of rows) {
     t.equal(problemOfBody(409, { code: given }).code, code, JSON.stringify(given).slice(0, 40))
   }
-})
-
-t.test('message stays a member if the body has a detail', async (t) => {
-  const documentOf = (body: unknown) => problemDocument(problemOfBody(409, body), 'x:')
-  t.match(documentOf({ detail: 'd', message: 'm' }), { detail: 'd', message: 'm' })
-  t.match(documentOf({ message: { name: 'taken' } }), { detail: 'Conflict', message: { name: 'taken' } })
-  t.notOk('message' in documentOf({ message: 'm' }), 'it is the detail')
-  t.notOk('message' in documentOf({ detail: 'm', message: 'm' }), 'it says the same')
-  t.notOk('message' in documentOf({ detail: 'd' }))
 })
 
 t.test('a long message is cut (it may name each item of the body)', async (t) => {
@@ -259,18 +234,5 @@ t.test('a long message is cut (it may name each item of the body)', async (t) =>
     const { message: detail } = problemOf(thrown)
     t.equal(detail, `${message.slice(0, 1000)}…`)
   }
-  t.equal(
-    problemOf({ statusCode: 409, message: 'x'.repeat(1000) }).message.length,
-    1000,
-    'the longest that stays',
-  )
-})
-
-t.test('of the headers of a 5xx, only Retry-After is sent', async (t) => {
-  const headers = { 'x-internal-host': 'db1', 'set-cookie': 'a=b', 'Retry-After': 7, server: 'db' }
-  for (const statusCode of [500, 502, 503]) {
-    t.strictSame(problemOf({ statusCode, headers }).headers, { 'Retry-After': '7' }, `${statusCode}`)
-  }
-  const own = new ProblemError('bad-gateway', { status: 502, headers: { 'x-a': '1' } })
-  t.strictSame(problemOf(own).headers, { 'x-a': '1' }, 'a problem says itself what it sends')
+  t.equal(problemOf({ statusCode: 409, message: 'x'.repeat(1000) }).message.length, 1000, 'the longest')
 })
