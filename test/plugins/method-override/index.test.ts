@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import AjvCompiler from '@fastify/ajv-compiler'
-import Fastify, { type FastifyInstance, type FastifyRequest, type InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
@@ -10,19 +10,20 @@ import { injected, isProblem } from '../../support/problem.js'
 const header = (method: string) => ({ 'x-http-method-override': method })
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 const json = { 'content-type': 'application/json' }
+const chunked = { 'transfer-encoding': 'chunked' }
 const crossSite = { origin: 'https://other.example', 'sec-fetch-site': 'cross-site' }
+
+type Headers = Readonly<Record<string, string>>
+const byHeader = (method: string, fields: Headers = {}) => ({ headers: { ...fields, ...header(method) } })
+const byForm = (payload: string | Readable, fields: Headers = {}) => ({
+  headers: { ...form, ...fields },
+  payload,
+})
+const post = (app: FastifyInstance, options: InjectOptions, url = '/v1/users/7') =>
+  app.inject({ method: 'POST', url, ...options })
 
 const ageSchema = {
   body: { type: 'object', properties: { age: { type: 'integer' } }, additionalProperties: false },
-}
-
-/** What a handler of the test sees. */
-interface Seen {
-  readonly route: string
-  readonly method: string
-  readonly originalMethod: string
-  readonly params: unknown
-  readonly body: unknown
 }
 
 function addRoutes(app: FastifyInstance): void {
@@ -31,12 +32,12 @@ function addRoutes(app: FastifyInstance): void {
       method,
       url: '/v1/users/:id',
       ...(method === 'PATCH' ? { schema: ageSchema } : {}),
-      handler: (request): Seen => ({
+      handler: ({ method: performed, originalMethod, params, body }) => ({
         route: method,
-        method: request.method,
-        originalMethod: request.originalMethod,
-        params: request.params,
-        body: request.body ?? null,
+        method: performed,
+        originalMethod,
+        params,
+        body: body ?? null,
       }),
     })
   }
@@ -44,166 +45,107 @@ function addRoutes(app: FastifyInstance): void {
   app.post('/v1/users', () => ({ route: 'POST' }))
 }
 
-async function usualApp(): Promise<FastifyInstance> {
+async function usualApp(options = {}): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(problems)
-  await app.register(methodOverride)
+  await app.register(methodOverride, options)
   addRoutes(app)
   return app
 }
 
+/** A parser of the app, which hands forms over as text. */
+function takeForms(app: FastifyInstance, type: string | RegExp = form['content-type']): void {
+  app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
+}
+
+/** The methods for which handlers run. */
+function noteHandlers(app: FastifyInstance): string[] {
+  const ran: string[] = []
+  app.addHook('preHandler', async (request) => {
+    if (!request.is404) ran.push(request.method)
+  })
+  return ran
+}
+
+type Case = readonly [about: string, options: InjectOptions, route: string, body: unknown]
+
 t.test('a POST is performed as the method that its header or its form names', async (t) => {
   const app = await usualApp()
-  const cases: readonly (readonly [about: string, options: InjectOptions, route: string, body: unknown])[] = [
-    ['header', { headers: header('DELETE') }, 'DELETE', null],
-    ['header in any case', { headers: header('delete') }, 'DELETE', null],
-    ['header, JSON', { headers: header('PATCH'), payload: { age: 31 } }, 'PATCH', { age: 31 }],
-    ['header, JSON, PUT', { headers: header('put'), payload: { a: [1] } }, 'PUT', { a: [1] }],
-    ['header DELETE, JSON and nothing', { headers: { ...header('DELETE'), ...json } }, 'DELETE', null],
+  const [age, many] = [{ age: 31 }, Array.from({ length: 1500 }, (_, at) => [`f${at}`, '1'])]
+  const pieces = Readable.from(['_meth', 'od=PATCH&a', 'ge=31'].map((piece) => Buffer.from(piece)))
+  const withCharset = { 'content-type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8' }
+  const cases: readonly Case[] = [
+    ['header in any case', byHeader('delete'), 'DELETE', null],
+    ['header, JSON', { ...byHeader('PATCH'), payload: age }, 'PATCH', age],
+    ['header, JSON, PUT', { ...byHeader('put'), payload: { a: [1] } }, 'PUT', { a: [1] }],
+    ['header DELETE, JSON and nothing', byHeader('DELETE', json), 'DELETE', null],
+    ['header DELETE, JSON and content', { ...byHeader('DELETE'), payload: age }, 'DELETE', age],
+    ['form', byForm('_method=PATCH&age=31'), 'PATCH', age],
+    ['form, field last', byForm('age=31&_method=patch'), 'PATCH', age],
+    ['form, encoded name', byForm('%5Fmethod=PATCH&age=31'), 'PATCH', age],
+    ['form, DELETE alone', byForm('_method=DELETE'), 'DELETE', null],
+    ['form, PATCH alone', byForm('_method=PATCH'), 'PATCH', {}],
+    ['form, PUT', byForm('_method=PUT&a=1&a=2&b=%C3%A4'), 'PUT', { a: ['1', '2'], b: 'ä' }],
+    ['with a charset, in pieces', byForm(pieces, { ...withCharset, ...chunked }), 'PATCH', age],
+    ['both agree', byForm('_method=PATCH&age=31', header('patch')), 'PATCH', age],
+    ['header, and a form', byForm('age=31', header('PATCH')), 'PATCH', age],
     [
-      'header DELETE, JSON of length 0',
-      { headers: { ...header('DELETE'), ...json, 'content-length': '0' } },
-      'DELETE',
-      null,
-    ],
-    ['header DELETE, JSON and content', { headers: header('DELETE'), payload: { a: 1 } }, 'DELETE', { a: 1 }],
-    [
-      'header DELETE, JSON, length unknown, empty',
-      {
-        headers: { ...header('DELETE'), ...json, 'transfer-encoding': 'chunked' },
-        payload: Readable.from([]),
-      },
-      'DELETE',
-      null,
-    ],
-    [
-      'header DELETE, JSON, length unknown, content',
-      {
-        headers: { ...header('DELETE'), ...json, 'transfer-encoding': 'chunked' },
-        payload: Readable.from([Buffer.from('{"a"'), Buffer.from(':1}')]),
-      },
-      'DELETE',
-      { a: 1 },
-    ],
-    ['form', { headers: form, payload: '_method=PATCH&age=31' }, 'PATCH', { age: 31 }],
-    ['form, field last', { headers: form, payload: 'age=31&_method=patch' }, 'PATCH', { age: 31 }],
-    ['form, encoded name', { headers: form, payload: '%5Fmethod=PATCH&age=31' }, 'PATCH', { age: 31 }],
-    ['form, DELETE alone', { headers: form, payload: '_method=DELETE' }, 'DELETE', null],
-    ['form, PATCH alone', { headers: form, payload: '_method=PATCH' }, 'PATCH', {}],
-    [
-      'form, PUT',
-      { headers: form, payload: '_method=PUT&a=1&a=2&b=%C3%A4' },
+      '1500 fields',
+      byForm(`_method=PUT&${many.join('&').replaceAll(',', '=')}`),
       'PUT',
-      { a: ['1', '2'], b: 'ä' },
-    ],
-    [
-      'form with a charset, in pieces, length unknown',
-      {
-        headers: {
-          'content-type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8',
-          'transfer-encoding': 'chunked',
-        },
-        payload: Readable.from([Buffer.from('_meth'), Buffer.from('od=PATCH&a'), Buffer.from('ge=31')]),
-      },
-      'PATCH',
-      { age: 31 },
-    ],
-    [
-      'both agree',
-      { headers: { ...header('patch'), ...form }, payload: '_method=PATCH&age=31' },
-      'PATCH',
-      { age: 31 },
-    ],
-    [
-      'header, and a form',
-      { headers: { ...header('PATCH'), ...form }, payload: 'age=31' },
-      'PATCH',
-      { age: 31 },
-    ],
-    [
-      'a form of many fields',
-      {
-        headers: form,
-        payload: `_method=PUT&${Array.from({ length: 1500 }, (_, at) => `f${at}=1`).join('&')}`,
-      },
-      'PUT',
-      Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`f${at}`, '1'])),
+      Object.fromEntries(many),
     ],
   ]
   for (const [about, options, route, body] of cases) {
-    const response = await app.inject({ method: 'POST', url: '/v1/users/7', ...options })
-    t.equal(response.statusCode, 200, about)
-    const expected: Seen = { route, method: route, originalMethod: 'POST', params: { id: '7' }, body }
-    t.strictSame(response.json(), expected, about)
+    const expected = { route, method: route, originalMethod: 'POST', params: { id: '7' }, body }
+    t.strictSame((await post(app, options)).json(), expected, about)
   }
 })
 
 t.test('requests without an override, or with one in another place, do not change', async (t) => {
   const app = await usualApp()
-  const cases: readonly (readonly [about: string, options: InjectOptions, route: string, body: unknown])[] = [
-    ['a GET', { method: 'GET' }, 'GET', null],
-    ['the header on a GET', { method: 'GET', headers: header('DELETE') }, 'GET', null],
-    ['garbage on a GET', { method: 'GET', headers: header('TRACE') }, 'GET', null],
-    ['the query of a GET', { method: 'GET', url: '/v1/users/7?_method=DELETE' }, 'GET', null],
-    [
-      'a form in a GET',
-      { method: 'GET', headers: { ...form, ...header('DELETE') }, payload: '_method=DELETE' },
-      'GET',
-      null,
-    ],
-    ['the header on a PUT', { method: 'PUT', headers: header('DELETE'), payload: { a: 1 } }, 'PUT', { a: 1 }],
-    ['a POST', { method: 'POST', payload: { a: 1 } }, 'POST', { a: 1 }],
-    ['the query of a POST', { method: 'POST', url: '/v1/users/7?_method=DELETE' }, 'POST', null],
-    ['JSON', { method: 'POST', payload: { _method: 'DELETE' } }, 'POST', { _method: 'DELETE' }],
-    [
-      'text',
-      { method: 'POST', headers: { 'content-type': 'text/plain' }, payload: '_method=DELETE' },
-      'POST',
-      '_method=DELETE',
-    ],
-    ['another header', { method: 'POST', headers: { 'x-method-override': 'DELETE' } }, 'POST', null],
+  const inQuery = { url: '/v1/users/7?_method=DELETE' }
+  const text = { headers: { 'content-type': 'text/plain' }, payload: '_method=DELETE' }
+  const cases: readonly Case[] = [
+    ['garbage on a GET', { method: 'GET', ...byHeader('TRACE') }, 'GET', null],
+    ['the query of a GET', { method: 'GET', ...inQuery }, 'GET', null],
+    ['a form in a GET', { method: 'GET', ...byForm('_method=DELETE', header('DELETE')) }, 'GET', null],
+    ['the header on a PUT', { method: 'PUT', ...byHeader('DELETE'), payload: { a: 1 } }, 'PUT', { a: 1 }],
+    ['a POST', { payload: { a: 1 } }, 'POST', { a: 1 }],
+    ['the query of a POST', inQuery, 'POST', null],
+    ['JSON', { payload: { _method: 'DELETE' } }, 'POST', { _method: 'DELETE' }],
+    ['text', text, 'POST', '_method=DELETE'],
+    ['another header', { headers: { 'x-method-override': 'DELETE' } }, 'POST', null],
   ]
   for (const [about, options, route, body] of cases) {
-    const response = await app.inject({ url: '/v1/users/7', ...options })
-    t.equal(response.statusCode, 200, about)
-    const expected: Seen = { route, method: route, originalMethod: route, params: { id: '7' }, body }
-    t.strictSame(response.json(), expected, about)
+    const expected = { route, method: route, originalMethod: route, params: { id: '7' }, body }
+    t.strictSame((await post(app, options)).json(), expected, about)
   }
 })
 
 const invalid = { status: 400, code: 'method-override-invalid' }
 const notFound = { status: 404, code: 'not-found' }
 
-function isInvalid(header: unknown): boolean {
-  return header !== undefined && header !== 'DELETE'
-}
-
 t.test('an invalid override is a 400, and no handler runs', async (t) => {
   const app = await usualApp()
-  const ran: string[] = []
-  app.addHook('preHandler', async (request) => {
-    if (!request.is404) ran.push(request.method)
-  })
-  app.post('/v1/orders', () => ran.push('handler'))
-  const cases: readonly InjectOptions[] = [
-    ...['TRACE', 'CONNECT', 'GET', 'HEAD', 'OPTIONS', 'POST', 'x', '', 'DELETE, PUT', 'DELETE,DELETE'].map(
-      (method) => ({ headers: header(method) }),
-    ),
-    { headers: { 'x-http-method-override': ['DELETE', 'DELETE'] as unknown as string } },
-    { headers: form, payload: '_method=TRACE&age=31' },
-    { headers: form, payload: '_method=' },
-    { headers: form, payload: '_method=PUT&_method=PUT' },
-    { headers: form, payload: '_method=PUT&_method=DELETE' },
-    { headers: { ...form, ...header('DELETE') }, payload: '_method=PUT' },
-    { headers: { ...form, ...header('TRACE') }, payload: '_method=PUT' },
+  app.post('/v1/orders', () => ({}))
+  const ran = noteHandlers(app)
+  // Where no route serves the path, no form is read: the header alone counts.
+  const cases: readonly (readonly [options: InjectOptions, onUnknownPath: typeof invalid])[] = [
+    [byHeader('TRACE'), invalid],
+    [byHeader(''), invalid],
+    [{ headers: { 'x-http-method-override': ['DELETE', 'DELETE'] as unknown as string } }, invalid],
+    [byForm('_method=TRACE&age=31'), notFound],
+    [byForm('_method=PUT', header('DELETE')), notFound],
+    [byForm('_method=PUT', header('TRACE')), invalid],
+    [byForm('_method=DELETE', crossSite), notFound],
+    [byForm('age=31&%5Fmethod=PUT', { origin: 'null' }), notFound],
   ]
-  for (const options of cases) {
+  for (const [options, onUnknownPath] of cases) {
+    const about = JSON.stringify(options)
     for (const url of ['/v1/users/7', '/v1/orders', '/v1/nothing']) {
-      const response = await app.inject({ method: 'POST', url, ...options })
-      const about = `${url} ${JSON.stringify(options)}`
-      // Where no route serves the path, no form is read: the header alone counts.
-      const isRead = url !== '/v1/nothing' || isInvalid(options.headers?.['x-http-method-override'])
-      isProblem(t, injected(response), isRead ? invalid : notFound, about)
+      const expected = url === '/v1/nothing' ? onUnknownPath : invalid
+      isProblem(t, injected(await post(app, options, url)), expected, `${url} ${about}`)
     }
   }
   t.strictSame(ran, [])
@@ -222,38 +164,35 @@ t.test('the schema converts a form like a query, if the validator does not conve
     active: { type: 'boolean' },
     note: { type: ['string', 'null'] },
     tags: { type: 'array', items: { type: 'string' } },
-    id: { type: 'integer' },
   }
   const body = { type: 'object', properties, additionalProperties: false }
   const schemas = { users: body, teams: { content: { [form['content-type']]: { schema: body } } } }
+  const method = ['PATCH', 'PUT', 'POST']
   for (const [name, schema] of Object.entries(schemas)) {
-    const handler = async ({ body }: { readonly body: unknown }) => ({ body })
     app.route({
-      method: ['PATCH', 'PUT', 'POST'],
+      method,
       url: `/v1/${name}/:id`,
       schema: { body: schema },
-      handler,
+      handler: async ({ body }) => ({ body }),
     })
   }
-  const answerTo = async (url: string, payload: string) => {
-    const { statusCode, payload: text } = await app.inject({ method: 'POST', url, headers: form, payload })
-    return [statusCode, JSON.parse(text).body ?? JSON.parse(text).errors]
-  }
+  const refusal = { errors: [{ in: 'body', pointer: '/age' }] }
+  const cases: readonly (readonly [fields: string, expected: object])[] = [
+    ['age=31&active=true&note=a&tags=x', { body: { age: 31, active: true, note: 'a', tags: ['x'] } }],
+    ['age=9007199254740991', { body: { age: Number.MAX_SAFE_INTEGER } }],
+    ['age=9007199254740993', refusal],
+    ['age=old', refusal],
+  ]
   for (const url of ['/v1/users/7', '/v1/teams/7']) {
     for (const method of ['PATCH', 'PUT']) {
-      const about = `${method} ${url}`
-      const valid = await answerTo(url, `_method=${method}&age=31&active=true&note=a&tags=x`)
-      t.strictSame(valid, [200, { age: 31, active: true, note: 'a', tags: ['x'] }], about)
-      const invalid = await answerTo(url, `_method=${method}&age=old`)
-      t.match(invalid, [400, [{ in: 'body', pointer: '/age' }]], about)
-      const large = await answerTo(url, `_method=${method}&id=9007199254740993`)
-      t.match(large, [400, [{ pointer: '/id' }]], `${about}: never rounded`)
-      const exact = await answerTo(url, `_method=${method}&id=9007199254740991`)
-      t.strictSame(exact, [200, { id: Number.MAX_SAFE_INTEGER }], about)
+      for (const [fields, expected] of cases) {
+        const answer = await post(app, byForm(`_method=${method}&${fields}`), url)
+        t.match(answer.json(), expected, `${method} ${url} ${fields}`)
+      }
     }
   }
-  const json = await app.inject({ method: 'PATCH', url: '/v1/users/7', payload: { age: '31' } })
-  t.equal(json.statusCode, 400, 'JSON is as it was')
+  const inJson = await app.inject({ method: 'PATCH', url: '/v1/users/7', payload: { age: '31' } })
+  t.equal(inJson.statusCode, 400, 'JSON is as it was')
 })
 
 t.test('a validator that returns the converted value, such as that of Joi, converts forms', async (t) => {
@@ -264,149 +203,75 @@ t.test('a validator that returns the converted value, such as that of Joi, conve
   })
   await app.register(methodOverride)
   app.patch('/v1/users/:id', { schema: { body: {} }, attachValidation: true }, async ({ body }) => ({ body }))
-  const answerTo = async (payload: string) =>
-    (await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload })).json()
-  t.strictSame(await answerTo('_method=PATCH&age=31'), { body: { age: 31 } })
-  t.strictSame(await answerTo('_method=PATCH&age=old'), { body: { age: 'old' } })
+  t.strictSame((await post(app, byForm('_method=PATCH&age=31'))).json(), { body: { age: 31 } })
+  t.strictSame((await post(app, byForm('_method=PATCH&age=old'))).json(), { body: { age: 'old' } })
 })
 
-t.test('a form from another origin is a 400 if the path has a route, and no handler runs', async (t) => {
-  const app = await usualApp()
-  const ran: string[] = []
-  app.addHook('preHandler', async (request) => {
-    if (!request.is404) ran.push(request.method)
-  })
-  const foreign: readonly Readonly<Record<string, string>>[] = [
-    crossSite,
-    { 'sec-fetch-site': 'same-site' },
-    { origin: 'https://other.example' },
-    { origin: 'null' },
+t.test('forms of this origin, without a browser, or with the header are performed', async (t) => {
+  const app = await usualApp({ formOrigins: ['https://app.example'] })
+  const byField = (fields: Headers) => byForm('_method=DELETE', fields)
+  const cases: readonly (readonly [about: string, options: InjectOptions, status: number])[] = [
+    ['no browser', byField({}), 200],
+    ['a page of this origin', byField({ 'sec-fetch-site': 'same-origin' }), 200],
+    ['the user', byField({ 'sec-fetch-site': 'none' }), 200],
+    ['over plain HTTP', byField({ host: 'a:3000', origin: 'http://a:3000' }), 200],
+    ['the header', byHeader('DELETE', crossSite), 200],
+    ['the header, and the form', byField({ ...crossSite, ...header('DELETE') }), 200],
+    ['a page of formOrigins', byField({ ...crossSite, origin: 'https://app.example' }), 200],
+    ['its host over plain HTTP', byField({ ...crossSite, origin: 'http://app.example' }), 400],
+    ['a page of another site', byField({ 'sec-fetch-site': 'same-site' }), 400],
   ]
-  for (const headers of foreign) {
-    for (const payload of ['_method=DELETE', '_method=patch&age=31', 'age=31&%5Fmethod=PUT']) {
-      for (const url of ['/v1/users/7', '/v1/users', '/v1/nothing']) {
-        const response = await app.inject({
-          method: 'POST',
-          url,
-          headers: { ...form, ...headers },
-          payload,
-        })
-        const about = `${url} ${payload} ${JSON.stringify(headers)}`
-        isProblem(t, injected(response), url === '/v1/nothing' ? notFound : invalid, about)
-      }
-    }
+  for (const [about, options, status] of cases) {
+    const answer = await post(app, options)
+    t.equal(answer.statusCode, status, about)
+    if (status === 200) t.match(answer.json(), { route: 'DELETE', originalMethod: 'POST' }, about)
   }
-  t.strictSame(ran, [])
 })
-
-t.test(
-  'a form of the same origin or without a browser, and the header from any origin, are performed',
-  async (t) => {
-    const app = await usualApp()
-    const byForm = { headers: form, payload: '_method=DELETE' }
-    const cases: readonly (readonly [about: string, options: InjectOptions])[] = [
-      ['no browser', byForm],
-      ['a page of this origin', { ...byForm, headers: { ...form, 'sec-fetch-site': 'same-origin' } }],
-      ['the user', { ...byForm, headers: { ...form, 'sec-fetch-site': 'none' } }],
-      ['over plain HTTP', { ...byForm, headers: { ...form, host: 'a:3000', origin: 'http://a:3000' } }],
-      ['the header', { headers: { ...crossSite, ...header('DELETE') } }],
-      ['the header, and the form', { ...byForm, headers: { ...form, ...crossSite, ...header('DELETE') } }],
-    ]
-    for (const [about, options] of cases) {
-      const response = await app.inject({ method: 'POST', url: '/v1/users/7', ...options })
-      t.match(response.json(), { route: 'DELETE', originalMethod: 'POST' }, about)
-    }
-  },
-)
 
 t.test('a form that names no method reaches the parser of the app', async (t) => {
   const app = await usualApp()
-  const parser = { parseAs: 'string' } as const
-  app.addContentTypeParser(form['content-type'], parser, (_request, body, done) => done(null, body))
-  const chunked = { ...form, 'transfer-encoding': 'chunked' }
+  takeForms(app)
   const cases: readonly (readonly [about: string, options: InjectOptions, body: string])[] = [
-    ['from another origin', { headers: { ...form, ...crossSite }, payload: 'age=31' }, 'age=31'],
+    ['from another origin', byForm('age=31', crossSite), 'age=31'],
     ['empty', { headers: { ...form, 'content-length': '0' } }, ''],
-    ['empty, length unknown', { headers: chunked, payload: Readable.from([]) }, '&'],
+    ['empty, length unknown', byForm(Readable.from([]), chunked), '&'],
   ]
   for (const [about, options, body] of cases) {
-    const response = await app.inject({ method: 'POST', url: '/v1/users/7', ...options })
-    t.match(response.json(), { route: 'POST', body }, about)
+    t.match((await post(app, options)).json(), { route: 'POST', body }, about)
   }
-})
-
-t.test('a form from an origin in formOrigins is performed, and from no other', async (t) => {
-  const app = Fastify()
-  await app.register(methodOverride, { formOrigins: [crossSite.origin] })
-  addRoutes(app)
-  const send = async (origin: string) =>
-    app.inject({
-      method: 'POST',
-      url: '/v1/users/7',
-      headers: { ...form, ...crossSite, origin },
-      payload: '_method=PATCH&age=31',
-    })
-  t.match((await send(crossSite.origin)).json(), { route: 'PATCH', body: { age: 31 } })
-  t.equal((await send('http://other.example')).statusCode, 400)
-  t.equal((await send('null')).statusCode, 400)
 })
 
 t.test('an override to a method without a route is a 405 with Allow', async (t) => {
   const app = await usualApp()
-  for (const options of [
-    { headers: header('DELETE') },
-    { headers: { ...header('DELETE'), ...json } },
-    { headers: form, payload: '_method=DELETE' },
-    { headers: form, payload: '_method=PATCH&age=31' },
-  ]) {
-    const response = await app.inject({ method: 'POST', url: '/v1/users', ...options })
+  const allow = 'GET, HEAD, OPTIONS, POST'
+  for (const options of [byHeader('DELETE'), byHeader('DELETE', json), byForm('_method=PATCH&age=31')]) {
+    const response = await post(app, options, '/v1/users')
     isProblem(t, injected(response), { status: 405, code: 'method-not-allowed' })
-    t.equal(response.headers.allow, 'GET, HEAD, OPTIONS, POST')
+    t.equal(response.headers.allow, allow)
   }
-  const unknown = await app.inject({ method: 'POST', url: '/v1/nothing', headers: header('DELETE') })
-  isProblem(t, injected(unknown), { status: 404, code: 'not-found' })
-  const options = await app.inject({ method: 'OPTIONS', url: '/v1/users' })
-  t.equal(options.headers.allow, 'GET, HEAD, OPTIONS, POST')
+  isProblem(t, injected(await post(app, byHeader('DELETE'), '/v1/nothing')), notFound)
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/users' })).headers.allow, allow)
 })
 
 t.test('each hook runs once, with the overriding method', async (t) => {
   const app = Fastify()
   const seen: string[] = []
-  const note = (name: string) => async (request: { readonly method: string }) => {
-    seen.push(`${name} ${request.method}`)
-  }
   await app.register(methodOverride)
-  for (const name of ['onRequest', 'preValidation', 'preHandler', 'onResponse'] as const) {
-    app.addHook(name, note(name))
+  const note = (name: string, app: FastifyInstance, label = name) =>
+    app.addHook(name as 'onRequest', async ({ method }) => void seen.push(`${label} ${method}`))
+  const names = ['preParsing', 'preValidation', 'preHandler', 'preSerialization', 'onSend', 'onResponse']
+  for (const name of ['onRequest', ...names]) note(name, app)
+  const inChild = async (child: FastifyInstance) => {
+    note('onRequest', child, 'child')
+    addRoutes(child)
   }
-  app.addHook('preParsing', async (request) => {
-    seen.push(`preParsing ${request.method}`)
-  })
-  app.addHook('preSerialization', async (request) => {
-    seen.push(`preSerialization ${request.method}`)
-  })
-  app.addHook('onSend', async (request) => {
-    seen.push(`onSend ${request.method}`)
-  })
-  await app.register(
-    async (child) => {
-      child.addHook('onRequest', note('child'))
-      addRoutes(child)
-    },
-    { prefix: '/api' },
-  )
-  for (const options of [
-    { headers: header('PATCH'), payload: { age: 31 } },
-    { headers: form, payload: '_method=PATCH&age=31' },
-  ]) {
+  await app.register(inChild, { prefix: '/api' })
+  const expected = ['onRequest', 'child', ...names].map((name) => `${name} PATCH`)
+  for (const options of [{ ...byHeader('PATCH'), payload: { age: 31 } }, byForm('_method=PATCH&age=31')]) {
     seen.length = 0
-    const response = await app.inject({ method: 'POST', url: '/api/v1/users/7', ...options })
+    const response = await post(app, options, '/api/v1/users/7')
     t.match(response.json(), { route: 'PATCH', body: { age: 31 } })
-    const names = ['onRequest', 'child', 'preParsing', 'preValidation', 'preHandler', 'preSerialization']
-    t.strictSame(
-      seen,
-      [...names, 'onSend', 'onResponse'].map((name) => `${name} PATCH`),
-    )
+    t.strictSame(seen, expected)
   }
 })
 
@@ -416,7 +281,7 @@ t.test('the log has one pair of lines per request, with both methods', async (t)
   await app.register(methodOverride)
   addRoutes(app)
   app.addHook('preHandler', async (request) => request.log.info('in between'))
-  await app.inject({ method: 'POST', url: '/v1/users/7', headers: header('DELETE') })
+  await post(app, byHeader('DELETE'))
   t.match(lines, [
     { msg: 'incoming request', req: { method: 'DELETE' } },
     { msg: 'in between', originalMethod: 'POST' },
@@ -424,35 +289,30 @@ t.test('the log has one pair of lines per request, with both methods', async (t)
   ])
   t.equal(lines.length, 3)
   lines.length = 0
-  await app.inject({ method: 'POST', url: '/v1/users/7' })
+  await post(app, {})
   t.equal(lines.length, 3)
   t.notOk(lines.some((line) => 'originalMethod' in line))
 })
 
 t.test('a form without an override is accepted only if the app accepts forms', async (t) => {
-  const bare = await usualApp()
-  const refused = await bare.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload: 'a=1' })
+  const refused = await post(await usualApp(), byForm('a=1'))
   isProblem(t, injected(refused), { status: 415, code: 'unsupported-media-type' })
   t.equal(refused.headers.accept, 'application/json', 'and Accept does not list it')
-
-  const parsers = (app: FastifyInstance, type: string | RegExp) =>
-    app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, { own: body }))
   for (const order of ['before', 'after', 'in a child'] as const) {
     for (const type of [form['content-type'], /^application\/.*form/, '*']) {
       const app = Fastify()
-      if (order === 'before') parsers(app, type)
+      if (order === 'before') takeForms(app, type)
       await app.register(methodOverride)
-      if (order === 'after') parsers(app, type)
+      if (order === 'after') takeForms(app, type)
       await app.register(async (child) => {
-        if (order === 'in a child') parsers(child, type)
-        child.post('/v1/users/:id', (request) => request.body)
-        child.put('/v1/users/:id', (request) => request.body)
+        if (order === 'in a child') takeForms(child, type)
+        for (const method of ['POST', 'PUT'])
+          child.route({ method, url: '/v1/users/:id', handler: ({ body }) => ({ method, body }) })
       })
-      const post = await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload: 'a=1' })
-      t.strictSame(post.json(), { own: 'a=1' }, `POST, parser for ${type} ${order}`)
-      const payload = '_method=PUT&a=1'
-      const put = await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload })
-      t.strictSame(put.json(), { own: 'a=1' }, `PUT, parser for ${type} ${order}`)
+      for (const [payload, method] of [['a=1', 'POST'] as const, ['_method=PUT&a=1', 'PUT'] as const]) {
+        const answer = await post(app, byForm(payload))
+        t.strictSame(answer.json(), { method, body: 'a=1' }, `${method}, parser for ${type} ${order}`)
+      }
     }
   }
 })
@@ -461,45 +321,42 @@ t.test('a form over the limit is a 413, unless the route has a larger limit', as
   const app = Fastify({ bodyLimit: 100 })
   await app.register(problems)
   await app.register(methodOverride)
-  const take = (_request: unknown, body: string | Buffer, done: (error: null, body: unknown) => void) =>
-    done(null, { length: body.length })
-  app.addContentTypeParser(form['content-type'], { parseAs: 'string' }, take)
-  app.post('/v1/small', (request) => request.body)
-  app.put('/v1/small', { bodyLimit: 50 }, (request) => request.body)
-  app.post('/v1/large', { bodyLimit: 1000 }, (request) => request.body)
+  takeForms(app)
+  const length = ({ body }: { readonly body: unknown }) => ({ length: String(body).length })
+  app.post('/v1/small', length)
+  app.put('/v1/small', { bodyLimit: 50 }, length)
+  app.post('/v1/large', { bodyLimit: 1000 }, length)
   app.get('/v1/hosts', { constraints: { host: 'a.example', version: '1.0.0' } }, () => ({}))
-  const send = async (url: string, payload: string) =>
-    app.inject({ method: 'POST', url, headers: form, payload })
-  for (const payload of [`_method=PUT&a=${'x'.repeat(200)}`, `a=${'x'.repeat(200)}`]) {
-    const response = await send('/v1/small', payload)
-    isProblem(t, injected(response), { status: 413, code: 'content-too-large' })
-    t.equal(response.headers.connection, 'close')
-    t.equal((await send('/v1/nothing', payload)).statusCode, 404, 'not read')
-    t.strictSame((await send('/v1/large', payload)).json(), { length: payload.length }, 'not searched')
+  const x = (count: number) => 'x'.repeat(count)
+  const cases: readonly (readonly [about: string, url: string, form: string, expected: number | object])[] = [
+    ['a form over the limit', '/v1/small', `_method=PUT&a=${x(200)}`, 413],
+    ['without the field', '/v1/small', `a=${x(200)}`, 413],
+    ['no route: not read', '/v1/nothing', `_method=PUT&a=${x(200)}`, 404],
+    ['a larger limit: not searched', '/v1/large', `_method=PUT&a=${x(200)}`, { length: 214 }],
+    ['without the field', '/v1/large', `a=${x(200)}`, { length: 202 }],
+    ['below the limit', '/v1/small', `_method=PUT&a=${x(30)}`, { length: 32 }],
+    ['over that of the PUT route', '/v1/small', `_method=PUT&a=${x(60)}`, 413],
+    ['below the limit, without the field', '/v1/large', `a=${x(60)}`, { length: 62 }],
+  ]
+  for (const [about, url, payload, expected] of cases) {
+    const answer = await post(app, byForm(payload), url)
+    if (typeof expected === 'object') t.strictSame(answer.json(), expected, about)
+    else t.match(answer, { statusCode: expected }, about)
+    if (expected === 413) isProblem(t, injected(answer), { status: 413, code: 'content-too-large' }, about)
+    if (payload.length > 100 && expected === 413) t.equal(answer.headers.connection, 'close', about)
   }
-  t.strictSame((await send('/v1/small', `_method=PUT&a=${'x'.repeat(30)}`)).json(), { length: 32 })
-  const response = await send('/v1/small', `_method=PUT&a=${'x'.repeat(60)}`)
-  isProblem(t, injected(response), { status: 413, code: 'content-too-large' }, 'the limit of the PUT route')
-  t.strictSame((await send('/v1/large', `a=${'x'.repeat(60)}`)).json(), { length: 62 })
 })
 
 t.test('a form with a content coding is not searched, and reaches only a parser of the app', async (t) => {
+  const coded = { ...form, 'content-encoding': 'x-rot13' }
   for (const isParsed of [true, false]) {
     const app = Fastify()
     await app.register(methodOverride)
-    if (isParsed) {
-      app.addContentTypeParser(form['content-type'], { parseAs: 'string' }, (_request, body, done) =>
-        done(null, body),
-      )
-    }
+    if (isParsed) takeForms(app)
     addRoutes(app)
-    const coded = { ...form, 'content-encoding': 'x-rot13' }
-    const request = { method: 'POST', url: '/v1/users/7', payload: '_method=DELETE' } as const
-    for (const [headers, route] of [
-      [coded, 'POST'],
-      [{ ...coded, ...header('PUT') }, 'PUT'],
-    ] as const) {
-      const response = await app.inject({ ...request, headers })
+    for (const route of ['POST', 'PUT']) {
+      const headers = route === 'PUT' ? { ...coded, ...header('PUT') } : coded
+      const response = await post(app, { headers, payload: '_method=DELETE' })
       if (isParsed) t.match(response.json(), { route, body: '_method=DELETE' })
       else t.equal(response.statusCode, 415)
     }
@@ -507,110 +364,90 @@ t.test('a form with a content coding is not searched, and reaches only a parser 
 })
 
 t.test('methods and form are options', async (t) => {
-  const app = Fastify()
-  await app.register(methodOverride, { methods: ['PUT'] })
-  addRoutes(app)
-  const send = async (options: InjectOptions) =>
-    app.inject({ method: 'POST', url: '/v1/users/7', ...options })
-  t.match((await send({ headers: header('put') })).json(), { route: 'PUT' })
-  t.equal((await send({ headers: header('DELETE') })).statusCode, 400)
-  t.equal((await send({ headers: form, payload: '_method=DELETE' })).statusCode, 400)
-
-  const closed = Fastify()
-  await closed.register(methodOverride, { form: false })
-  addRoutes(closed)
-  const byForm = await closed.inject({
-    method: 'POST',
-    url: '/v1/users/7',
-    headers: form,
-    payload: '_method=DELETE',
-  })
-  t.equal(byForm.statusCode, 415, 'a form is what it was without the plugin')
-  const byHeader = await closed.inject({ method: 'POST', url: '/v1/users/7', headers: header('DELETE') })
-  t.match(byHeader.json(), { route: 'DELETE' })
+  const cases: readonly (readonly [options: object, request: InjectOptions, status: number])[] = [
+    [{ methods: ['PUT'] }, byHeader('put'), 200],
+    [{ methods: ['PUT'] }, byHeader('DELETE'), 400],
+    [{ methods: ['PUT'] }, byForm('_method=DELETE'), 400],
+    // As without the plugin.
+    [{ form: false }, byForm('_method=DELETE'), 415],
+    [{ form: false }, byHeader('DELETE'), 200],
+  ]
+  for (const [options, request, status] of cases) {
+    const answer = await post(await usualApp(options), request)
+    t.equal(answer.statusCode, status, JSON.stringify([options, request]))
+    if (status === 200) t.match(answer.json(), { originalMethod: 'POST' })
+  }
 })
 
 t.test('invalid options are refused at registration', async (t) => {
-  const invalid = 'FST_CONV_OPTION_INVALID'
-  const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
-    [{ methods: 'PUT' }, invalid, /methodOverride\.methods.*an array.*'PUT'/],
-    [{ methods: [] }, invalid, /methodOverride\.methods.*at least one/],
-    [{ methods: ['put'] }, invalid, /methodOverride\.methods\[0\].*uppercase/],
-    [{ methods: ['PUT', 'GET'] }, invalid, /methodOverride\.methods\[1\].*'GET'/],
-    ...['TRACE', ['PUT'], 'xPUT', 'PUT!'].map(
-      (method) => [{ methods: [method] }, invalid, /methodOverride\.methods\[0\]/] as const,
-    ),
-    [{ form: 'no' }, invalid, /methodOverride\.form/],
-    [{ formOrigins: crossSite.origin }, invalid, /methodOverride\.formOrigins.*an array/],
-    [{ formOrigins: [[crossSite.origin]] }, invalid, /methodOverride\.formOrigins\[0\]/],
-    [{ formOrigins: ['null'] }, invalid, /methodOverride\.formOrigins\[0\].*'null'/],
-    [{ formOrigins: [crossSite.origin, '*'] }, invalid, /methodOverride\.formOrigins\[1\].*'\*'/],
-    [{ formOrigins: ['https://a.example/'] }, invalid, /methodOverride\.formOrigins\[0\].*without a path/],
-    [{ mode: 'warn' }, invalid, /methodOverride\.mode/],
-    [{ method: 'PUT' }, 'FST_CONV_OPTION_UNKNOWN', /methodOverride\.method.*methods/],
+  const code = 'FST_CONV_OPTION_INVALID'
+  const wrong: readonly (readonly [options: object, message: RegExp])[] = [
+    [{ methods: 'PUT' }, /methodOverride\.methods.*an array.*'PUT'/],
+    [{ methods: [] }, /methodOverride\.methods.*at least one/],
+    [{ methods: ['put'] }, /methodOverride\.methods\[0\].*uppercase/],
+    [{ methods: ['PUT', 'GET'] }, /methodOverride\.methods\[1\].*'GET'/],
+    [{ methods: ['TRACE'] }, /methodOverride\.methods\[0\]/],
+    [{ methods: [['PUT']] }, /methodOverride\.methods\[0\]/],
+    [{ methods: ['xPUT'] }, /methodOverride\.methods\[0\]/],
+    [{ methods: ['PUT!'] }, /methodOverride\.methods\[0\]/],
+    [{ form: 'no' }, /methodOverride\.form/],
+    [{ formOrigins: crossSite.origin }, /methodOverride\.formOrigins.*an array/],
+    [{ formOrigins: [[crossSite.origin]] }, /methodOverride\.formOrigins\[0\]/],
+    [{ formOrigins: ['null'] }, /methodOverride\.formOrigins\[0\].*'null'/],
+    [{ formOrigins: [crossSite.origin, '*'] }, /methodOverride\.formOrigins\[1\].*'\*'/],
+    [{ formOrigins: ['https://a.example/'] }, /methodOverride\.formOrigins\[0\].*without a path/],
+    [{ mode: 'warn' }, /methodOverride\.mode/],
   ]
-  for (const [options, code, message] of wrong) {
-    const register = async () => Fastify().register(methodOverride, options as object)
-    await t.rejects(register, { code, message }, JSON.stringify(options))
+  for (const [options, message] of wrong) {
+    await t.rejects(async () => Fastify().register(methodOverride, options), { code, message }, `${message}`)
   }
-  const app = Fastify()
-  await app.register(methodOverride)
+  const unknown = { code: 'FST_CONV_OPTION_UNKNOWN', message: /methodOverride\.method.*methods/ }
+  await t.rejects(async () => Fastify().register(methodOverride, { method: 'PUT' } as object), unknown)
+  const app = await usualApp()
   await t.rejects(async () => app.register(methodOverride), { code: 'FST_CONV_ALREADY_REGISTERED' })
 })
 
 t.test('report changes nothing, and counts overrides and refusals; off does not count', async (t) => {
   const cases: readonly InjectOptions[] = [
-    { headers: header('DELETE') },
-    { headers: { ...header('DELETE'), ...json } },
-    { headers: header('TRACE') },
-    { headers: form, payload: '_method=DELETE' },
-    { headers: form, payload: '_method=TRACE&a=1' },
-    { headers: { ...form, ...crossSite }, payload: '_method=PUT&a=1' },
-    { headers: { ...form, ...crossSite }, payload: 'a=1' },
-    { headers: form, payload: `a=${'x'.repeat(2000)}` },
-    { headers: form, payload: 'a=1' },
+    byHeader('DELETE'),
+    byHeader('DELETE', json),
+    byHeader('TRACE'),
+    byForm('_method=DELETE'),
+    byForm('_method=TRACE&a=1'),
+    byForm('_method=PUT&a=1', crossSite),
+    byForm('a=1', crossSite),
+    byForm(`a=${'x'.repeat(2000)}`),
+    byForm('a=1'),
   ]
   const answersOf = async (mode: 'report' | 'off' | null, formsAreTaken: boolean) => {
     const app = Fastify({ bodyLimit: 1000 })
     if (mode !== null) await app.register(methodOverride, { mode })
-    if (formsAreTaken) {
-      app.addContentTypeParser(form['content-type'], { parseAs: 'string' }, (_request, body, done) =>
-        done(null, body),
-      )
-    }
+    if (formsAreTaken) takeForms(app)
     app.post('/v1/users/:id', (request) => [request.method, request.body ?? null])
     app.delete('/v1/users/:id', () => 'deleted')
     const answers: unknown[] = []
     for (const options of cases) {
-      const { headers, statusCode, payload } = await app.inject({
-        method: 'POST',
-        url: '/v1/users/7',
-        ...options,
-      })
+      const { headers, statusCode, payload } = await post(app, options)
       answers.push([statusCode, { ...headers, date: '' }, payload])
     }
     return { answers, app }
   }
+  const performed = {
+    plugin: 'methodOverride',
+    rule: 'performed',
+    route: '/v1/users/:id',
+    count: 3,
+    example: 'POST as DELETE',
+  }
+  const refused = { rule: 'refused', effect: 'refused', status: 400, count: 3, example: /TRACE/ }
+  const anyway = { rule: 'refused', effect: 'changed', count: 2, example: /TRACE.*: 415 anyway/ }
   for (const formsAreTaken of [true, false]) {
     const bare = await answersOf(null, formsAreTaken)
     t.strictSame((await answersOf('off', formsAreTaken)).answers, bare.answers)
     const { answers, app } = await answersOf('report', formsAreTaken)
     t.strictSame(answers, bare.answers)
-    t.match(app.conventions.report().observations, [
-      {
-        plugin: 'methodOverride',
-        rule: 'performed',
-        route: '/v1/users/:id',
-        count: 3,
-        example: 'POST as DELETE',
-      },
-      ...(formsAreTaken
-        ? [{ rule: 'refused', effect: 'refused', status: 400, count: 3, example: /TRACE/ }]
-        : [
-            { rule: 'refused', effect: 'refused', status: 400, count: 1, example: /TRACE/ },
-            { rule: 'refused', effect: 'changed', count: 2, example: /TRACE.*: 415 anyway/ },
-          ]),
-    ])
+    const expected = formsAreTaken ? [performed, refused] : [performed, { ...refused, count: 1 }, anyway]
+    t.match(app.conventions.report().observations, expected)
   }
 })
 
@@ -619,73 +456,57 @@ t.test(
   async (t) => {
     const app = Fastify()
     await app.register(problems)
-    app.post('/v1/users/:id', () => ({ route: 'POST' }))
-    app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
-    // Above a context.
-    app.post('/legacy', () => ({ route: 'POST' }))
-    // Its prefix begins with that of a context, and is not below it.
-    app.post('/older/users', () => ({ route: 'POST' }))
-    app.delete('/older/users', () => ({ route: 'DELETE' }))
+    // '/legacy' is above a context. The prefix of '/older' begins with that of a context, and is not below it.
+    for (const url of ['/v1/users/:id', '/legacy', '/older/users']) {
+      app.post(url, () => ({ route: 'POST' }))
+      if (url !== '/legacy') app.delete(url, () => ({ route: 'DELETE' }))
+    }
     for (const prefix of ['/old', '/legacy/:tenant', '/old/strict']) {
-      await app.register(
-        async (child) => {
-          await child.register(methodOverride, prefix === '/old/strict' ? { methods: ['PUT'] } : {})
-          addRoutes(child)
-        },
-        { prefix },
-      )
+      const serve = async (child: FastifyInstance) => {
+        await child.register(methodOverride, prefix === '/old/strict' ? { methods: ['PUT'] } : {})
+        addRoutes(child)
+      }
+      await app.register(serve, { prefix })
     }
-    const send = async (url: string, options: InjectOptions) =>
-      app.inject({ method: 'POST', url, ...options })
-    t.match((await send('/v1/users/7', { headers: header('DELETE') })).json(), { route: 'POST' })
-    t.match((await send('/v1/users/7', { headers: header('TRACE') })).json(), { route: 'POST' })
-    for (const url of ['/older/users', '/legacy']) {
-      t.match((await send(url, { headers: header('DELETE') })).json(), { route: 'POST' }, url)
+    const patched = { route: 'PATCH', originalMethod: 'POST', body: { age: 31 } }
+    const cases: readonly (readonly [url: string, options: InjectOptions, expected: object])[] = [
+      ['/v1/users/7', byHeader('DELETE'), { route: 'POST' }],
+      ['/v1/users/7', byHeader('TRACE'), { route: 'POST' }],
+      ['/older/users', byHeader('DELETE'), { route: 'POST' }],
+      ['/legacy', byHeader('DELETE'), { route: 'POST' }],
+      ['/old/v1/users/7', byHeader('DELETE'), { route: 'DELETE' }],
+      ['/old/v1/users/7', byForm('_method=PATCH&age=31'), patched],
+      ['/old/v1/users/7', byHeader('TRACE'), invalid],
+      ['/legacy/acme/v1/users/7', byHeader('DELETE'), { route: 'DELETE' }],
+      ['/legacy/acme/v1/users/7', byForm('_method=PATCH&age=31'), patched],
+      ['/legacy/acme/v1/users/7', byHeader('TRACE'), invalid],
+      ['/old/strict/v1/users/7', byHeader('DELETE'), invalid],
+      ['/old/strict/v1/users/7', byHeader('PUT'), { route: 'PUT' }],
+      ['/old/v1/users', byHeader('DELETE'), { status: 405, code: 'method-not-allowed' }],
+    ]
+    for (const [url, options, expected] of cases) {
+      t.match((await post(app, options, url)).json(), expected, `${url} ${JSON.stringify(options)}`)
     }
-    for (const url of ['/old/v1/users/7', '/legacy/acme/v1/users/7']) {
-      t.match((await send(url, { headers: header('DELETE') })).json(), { route: 'DELETE' })
-      t.match((await send(url, { headers: form, payload: '_method=PATCH&age=31' })).json(), {
-        route: 'PATCH',
-        originalMethod: 'POST',
-        body: { age: 31 },
-      })
-      t.equal((await send(url, { headers: header('TRACE') })).statusCode, 400)
-    }
-    t.equal((await send('/old/strict/v1/users/7', { headers: header('DELETE') })).statusCode, 400)
-    t.match((await send('/old/strict/v1/users/7', { headers: header('PUT') })).json(), { route: 'PUT' })
-    isProblem(t, injected(await send('/old/v1/users', { headers: header('DELETE') })), {
-      status: 405,
-      code: 'method-not-allowed',
-    })
   },
 )
 
 t.test('constraints and routes of the app work as before', async (t) => {
   const app = await usualApp()
+  const constraints = { host: 'a.example' }
   app.get('/v1/things', { constraints: { version: '2.0.0' } }, () => ({ version: 2 }))
-  app.get('/v1/hosts', { constraints: { host: 'a.example' } }, () => ({ host: 'a' }))
-  app.delete('/v1/hosts', { constraints: { host: 'a.example' } }, () => ({ host: 'deleted' }))
-  await app.ready()
+  app.get('/v1/hosts', { constraints }, () => ({ host: 'a' }))
+  app.delete('/v1/hosts', { constraints }, () => ({ host: 'deleted' }))
   const thing = await app.inject({ url: '/v1/things', headers: { 'accept-version': '2.x' } })
   t.strictSame(thing.json(), { version: 2 })
   t.equal((await app.inject({ url: '/v1/things' })).statusCode, 404)
-  const host = { host: 'a.example' }
-  t.strictSame((await app.inject({ url: '/v1/hosts', headers: host })).json(), { host: 'a' })
-  for (const options of [
-    { headers: { ...host, ...header('DELETE') } },
-    { headers: { ...host, ...form }, payload: '_method=DELETE' },
-  ]) {
-    const deleted = await app.inject({ method: 'POST', url: '/v1/hosts', ...options })
-    t.strictSame(deleted.json(), { host: 'deleted' })
+  t.strictSame((await app.inject({ url: '/v1/hosts', headers: constraints })).json(), { host: 'a' })
+  for (const options of [byHeader('DELETE', constraints), byForm('_method=DELETE', constraints)]) {
+    t.strictSame((await post(app, options, '/v1/hosts')).json(), { host: 'deleted' })
   }
-  const absent = await app.inject({
-    method: 'POST',
-    url: '/v1/hosts',
-    headers: { ...host, ...header('PUT') },
-  })
+  const absent = await post(app, byHeader('PUT', constraints), '/v1/hosts')
   t.equal(absent.headers.allow, 'DELETE, GET, HEAD, OPTIONS')
-  t.ok(app.hasRoute({ method: 'GET', url: '/v1/users' }))
-  t.ok(app.findRoute({ method: 'DELETE', url: '/v1/users/:id' }))
+  t.equal(app.hasRoute({ method: 'GET', url: '/v1/users' }), true)
+  t.match(app.findRoute({ method: 'DELETE', url: '/v1/users/:id' }), { params: {} })
   t.notMatch(app.printRoutes(), /methodOverride/)
 })
 
@@ -703,13 +524,7 @@ t.test('a form for a route with a custom constraint is performed', async (t) => 
   const app = Fastify({ constraints: { tenant } })
   await app.register(methodOverride)
   app.delete('/v1/users/:id', { constraints: { tenant: 'a' } }, () => ({ route: 'DELETE' }))
-  const response = await app.inject({
-    method: 'POST',
-    url: '/v1/users/7',
-    headers: { ...form, 'x-tenant': 'a' },
-    payload: '_method=DELETE',
-  })
-  t.same(response.json(), { route: 'DELETE' })
+  t.same((await post(app, byForm('_method=DELETE', { 'x-tenant': 'a' }))).json(), { route: 'DELETE' })
 })
 
 t.test(
@@ -717,26 +532,19 @@ t.test(
   async (t) => {
     const app = Fastify()
     await app.register(methodOverride)
-    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-    const passOn = (request: FastifyRequest) => ({ method: request.method, body: request.body })
-    app.addContentTypeParser(form['content-type'], { parseAs: 'string' }, (_request, body, done) =>
-      done(null, body),
-    )
-    app.route({ method: [...methods], url: '/old', handler: passOn })
-    app.route({ method: [...methods], url: '/old/*', handler: passOn })
-    app.route({ method: [...methods], url: '/*', handler: passOn })
-    app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
-    const payload = '_method=DELETE&name=Ada'
-    for (const url of ['/old', '/old/users/7', '/elsewhere']) {
-      const passedOn = { method: 'POST', body: payload }
-      const byForm = await app.inject({ method: 'POST', url, headers: form, payload })
-      t.strictSame(byForm.json(), passedOn, url)
-      const both = { ...form, ...header('DELETE') }
-      t.strictSame((await app.inject({ method: 'POST', url, headers: both, payload })).json(), passedOn, url)
+    takeForms(app)
+    for (const url of ['/old', '/old/*', '/*']) {
+      const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+      app.route({ method, url, handler: ({ method, body }) => ({ method, body }) })
     }
-    const byHeader = await app.inject({ method: 'POST', url: '/v1/users/7', headers: header('DELETE') })
-    t.strictSame(byHeader.json(), { route: 'DELETE' }, 'a route of the service beside the proxy')
-    const performed = await app.inject({ method: 'POST', url: '/v1/users/7', headers: form, payload })
-    t.strictSame(performed.json(), { route: 'DELETE' })
+    app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
+    const body = '_method=DELETE&name=Ada'
+    for (const options of [byForm(body), byForm(body, header('DELETE'))]) {
+      for (const url of ['/old', '/old/users/7', '/elsewhere']) {
+        t.strictSame((await post(app, options, url)).json(), { method: 'POST', body }, url)
+      }
+      t.strictSame((await post(app, options)).json(), { route: 'DELETE' }, 'a route of the service')
+    }
+    t.strictSame((await post(app, byHeader('DELETE'))).json(), { route: 'DELETE' }, 'by header')
   },
 )

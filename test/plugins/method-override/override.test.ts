@@ -1,15 +1,23 @@
+import { deepEqual } from 'node:assert/strict'
+import fc from 'fast-check'
 import t from 'tap'
-import { overrideOf } from '../../../src/plugins/method-override/override.js'
+import { overrideOf, takeField } from '../../../src/plugins/method-override/override.js'
 import type { ProblemError } from '../../../src/problem/problem-error.js'
 
-const rules = {
-  methods: ['PUT', 'PATCH', 'DELETE'],
-  formOrigins: ['https://app.example'],
-}
-const fields = { host: 'api.example' }
+type Fields = Readonly<Record<string, string>>
+const rules = { methods: ['PUT', 'PATCH', 'DELETE'], formOrigins: ['https://app.example'] }
+const decide = (
+  header: string | undefined,
+  form: readonly string[],
+  fields: Fields = { host: 'api.example' },
+) => overrideOf(header, form, fields, rules)
 
 t.test('header and form name one of the methods, in any case', (t) => {
-  const cases: readonly (readonly [header: string | undefined, form: readonly string[], method: string])[] = [
+  const cases: readonly (readonly [
+    header: string | undefined,
+    form: readonly string[],
+    method: string | null,
+  ])[] = [
     ['DELETE', [], 'DELETE'],
     ['delete', [], 'DELETE'],
     ['Patch', [], 'PATCH'],
@@ -17,97 +25,127 @@ t.test('header and form name one of the methods, in any case', (t) => {
     [undefined, ['PATCH'], 'PATCH'],
     [undefined, ['delete'], 'DELETE'],
     ['patch', ['PATCH'], 'PATCH'],
+    [undefined, [], null],
   ]
   for (const [header, form, method] of cases) {
-    t.equal(overrideOf(header, form, fields, rules), method, `${header} and ${form}`)
+    t.equal(decide(header, form), method, `${header} and ${form}`)
   }
-  t.equal(overrideOf(undefined, [], fields, rules), null, 'a POST that names no method is a POST')
   t.end()
 })
 
 t.test('any other method is refused, and the error names the header or the field', (t) => {
   const header = { in: 'header', name: 'x-http-method-override' }
   const field = { in: 'body', pointer: '/_method' }
-  const cases: readonly (readonly [
-    header: string | undefined,
-    form: readonly string[],
-    errors: unknown[],
-  ])[] = [
-    ['TRACE', [], [header]],
-    ['CONNECT', [], [header]],
-    ['GET', [], [header]],
-    ['HEAD', [], [header]],
-    ['OPTIONS', [], [header]],
-    ['POST', [], [header]],
-    ['', [], [header]],
-    ['DELETE, PUT', [], [header]],
-    ['DELETE,DELETE', [], [header]],
-    ['DELETE\u0000', [], [header]],
-    ['DELETE /v1', [], [header]],
-    ['"DELETE"', [], [header]],
-    ['toString', [], [header]],
-    ['__proto__', [], [header]],
-    ['ſ', [], [header]],
-    [undefined, [''], [field]],
-    [undefined, ['TRACE'], [field]],
-    [undefined, ['PUT '], [field]],
-    [undefined, ['PUT', 'DELETE'], [field]],
-    [undefined, ['PUT', 'PUT'], [field]],
-    ['TRACE', ['CONNECT'], [header, field]],
-    ['DELETE', ['PUT'], [header]],
-    ['DELETE', ['DELETE', 'DELETE'], [field]],
-  ]
+  const cases: readonly (readonly [header: string | undefined, form: readonly string[], errors: object[]])[] =
+    [
+      ['TRACE', [], [header]],
+      ['CONNECT', [], [header]],
+      ['GET', [], [header]],
+      ['HEAD', [], [header]],
+      ['OPTIONS', [], [header]],
+      ['POST', [], [header]],
+      ['', [], [header]],
+      ['DELETE, PUT', [], [header]],
+      ['DELETE,DELETE', [], [header]],
+      ['DELETE\u0000', [], [header]],
+      ['DELETE /v1', [], [header]],
+      ['"DELETE"', [], [header]],
+      ['toString', [], [header]],
+      ['__proto__', [], [header]],
+      ['ſ', [], [header]],
+      [undefined, [''], [field]],
+      [undefined, ['TRACE'], [field]],
+      [undefined, ['PUT '], [field]],
+      [undefined, ['PUT', 'DELETE'], [field]],
+      [undefined, ['PUT', 'PUT'], [field]],
+      ['TRACE', ['CONNECT'], [header, field]],
+      ['DELETE', ['PUT'], [header]],
+      ['DELETE', ['DELETE', 'DELETE'], [field]],
+    ]
   for (const [header, form, errors] of cases) {
-    const decision = overrideOf(header, form, fields, rules)
-    const name = JSON.stringify([header, ...form])
-    t.match(decision, { code: 'method-override-invalid', statusCode: 400, errors }, name)
-    t.equal((decision as ProblemError).errors?.length, errors.length, `${name}: and no other`)
+    const { code, statusCode, errors: given } = decide(header, form) as ProblemError
+    t.match({ code, statusCode, given }, { code: 'method-override-invalid', statusCode: 400, given: errors })
+    t.equal(given?.length, errors.length, JSON.stringify([header, ...form]))
   }
   t.end()
 })
 
 t.test('a form from another origin is refused, unless the header names the same method', (t) => {
-  const cases: readonly (readonly [fields: Readonly<Record<string, string>>, detail: RegExp])[] = [
+  const cases: readonly (readonly [fields: Fields, detail: RegExp])[] = [
     [{ 'sec-fetch-site': 'cross-site' }, /^A form from another origin cannot be performed as DELETE$/],
     [{ origin: 'null' }, /^A form from the origin null cannot /],
     [{ 'sec-fetch-site': 'same-site', origin: 'https://b.example' }, /from the origin https:\/\/b\.example /],
   ]
-  for (const [fields, detail] of cases) {
-    const decide = (header: string | undefined, form: readonly string[]) =>
-      overrideOf(header, form, fields, rules)
-    const decision = decide(undefined, ['delete'])
-    t.match(decision, {
-      code: 'method-override-invalid',
-      statusCode: 400,
-      message: detail,
-      errors: [{ in: 'body', pointer: '/_method' }],
-    })
-    t.equal(decide('delete', ['DELETE']), 'DELETE', 'the header took a preflight')
-    t.equal(decide('delete', []), 'DELETE', 'here too')
-    t.equal(decide(undefined, []), null, 'a form that names no method is a POST')
+  for (const [fields, message] of cases) {
+    const errors = [{ in: 'body', pointer: '/_method' }]
+    const refusal = { code: 'method-override-invalid', statusCode: 400, message, errors }
+    t.match(decide(undefined, ['delete'], fields), refusal)
+    t.equal(decide('delete', ['DELETE'], fields), 'DELETE', 'the header took a preflight')
+    t.equal(decide('delete', [], fields), 'DELETE', 'here too')
+    t.equal(decide(undefined, [], fields), null, 'a form that names no method is a POST')
   }
   const named = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
-  t.equal(overrideOf(undefined, ['PUT'], named, rules), 'PUT')
+  t.equal(decide(undefined, ['PUT'], named), 'PUT')
   t.end()
 })
 
-t.test('the detail quotes what the header and the form say', (t) => {
+t.test('the detail quotes a bounded part of the header, the form and the origin', (t) => {
   const cases: readonly (readonly [header: string | undefined, form: readonly string[], detail: string])[] = [
     [undefined, ['TRACE'], "A POST cannot be performed as 'TRACE'"],
     ['TRACE', ['CONNECT'], "A POST cannot be performed as 'TRACE' and 'CONNECT'"],
     ['PUT', ['DELETE'], "A POST cannot be performed as 'PUT' and 'DELETE'"],
   ]
-  for (const [header, form, detail] of cases) {
-    t.match(overrideOf(header, form, fields, rules), { message: detail })
+  for (const [header, form, message] of cases) t.match(decide(header, form), { message })
+  const long = 'X'.repeat(5000)
+  for (const refusal of [decide(long, [long]), decide(undefined, ['PUT'], { origin: long })]) {
+    t.equal((refusal as ProblemError).message.length < 150, true)
   }
   t.end()
 })
 
-t.test('the detail quotes a bounded part of the request', (t) => {
-  const refusals = [
-    overrideOf('X'.repeat(5000), ['Y'.repeat(5000)], fields, rules),
-    overrideOf(undefined, ['PUT'], { origin: 'Z'.repeat(5000) }, rules),
+t.test('a field is taken out of a form, and the other bytes do not change', (t) => {
+  const cases: readonly (readonly [form: string, values: readonly string[], rest: string])[] = [
+    ['', [], ''],
+    ['age=31', [], 'age=31'],
+    ['_method=PATCH', ['PATCH'], ''],
+    ['_method=PATCH&age=31', ['PATCH'], 'age=31'],
+    ['age=31&_method=PATCH', ['PATCH'], 'age=31'],
+    ['a=1&_method=PATCH&b=2', ['PATCH'], 'a=1&b=2'],
+    ['_method=PUT&_method=DELETE&a=%20', ['PUT', 'DELETE'], 'a=%20'],
+    ['_method', [''], ''],
+    ['_method=', [''], ''],
+    ['_method==', ['='], ''],
+    ['%5Fmethod=PATCH&a=%zz', ['PATCH'], 'a=%zz'],
+    ['_meth%6fd=PATCH', ['PATCH'], ''],
+    ['_method=PA%54CH', ['PATCH'], ''],
+    ['_method=PUT+', ['PUT '], ''],
+    ['_method=%zz', ['%zz'], ''],
+    ['_METHOD=PATCH', [], '_METHOD=PATCH'],
+    ['x_method=PATCH&_methods=1', [], 'x_method=PATCH&_methods=1'],
+    ['note=_method=PATCH', [], 'note=_method=PATCH'],
+    ['a=1&&b=2&', [], 'a=1&&b=2&'],
+    ['_method=PUT&a=1&&b=2&', ['PUT'], 'a=1&&b=2&'],
+    ['a=1;_method=PATCH', [], 'a=1;_method=PATCH'],
   ]
-  for (const refusal of refusals) t.ok((refusal as ProblemError).message.length < 150)
+  for (const [form, values, rest] of cases) {
+    t.strictSame(takeField(form, '_method'), { values, rest }, form)
+  }
+  t.end()
+})
+
+t.test('any form: the removed field and the rest are those that a parser reads', (t) => {
+  const name = fc.constantFrom('_method', 'age', '_meth', 'ä&=', ' ')
+  const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme', maxLength: 8 })), { maxLength: 6 })
+  fc.assert(
+    fc.property(pairs, (pairs) => {
+      const form = new URLSearchParams(pairs).toString()
+      const { values, rest } = takeField(form, '_method')
+      const expected = new URLSearchParams(form)
+      deepEqual(values, expected.getAll('_method'))
+      expected.delete('_method')
+      deepEqual([...new URLSearchParams(rest)], [...expected])
+    }),
+    { numRuns: 500 },
+  )
   t.end()
 })

@@ -36,52 +36,46 @@ async function rest(raw: RawRequest): Promise<string> {
   return text
 }
 
+const turn = () => new Promise(setImmediate)
+
 t.test('a complete body is read, and can be read again', async (t) => {
   const raw = rawRequest()
   const read = reading(raw, 100)
   for (const piece of ['a', 'bc', 'def', null]) {
-    await new Promise(setImmediate)
+    await turn()
     raw.push(piece)
   }
   t.match(await read, { bytes: Buffer.from('abcdef'), isWhole: true })
-  await new Promise(setImmediate)
+  await turn()
   t.equal(await rest(raw), 'abcdef', 'even a turn later')
 })
 
-t.test('other bytes can be put in place of the body', async (t) => {
-  const raw = rawRequest()
-  const read = reading(raw, 100, () => Buffer.from('else'))
-  raw.push('abcdef')
-  raw.push(null)
-  await read
-  t.equal(await rest(raw), 'else')
-})
-
-t.test('a body is read up to the limit', async (t) => {
-  for (const [pieces, isWhole] of [
-    [['abc'], true],
-    [['a', 'b', 'c'], true],
-    [['abcd'], false],
-    [['a', 'b', 'c', 'd'], false],
-  ] as const) {
-    const raw = rawRequest()
-    const read = reading(raw, 3)
-    for (const piece of pieces) raw.push(piece)
-    if (isWhole) raw.push(null)
-    t.match(await read, { isWhole }, pieces.join())
-    if (!isWhole) {
-      raw.push('!')
-      raw.push(null)
+t.test(
+  'a body is read up to the limit, other bytes can be put in its place, and no others are lost',
+  async (t) => {
+    const other = () => Buffer.from('else')
+    for (const [pieces, change, isWhole, expected] of [
+      [['abc', null], undefined, true, 'abc'],
+      [['a', 'b', 'c', null], undefined, true, 'abc'],
+      [['ab', null], other, true, 'else'],
+      [['abcd'], undefined, false, 'abcd!'],
+      [['a', 'b', 'c', 'd'], undefined, false, 'abcd!'],
+    ] as const) {
+      const raw = rawRequest()
+      const read = reading(raw, 3, change)
+      for (const piece of pieces) raw.push(piece)
+      t.match(await read, { isWhole }, pieces.join())
+      if (!isWhole) for (const piece of ['!', null]) raw.push(piece)
+      t.equal(await rest(raw), expected, pieces.join())
     }
-    t.equal(await rest(raw), pieces.join('') + (isWhole ? '' : '!'), 'nothing is lost')
-  }
-})
+  },
+)
 
 t.test('a body at the limit counts as incomplete', async (t) => {
   const raw = rawRequest()
   const read = reading(raw, 3)
   raw.push('abc')
-  await new Promise(setImmediate)
+  await turn()
   raw.push('d')
   t.match(await read, { isWhole: false })
 })
@@ -92,7 +86,7 @@ t.test('a request without a body is complete', async (t) => {
   t.match(await reading(early, 3), { bytes: Buffer.alloc(0), isWhole: true })
   const late = rawRequest()
   const read = reading(late, 0)
-  await new Promise(setImmediate)
+  await turn()
   late.push(null)
   t.match(await read, { bytes: Buffer.alloc(0), isWhole: true })
 })
@@ -102,13 +96,7 @@ t.test('an aborted request is reported once, in each of its forms', async (t) =>
     ['destroyed', (raw) => raw.destroy()],
     ['destroyed with an error', (raw) => raw.destroy(new Error('reset'))],
     ['aborted', (raw) => raw.emit('aborted')],
-    [
-      'ended as if whole, as HTTP/2 does it',
-      (raw) => {
-        Object.assign(raw, { aborted: true })
-        raw.push(null)
-      },
-    ],
+    ['ended as if whole, as HTTP/2 does it', (raw) => Object.assign(raw, { aborted: true }).push(null)],
   ]
   for (const [about, giveUp] of ways) {
     const raw = rawRequest()
@@ -116,7 +104,7 @@ t.test('an aborted request is reported once, in each of its forms', async (t) =>
     raw.on('error', () => {})
     const read = reading(raw, 100)
     raw.push('abc')
-    await new Promise(setImmediate)
+    await turn()
     giveUp(raw)
     t.equal(await read, 'abandoned', about)
     t.equal(raw.listenerCount('readable') + raw.listenerCount('aborted'), 0, `${about}: no listener is left`)
@@ -124,8 +112,11 @@ t.test('an aborted request is reported once, in each of its forms', async (t) =>
 })
 
 t.test('bodies that are no longer awaited leave no listener or timer', async (t) => {
-  const schedule = manualSchedule()
-  const pending = pendingBodies({ bodies: 2, bytes: 10, time: 1000 }, schedule.schedule)
+  const timers = new Set<() => void>()
+  const pending = pendingBodies({ bodies: 2, bytes: 10, time: 1000 }, (run) => {
+    timers.add(run)
+    return () => void timers.delete(run)
+  })
   const expired: string[] = []
   const begin = (name: string, ...pieces: readonly string[]): RawRequest => {
     const raw = rawRequest()
@@ -142,37 +133,23 @@ t.test('bodies that are no longer awaited leave no listener or timer', async (t)
     return raw
   }
   begin('first', 'aaa')
-  await new Promise(setImmediate)
+  await turn()
   begin('second', 'bbb')
-  await new Promise(setImmediate)
+  await turn()
   t.strictSame(expired, [])
 
   const third = begin('third', 'c')
   t.strictSame(expired, ['first aaa'], 'of too many the oldest goes')
   third.push(null)
-  await new Promise(setImmediate)
+  await turn()
   const fourth = begin('fourth', 'ddddddd')
-  await new Promise(setImmediate)
+  await turn()
   t.strictSame(expired, ['first aaa'], 'as many bytes as are allowed; complete bodies do not count')
   fourth.push('d')
-  await new Promise(setImmediate)
+  await turn()
   t.strictSame(expired, ['first aaa', 'second bbb'], 'of too many bytes the oldest goes')
 
-  schedule.runAll()
+  for (const run of [...timers]) run()
   t.strictSame(expired.slice(2), ['fourth dddddddd'], 'of too much time, once')
-  t.equal(schedule.count(), 0, 'no timer is left')
+  t.equal(timers.size, 0, 'no timer is left')
 })
-
-function manualSchedule() {
-  const waiting = new Set<() => void>()
-  return {
-    schedule: (run: () => void) => {
-      waiting.add(run)
-      return () => void waiting.delete(run)
-    },
-    count: () => waiting.size,
-    runAll: () => {
-      for (const run of [...waiting]) run()
-    },
-  }
-}
