@@ -1,17 +1,11 @@
 /** A hidden field never appears, and to whom it is hidden it looks unknown. */
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
-import {
-  type FieldSelection,
-  type FieldsRouteOptions,
-  fields,
-  integerTwins,
-  operations,
-  problems,
-} from '../../../src/index.js'
+import { type FieldsRouteOptions, fields, integerTwins, operations, problems } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { array, int64, object, text } from './one-route.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,18 +13,13 @@ declare module 'fastify' {
   }
 }
 
-const text = { type: 'string' }
-const address = { type: 'object', properties: { city: text, door_code: text } }
-const user = {
-  type: 'object',
-  properties: {
-    id: { type: 'integer', format: 'int64' },
-    name: text,
-    salary: { type: 'integer' },
-    address,
-    friends: { type: 'array', items: { type: 'object', properties: { name: text, phone: text } } },
-  },
-}
+const user = object({
+  id: int64,
+  name: text,
+  salary: { type: 'integer' },
+  address: object({ city: text, door_code: text }),
+  friends: array(object({ name: text, phone: text })),
+})
 const ada = {
   id: 9_007_199_254_740_993n,
   name: 'Ada',
@@ -40,10 +29,43 @@ const ada = {
 }
 const visible =
   '{"id":9007199254740993,"id_str":"9007199254740993","name":"Ada","address":{"city":"London"},"friends":[{"name":"Eve"}]}'
-const hidden: FieldsRouteOptions['hidden'] = {
+const hidden: NonNullable<FieldsRouteOptions['hidden']> = {
   salary: (request) => request.asker !== 'boss',
   'address.door_code': true,
   'friends.phone': true,
+}
+const salary = { hidden: { salary: true } } as const
+const one = '/v1/users/1'
+const asBoss = { headers: { asker: 'boss' } }
+const internal = { status: 500, code: 'internal-server-error' }
+
+const reads = ['GET'] as const
+const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+interface SetUp {
+  readonly answer?: (reply: FastifyReply) => unknown
+  readonly response?: object
+  readonly logger?: object
+}
+
+/** An app with one item for each method, and a list. */
+async function service(options: FieldsRouteOptions, { answer, response, logger }: SetUp = {}) {
+  const app = Fastify({ ...(logger && { logger }) })
+  await app.register(problems)
+  await app.register(fields)
+  await app.register(integerTwins)
+  app.addHook('preHandler', async (request) => {
+    request.asker = String(request.headers.asker)
+  })
+  for (const method of options.default === undefined ? [...reads, ...writes] : reads) {
+    const handler = (_: FastifyRequest, reply: FastifyReply) => (answer === undefined ? ada : answer(reply))
+    const schema = { response: response ?? (method === 'GET' ? { 200: user } : { '2xx': user }) }
+    app.route({ method, url: '/v1/users/:id', schema, config: { fields: options }, handler })
+  }
+  if (response !== undefined) return app
+  const list = { response: { 200: object({ users: array(user) }) } }
+  app.get('/v1/users', { schema: list, config: { fields: options } }, () => ({ users: [ada] }))
+  return app
 }
 
 t.test('hidden fields are not sent, whatever is selected', async (t) => {
@@ -58,115 +80,105 @@ t.test('hidden fields are not sent, whatever is selected', async (t) => {
     ['?fields=friends.name', '{"friends":[{"name":"Eve"}]}'],
   ]
   for (const [query, body] of rows) {
-    t.equal((await app.inject(`/v1/users/1${query}`)).payload, body, query)
+    t.equal((await app.inject(one + query)).payload, body, query)
     t.equal((await app.inject(`/v1/users${query}`)).payload, `{"users":[${body}]}`, `${query} of a list`)
-    const head = await app.inject({ method: 'HEAD', url: `/v1/users/1${query}` })
+    const head = await app.inject({ method: 'HEAD', url: one + query })
     t.equal(head.headers['content-length'], String(Buffer.byteLength(body)), `${query} by HEAD`)
   }
 })
 
 t.test('a request for a hidden field is refused like one for an unknown field', async (t) => {
-  const app = await service({ hidden })
-  const top = /The fields are id, name, address, friends$/
+  const app = await service({ hidden: { ...hidden, id: true } })
+  const top = /The fields are name, address, friends$/
   for (const [asked, unknown, detail] of [
     ['salary', 'nope', top],
     ['salary.x', 'nope.x', top],
+    ['id', 'nope', top],
+    ['id_str', 'nope_str', top],
+    ['salary,zzz', 'nope,zzz', top],
     ['address.door_code', 'address.nope', /The fields of address are city$/],
     ['friends.phone', 'friends.nope', /The fields of friends are name$/],
     ['name&fields=salary', 'name&fields=nope', top],
     ['address,address.door_code', 'address,address.nope', /The fields of address are city$/],
   ] as const) {
-    const [received, expected] = [
-      injected(await app.inject(`/v1/users/1?fields=${asked}`)),
-      injected(await app.inject(`/v1/users/1?fields=${unknown}`)),
-    ]
+    const received = injected(await app.inject(`${one}?fields=${asked}`))
+    const expected = injected(await app.inject(`${one}?fields=${unknown}`))
     isProblem(t, received, { status: 400, code: 'fields-invalid', detail }, asked)
     const nameless = (body: string): string =>
-      body.replaceAll(/nope|salary|door_code|phone|"instance":"[^"]*"/g, '')
+      body.replaceAll(/nope|\bid\b|id(?=_str)|salary|door_code|phone|"instance":"[^"]*"/g, '')
     t.equal(nameless(received.body), nameless(expected.body), asked)
   }
 })
 
-t.test('a predicate runs after the hooks of the app', async (t) => {
+t.test('a predicate runs once per request, after the hooks of the app and before the handler', async (t) => {
   const app = await service({ hidden })
-  const answer = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { asker: 'boss' } })
-  t.equal(answer.payload, '{"name":"Ada","salary":5}')
-  const other = await app.inject({ url: '/v1/users/1?fields=name,salary', headers: { asker: 'somebody' } })
-  t.equal(other.statusCode, 400)
-  const all = await app.inject({ url: '/v1/users/1', headers: { asker: 'boss' } })
-  t.match(all.payload, '"salary":5')
-  t.notMatch(all.payload, 'door_code')
-})
-
-t.test('a predicate runs once per request, before the handler', async (t) => {
+  const asked = `${one}?fields=name,salary`
+  t.equal((await app.inject({ url: asked, ...asBoss })).payload, '{"name":"Ada","salary":5}')
+  t.equal((await app.inject({ url: asked, headers: { asker: 'somebody' } })).statusCode, 400)
   const order: string[] = []
-  const app = await service({ hidden: { salary: () => order.push('predicate') > 0 } }, () =>
-    order.push('handler'),
+  const noted = await service(
+    { hidden: { salary: () => order.push('predicate') > 0 } },
+    { answer: () => ({ name: order.push('handler') }) },
   )
   for (const query of ['', '?fields=name', '?fields=*']) {
     order.length = 0
-    await app.inject(`/v1/users/1${query}`)
+    await noted.inject(one + query)
     t.strictSame(order, ['predicate', 'handler'], query)
   }
 })
 
 t.test('a hidden field of the default is not sent', async (t) => {
   const app = await service({ hidden, default: ['name', 'salary', 'address'] })
-  t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada","address":{"city":"London"}}')
-  const boss = await app.inject({ url: '/v1/users/1', headers: { asker: 'boss' } })
+  t.equal((await app.inject(one)).payload, '{"name":"Ada","address":{"city":"London"}}')
+  const boss = await app.inject({ url: one, ...asBoss })
   t.equal(boss.payload, '{"name":"Ada","salary":5,"address":{"city":"London"}}')
 })
 
-t.test('the twin of a hidden number is hidden', async (t) => {
-  const app = await service({ hidden: { id: true } })
-  for (const query of ['', '?fields=*']) t.notMatch((await app.inject(`/v1/users/1${query}`)).payload, 'id')
-  for (const query of ['?fields=id', '?fields=id_str', '?fields=name,id_str']) {
-    t.equal((await app.inject(`/v1/users/1${query}`)).statusCode, 400, query)
+t.test('the twin of a hidden number is hidden, and the number of a hidden twin', async (t) => {
+  for (const name of ['id', 'id_str']) {
+    const app = await service({ hidden: { [name]: true } })
+    for (const query of ['', '?fields=*']) t.notMatch((await app.inject(one + query)).payload, 'id')
+    for (const query of ['?fields=id', '?fields=id_str', '?fields=name,id_str']) {
+      t.equal((await app.inject(one + query)).statusCode, 400, query)
+    }
   }
 })
 
-t.test('request.fields has no hidden fields, so the handler need not read them', async (t) => {
-  const seen: unknown[] = []
-  const app = await service({ hidden }, (fields) =>
-    seen.push(fields?.names, fields?.paths, fields?.has('salary')),
-  )
-  await app.inject('/v1/users/1')
-  t.strictSame(seen, [
-    ['id', 'name', 'address', 'friends'],
-    ['id', 'name', 'address.city', 'friends.name'],
-    false,
-  ])
+t.test('request.fields has no hidden fields; that of a write is null if nothing is hidden', async (t) => {
+  for (const method of ['GET', 'PUT'] as const) {
+    const seen: unknown[] = []
+    const answer = ({ request: { fields } }: FastifyReply) => {
+      seen.push(fields?.names, fields?.paths, fields?.has('salary'))
+      return ada
+    }
+    await (await service({ hidden }, { answer })).inject({ method, url: one })
+    const paths = ['id', 'name', 'address.city', 'friends.name']
+    t.strictSame(seen, [['id', 'name', 'address', 'friends'], paths, false], method)
+    await (await service({}, { answer })).inject({ method, url: one })
+    t.strictSame(seen.slice(3), [undefined, undefined, undefined], method)
+  }
 })
 
 t.test('a 202 is not projected, but hidden fields are removed', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  const schema = { response: { 200: user, 202: user } }
-  const config = { fields: { hidden, default: ['name'] } }
-  app.get('/v1/users/:id', { schema, config }, (_, reply) => reply.code(202).send(ada))
-  const body = visible.replace(',"id_str":"9007199254740993"', '')
+  const options = { hidden, default: ['name'] }
+  const app = await service(options, {
+    answer: (reply) => reply.code(202).send(ada),
+    response: { 200: user, 202: user },
+  })
   for (const query of ['', '?fields=name', '?fields=*']) {
-    t.equal((await app.inject(`/v1/users/1${query}`)).payload, body, query)
+    t.equal((await app.inject(one + query)).payload, visible, query)
   }
 })
 
-const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
-
-/** The hidden fields of the items in a member. */
-function below(member: string): NonNullable<typeof hidden> {
-  return Object.fromEntries(Object.entries(hidden ?? {}).map(([path, hides]) => [`${member}.${path}`, hides]))
-}
-
 t.test('hidden applies to every 2xx of each method, fields= to reads only', async (t) => {
-  for (const method of writes) {
-    for (const status of [200, 201, 202, 207]) {
-      const app = await writeService(method, { hidden }, (reply) => reply.code(status).send(ada))
+  for (const status of [200, 201, 202, 207]) {
+    const app = await service({ hidden }, { answer: (reply) => reply.code(status).send(ada) })
+    for (const method of writes) {
       for (const query of ['', '?fields=name', '?fields=salary', '?fields=']) {
-        const { statusCode, payload } = await app.inject({ method, url: `/v1/users/1${query}` })
+        const { statusCode, payload } = await app.inject({ method, url: one + query })
         t.strictSame([statusCode, payload], [status, visible], `${method} ${status} ${query}`)
       }
-      const url = '/v1/users/1'
-      const { payload } = await app.inject({ method, url, headers: { asker: 'boss' } })
+      const { payload } = await app.inject({ method, url: one, ...asBoss })
       t.match(payload, '"salary":5', `${method} ${status}: a predicate is asked`)
       t.notMatch(payload, 'door_code')
     }
@@ -176,31 +188,30 @@ t.test('hidden applies to every 2xx of each method, fields= to reads only', asyn
 t.test(
   'hidden fields are found in each schema of success: 201, a list of a POST, beside default',
   async (t) => {
-    const list = { type: 'object', properties: { users: { type: 'array', items: user }, next: text } }
-    const problem = { type: 'object', properties: { code: text } }
-    const rows: readonly (readonly [
-      response: object,
-      config: FieldsRouteOptions,
-      status: number,
-      value: object,
-      body: string,
-    ])[] = [
-      [{ 201: user }, { hidden }, 201, ada, visible],
-      [{ 201: user, default: problem }, { hidden }, 201, ada, visible],
-      [{ '2xx': user }, { hidden }, 206, ada, visible],
+    const list = object({ users: array(user), next: text })
+    const problem = object({ code: text })
+    const page = { users: [ada], next: 'x' }
+    const shownPage = `{"users":[${visible}],"next":"x"}`
+    const ofUsers = Object.fromEntries(
+      Object.entries(hidden).map(([path, hides]) => [`users.${path}`, hides]),
+    )
+    const rows: readonly (readonly [response: object, FieldsRouteOptions, number, value: object, string])[] =
       [
-        { 200: list },
-        { hidden: below('users') },
-        200,
-        { users: [ada], next: 'x' },
-        `{"users":[${visible}],"next":"x"}`,
-      ],
-      [{ 200: list, 201: user }, { hidden: { ...hidden, ...below('users') } }, 201, ada, visible],
-      [{ 200: user, 201: problem }, { hidden }, 201, { code: 'x' }, '{"code":"x"}'],
-    ]
+        [{ 201: user }, { hidden }, 201, ada, visible],
+        [{ 201: user, default: problem }, { hidden }, 201, ada, visible],
+        [{ '2xx': user }, { hidden }, 206, ada, visible],
+        [{ 200: list }, { hidden: ofUsers }, 200, page, shownPage],
+        [{ 200: list, 201: user }, { hidden: { ...hidden, ...ofUsers } }, 201, ada, visible],
+        [{ 200: user, 201: problem }, { hidden }, 201, { code: 'x' }, '{"code":"x"}'],
+      ]
     for (const [response, config, status, value, body] of rows) {
-      const app = await writeService('POST', config, (reply) => reply.code(status).send(value), response)
-      const { statusCode, payload } = await app.inject({ method: 'POST', url: '/v1/users/1' })
+      const app = Fastify()
+      await app.register(fields)
+      await app.register(integerTwins)
+      app.post('/v1/users/:id', { schema: { response }, config: { fields: config } }, (_, reply) =>
+        reply.code(status as 200).send(value),
+      )
+      const { statusCode, payload } = await app.inject({ method: 'POST', url: one })
       t.strictSame([statusCode, payload], [status, body], JSON.stringify(Object.keys(response)))
     }
   },
@@ -218,68 +229,57 @@ t.test('a payload from which fields cannot be removed is a 500, with the reason 
     ['a status without a schema', (reply) => reply.code(203).send({ salary: 5 })],
   ]
   for (const [about, answer] of answers) {
-    for (const method of ['GET', ...writes] as const) {
-      const logs = keepLogs('info')
-      const app = await writeService(method, { hidden: { salary: true } }, answer, { 200: user }, logs.logger)
-      const received = injected(await app.inject({ method, url: '/v1/users/1' }))
-      isProblem(t, received, { status: 500, code: 'internal-server-error' }, `${method} ${about}`)
+    const { logger, lines } = keepLogs('info')
+    const app = await service(salary, { answer, response: { 200: user }, logger })
+    for (const method of [...reads, ...writes]) {
+      lines.length = 0
+      const received = injected(await app.inject({ method, url: one }))
+      isProblem(t, received, internal, `${method} ${about}`)
       t.notMatch(received.body, 'salary', about)
-      const [error] = logs.lines.filter(({ level }) => level === levels.error)
+      const [error] = lines.filter(({ level }) => level === levels.error)
       t.match(error, { err: { message: /^hidden fields cannot be removed/ } }, about)
     }
   }
 })
 
 t.test('if nothing is hidden from the request, such a payload is sent; errors and 204 are too', async (t) => {
-  const answers: readonly (readonly [(reply: FastifyReply) => unknown, number, string])[] = [
-    [(reply) => reply.send('text'), 200, 'text'],
-    [(reply) => reply.code(204).send(), 204, ''],
-    [(reply) => reply.send(null), 200, '{}'],
-    [(reply) => reply.code(302).header('location', '/').send('moved'), 302, 'moved'],
-  ]
-  for (const [answer, status, body] of answers) {
-    const isHidden = status !== 200 || body === '{}'
-    const app = await writeService('PUT', { hidden: { salary: () => isHidden } }, answer)
-    const { statusCode, payload } = await app.inject({ method: 'PUT', url: '/v1/users/1' })
+  const answers: readonly (readonly [(reply: FastifyReply) => unknown, isHidden: boolean, number, string])[] =
+    [
+      [(reply) => reply.send('text'), false, 200, 'text'],
+      [(reply) => reply.code(204).send(), true, 204, ''],
+      [(reply) => reply.send(null), true, 200, '{}'],
+      [(reply) => reply.code(302).header('location', '/').send('moved'), true, 302, 'moved'],
+    ]
+  for (const [answer, isHidden, status, body] of answers) {
+    const app = await service({ hidden: { salary: () => isHidden } }, { answer })
+    const { statusCode, payload } = await app.inject({ method: 'PUT', url: one })
     t.strictSame([statusCode, payload], [status, body])
   }
 })
 
 t.test('hidden fields are removed from the response of a hook too', async (t) => {
   for (const hook of ['onRequest', 'preValidation', 'preHandler'] as const) {
-    for (const method of ['GET', ...writes] as const) {
-      const app = Fastify()
-      await app.register(fields)
-      app.addHook(hook as 'onRequest', async (_request, reply) => reply.send({ name: 'Ada', salary: 5 }))
-      const config = { fields: { hidden: { salary: true as const } } }
-      const handler = () => t.fail('the handler runs')
-      app.route({ method, url: '/v1/users/:id', schema: { response: { 200: user } }, config, handler })
+    const app = Fastify()
+    await app.register(fields)
+    app.addHook(hook as 'onRequest', async (_request, reply) => reply.send({ name: 'Ada', salary: 5 }))
+    const method = [...reads, ...writes]
+    const handler = () => t.fail('the handler runs')
+    app.route({
+      method,
+      url: '/v1/users/:id',
+      schema: { response: { 200: user } },
+      config: { fields: salary },
+      handler,
+    })
+    for (const one of method) {
       t.equal(
-        (await app.inject({ method, url: '/v1/users/1' })).payload,
+        (await app.inject({ method: one, url: '/v1/users/1' })).payload,
         '{"name":"Ada"}',
-        `${hook} ${method}`,
+        `${hook} ${one}`,
       )
     }
   }
 })
-
-t.test(
-  'request.fields of a write has the fields that are not hidden; without hidden it is null',
-  async (t) => {
-    for (const [config, names] of [
-      [{ hidden }, ['id', 'name', 'address', 'friends']],
-      [{}, null],
-    ] as const) {
-      let seen: unknown
-      const app = await writeService('PUT', config, (reply) => {
-        seen = reply.request.fields?.names ?? null
-        return reply.send(ada)
-      })
-      await app.inject({ method: 'PUT', url: '/v1/users/1' })
-      t.strictSame(seen, names)
-    }
-  },
-)
 
 t.test('options that do not apply to a write fail the boot', async (t) => {
   const rows: readonly (readonly [FieldsRouteOptions, object, RegExp])[] = [
@@ -288,182 +288,94 @@ t.test('options that do not apply to a write fail the boot', async (t) => {
       { 201: user },
       /config\.fields\.hidden: expected fields of the response schema/,
     ],
-    [{ hidden: { salary: true } }, { 204: { type: 'null' } }, /config\.fields\.hidden: expected none/],
+    [salary, { 204: { type: 'null' } }, /config\.fields\.hidden: expected none/],
     [{ default: ['name'] }, { 200: user }, /config\.fields\.default: expected a route that answers GET/],
   ]
   for (const [config, response, message] of rows) {
-    const failing = async (): Promise<unknown> =>
-      (await writeService('POST', config, (reply) => reply.send(ada), response)).ready()
-    await t.rejects(failing(), { code: 'FST_CONV_OPTION_INVALID', message })
+    const boot = async () => {
+      const app = Fastify()
+      await app.register(fields)
+      app.post('/v1/users/:id', { schema: { response }, config: { fields: config } }, () => ada)
+      await app.ready()
+    }
+    await t.rejects(boot(), { code: 'FST_CONV_OPTION_INVALID', message })
   }
 })
-
-t.test('an operation: its 202 is sent, and hidden fields are removed from an awaited result', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(problems)
-  await app.register(fields)
-  await app.register(operations)
-  app.operations.define('users.update', async () => ({
-    result: { name: 'Ada', salary: 5, friends: [{ phone: '1' }] },
-  }))
-  const config = {
-    fields: { hidden: { salary: true, 'friends.phone': true } as const },
-    operations: { starts: 'users.update' },
-  }
-  const schema = { response: { 200: user } }
-  app.put('/v1/users/:id', { schema, config }, (_, reply) => reply.startOperation('users.update'))
-  app.post('/v1/users/:id', { schema, config: { fields: config.fields } }, (_, reply) => reply.notReady(3))
-  const url = '/v1/users/1'
-  t.match(await app.inject({ method: 'PUT', url }), { statusCode: 202, payload: /"status":"In progress"/ })
-  t.match(await app.inject({ method: 'POST', url }), { statusCode: 202, payload: /"status":"In progress"/ })
-  const ended = await app.inject({ method: 'PUT', url, headers: { prefer: 'wait=10' } })
-  t.match(ended.json(), { status: 'Succeeded', result: { name: 'Ada' } })
-  t.notMatch(ended.payload, /salary|phone/)
-})
-
-t.test('errors are not projected: a 4xx of a handler is sent as it is', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  const schema = { response: { 200: user, '4xx': user } }
-  app.get('/v1/users/:id', { schema, config: { fields: { hidden } } }, (_, reply) =>
-    reply.code(409 as 200).send(ada),
-  )
-  for (const query of ['', '?fields=name']) {
-    t.match((await app.inject(`/v1/users/1${query}`)).payload, '"salary":5', query)
-  }
-})
-
-t.test('a predicate that throws is a 500, with the reason in the log', async (t) => {
-  const logs = keepLogs('info')
-  const app = await service({ hidden: { salary: () => broken() } }, undefined, logs.logger)
-  const answer = injected(await app.inject('/v1/users/1'))
-  isProblem(t, answer, { status: 500, code: 'internal-server-error' })
-  t.match(
-    logs.lines.find(({ level }) => level === levels.error),
-    { err: { message: 'no such asker' } },
-  )
-})
-
-t.test('a predicate that throws no error is a 500, too: nothing hidden is sent', async (t) => {
-  const hidden = {
-    salary: () => {
-      throw undefined
-    },
-  }
-  const app = await service({ hidden })
-  t.equal((await app.inject('/v1/users/1')).statusCode, 500)
-  t.equal((await app.inject('/v1/users/1?fields=name')).statusCode, 500)
-
-  const early = await service({ hidden })
-  early.addHook('preHandler', async (_, reply) => reply.send(ada))
-  const answer = await early.inject('/v1/users/1')
-  t.equal(answer.statusCode, 500)
-  t.notMatch(answer.body, 'salary')
-})
-
-function broken(): boolean {
-  throw new Error('no such asker')
-}
-
-async function writeService(
-  method: 'GET' | (typeof writes)[number],
-  options: FieldsRouteOptions,
-  answer: (reply: FastifyReply) => unknown,
-  response: object = { '2xx': user },
-  logger: object | false = false,
-): Promise<FastifyInstance> {
-  const app = Fastify({ logger })
-  await app.register(problems)
-  await app.register(fields)
-  await app.register(integerTwins)
-  app.addHook('preHandler', async (request) => {
-    request.asker = String(request.headers.asker)
-  })
-  const handler = (_: FastifyRequest, reply: FastifyReply) => answer(reply)
-  app.route({ method, url: '/v1/users/:id', schema: { response }, config: { fields: options }, handler })
-  return app
-}
-
-type Seen = (fields: FieldSelection | null) => unknown
-
-async function service(
-  options: FieldsRouteOptions,
-  see: Seen = () => {},
-  logger: object | false = false,
-): Promise<FastifyInstance> {
-  const app = Fastify({ logger })
-  await app.register(problems)
-  await app.register(fields)
-  await app.register(integerTwins)
-  app.addHook('preHandler', async (request) => {
-    request.asker = String(request.headers.asker)
-  })
-  app.get(
-    '/v1/users/:id',
-    { schema: { response: { 200: user } }, config: { fields: options } },
-    (request) => {
-      see(request.fields)
-      return ada
-    },
-  )
-  const list = { type: 'object', properties: { users: { type: 'array', items: user } } }
-  app.get('/v1/users', { schema: { response: { 200: list } }, config: { fields: options } }, () => ({
-    users: [ada],
-  }))
-  return app
-}
 
 t.test(
-  'the report names routes that hide fields and start an operation: its polls hide nothing',
+  'an operation: hidden fields are removed from an awaited result, and the report names its polls',
   async (t) => {
     const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(problems)
     await app.register(fields)
     await app.register(operations)
-    app.operations.define('users.update', async () => ({ result: {} }))
-    const config = { fields: { hidden: { salary: true } }, operations: { starts: 'users.update' } } as const
+    const result = { name: 'Ada', salary: 5, friends: [{ phone: '1' }] }
+    app.operations.define('users.update', async () => ({ result }))
+    const config = { fields: { hidden: { salary: true, 'friends.phone': true } as const } }
+    const starting = { ...config, operations: { starts: 'users.update' } }
     const schema = { response: { 200: user } }
-    app.put('/v1/users/:id', { schema, config }, (_, reply) => reply.startOperation('users.update'))
-    app.patch('/v1/users/:id', { schema, config: { fields: config.fields } }, () => ({}))
-    await app.ready()
-    t.match(app.conventions.report().exceptions, [
-      { plugin: 'fields', route: 'PUT /v1/users/:id', rules: ['hidden'] },
-    ])
-    t.equal(app.conventions.report().exceptions.length, 1)
-    await app.close()
+    app.put('/v1/users/:id', { schema, config: starting }, (_, reply) => reply.startOperation('users.update'))
+    app.post('/v1/users/:id', { schema, config }, (_, reply) => reply.notReady(3))
+    for (const method of ['PUT', 'POST'] as const) {
+      t.match(await app.inject({ method, url: one }), { statusCode: 202, payload: /"status":"In progress"/ })
+    }
+    const ended = await app.inject({ method: 'PUT', url: one, headers: { prefer: 'wait=10' } })
+    t.match(ended.json(), { status: 'Succeeded', result: { name: 'Ada' } })
+    t.notMatch(ended.payload, /salary|phone/)
+    const { exceptions } = app.conventions.report()
+    t.match(exceptions, [{ plugin: 'fields', route: 'PUT /v1/users/:id', rules: ['hidden'] }])
+    t.equal(exceptions.length, 1)
   },
 )
 
-t.test('where a predicate hides a field, no shared cache may store a response', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(fields)
-  const schema = { response: { 200: user } }
-  const route = (path: string, hides: NonNullable<FieldsRouteOptions['hidden']>, cacheControl?: string) =>
-    app.get(path, { schema, config: { fields: { hidden: hides } } }, async (_, reply) => {
-      if (cacheControl !== undefined) reply.header('cache-control', cacheControl)
-      return { name: 'Ada' }
-    })
-  const bySome = { salary: () => false }
-  route('/v1/plain', bySome)
-  route('/v1/aged', bySome, 'max-age=60')
-  route('/v1/shared', bySome, 'public, max-age=60')
-  route('/v1/unstored', bySome, 'no-store')
-  route('/v1/same', { salary: true }, 'max-age=60')
-  app.get('/v1/fetched', { schema, config: { fields: { hidden: bySome } } }, async () =>
-    Response.json({ name: 'Ada' }, { headers: { 'cache-control': 'max-age=60' } }),
-  )
-  const rows = [
-    ['/v1/plain', 'private'],
-    ['/v1/aged', 'max-age=60, private'],
-    ['/v1/shared', 'max-age=60, private'],
-    ['/v1/unstored', 'no-store'],
-    ['/v1/same', 'max-age=60'],
-    ['/v1/fetched', 'max-age=60, private'],
-  ] as const
-  for (const [path, expected] of rows) {
-    const { statusCode, headers } = await app.inject(path)
-    t.equal(statusCode, 200, path)
-    t.equal(headers['cache-control'], expected, path)
+t.test('errors are not projected: a 4xx of a handler is sent as it is', async (t) => {
+  const answer = (reply: FastifyReply) => reply.code(409).send(ada)
+  const app = await service({ hidden }, { answer, response: { 200: user, '4xx': user } })
+  for (const query of ['', '?fields=name'])
+    t.match((await app.inject(one + query)).payload, '"salary":5', query)
+})
+
+t.test('a predicate that throws is a 500, and nothing hidden is sent', async (t) => {
+  for (const thrown of [new Error('no such asker'), undefined]) {
+    const { logger, lines } = keepLogs('info')
+    const hidden = {
+      salary: () => {
+        throw thrown
+      },
+    }
+    const app = await service({ hidden }, { logger })
+    isProblem(t, injected(await app.inject(one)), internal)
+    t.equal((await app.inject(`${one}?fields=name`)).statusCode, 500)
+    const error = lines.find(({ level }) => level === levels.error)
+    if (thrown !== undefined) t.match(error, { err: { message: 'no such asker' } })
+    const early = await service({ hidden })
+    early.addHook('preHandler', async (_, reply) => reply.send(ada))
+    const answer = await early.inject(one)
+    t.equal(answer.statusCode, 500)
+    t.notMatch(answer.body, 'salary')
   }
+})
+
+t.test('where a predicate hides a field, no shared cache may store a response', async (t) => {
+  const bySome = { salary: () => false }
+  const rows: readonly (readonly [typeof hidden, sent: string | null, expected: string])[] = [
+    [bySome, null, 'private'],
+    [bySome, 'max-age=60', 'max-age=60, private'],
+    [bySome, 'public, max-age=60', 'max-age=60, private'],
+    [bySome, 'no-store', 'no-store'],
+    [salary.hidden, 'max-age=60', 'max-age=60'],
+  ]
+  for (const [hidden, sent, expected] of rows) {
+    const answer = (reply: FastifyReply) =>
+      (sent === null ? reply : reply.header('cache-control', sent)).send({ name: 'Ada' })
+    const { statusCode, headers } = await (await service({ hidden }, { answer })).inject(one)
+    t.strictSame([statusCode, headers['cache-control']], [200, expected], expected)
+  }
+  const headers = { 'cache-control': 'max-age=60' }
+  const fetched = await service(
+    { hidden: bySome },
+    { answer: () => Response.json({ name: 'Ada' }, { headers }) },
+  )
+  t.equal((await fetched.inject(one)).headers['cache-control'], 'max-age=60, private', 'of a Response')
 })

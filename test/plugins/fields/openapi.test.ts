@@ -2,6 +2,7 @@
 import t from 'tap'
 import { documentFields, namesFields } from '../../../src/plugins/fields/openapi.js'
 import { type Operation, openApiOf } from '../../../src/schema/openapi.js'
+import { array, object, text } from './one-route.js'
 
 function documented(operation: Operation, defaults?: readonly string[], schemas: object = {}): Operation {
   const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })
@@ -11,7 +12,6 @@ function documented(operation: Operation, defaults?: readonly string[], schemas:
 }
 
 t.test('a string, or a list if it is repeated; the description has the default', async (t) => {
-  const text = { type: 'string' }
   const description =
     'Names of the fields to answer, separated by commas; dots lead into objects, * is all. ' +
     'At most 64 names, 1024 characters, and 4 names with dots between them.'
@@ -21,14 +21,14 @@ t.test('a string, or a list if it is repeated; the description has the default',
     [['id', 'address.city'], 'id, address.city'],
   ]
   for (const [defaults, otherwise] of rows) {
-    t.strictSame(documented({}, defaults).parameters, [
-      {
-        in: 'query',
-        name: 'fields',
-        description: `${description} Default: ${otherwise}`,
-        schema: { anyOf: [text, { type: 'array', items: text }] },
-      },
-    ])
+    const schema = { anyOf: [text, array(text)] }
+    const parameter = {
+      in: 'query',
+      name: 'fields',
+      description: `${description} Default: ${otherwise}`,
+      schema,
+    }
+    t.strictSame(documented({}, defaults).parameters, [parameter])
   }
 })
 
@@ -37,27 +37,20 @@ t.test('the parameter of a route itself is not changed', async (t) => {
   t.strictSame(documented({ parameters }).parameters, parameters)
 })
 
-const text = { type: 'string' }
-const user = { type: 'object', properties: { name: text } }
+const user = object({ name: text })
 const shared = { user: { $id: 'user', ...user }, text: { $id: 'text', ...text } }
-const list = (items: object): object => ({ type: 'object', properties: { users: { type: 'array', items } } })
+const list = (items: object): object => object({ users: array(items) })
+const names = (response: unknown, lists: string[] = []) => namesFields(response, lists, () => shared)
 
 t.test('nothing is required of what fields are selected from, and the rest stays required', async (t) => {
   const $ref = '#/components/schemas/item'
-  const item = { type: 'object', required: ['name'], properties: { name: text, of: { $ref } } }
-  const page = {
-    type: 'object',
-    required: ['users'],
-    properties: { users: { type: 'array', items: { $ref } } },
-  }
+  const item = object({ name: text, of: { $ref } }, { required: ['name'] })
+  const page = object({ users: array({ $ref }) }, { required: ['users'] })
   const answer = (schema: never) => ({ content: { 'application/json': { schema } } })
   const responses = { 200: answer(page as never), 201: answer({ $ref } as never), 404: answer(item as never) }
   const selected = documented({ responses }, undefined, { item }).responses
-  const optional = { type: 'object', properties: { name: text, of: {} } }
-  t.strictSame(
-    selected?.[200],
-    answer({ ...page, properties: { users: { type: 'array', items: optional } } } as never),
-  )
+  const optional = object({ name: text, of: {} })
+  t.strictSame(selected?.[200], answer({ ...page, properties: { users: array(optional) } } as never))
   t.equal(selected?.[201], responses[201], 'only 200 is selected from')
   t.equal(selected?.[404], responses[404])
   const single = documented({ responses: { 200: answer({ $ref } as never) } }, undefined, { item })
@@ -65,17 +58,17 @@ t.test('nothing is required of what fields are selected from, and the rest stays
 })
 
 t.test('the parameter is added if the schema of 200 names fields', async (t) => {
-  const rows: readonly (readonly [about: string, schema: unknown, names: boolean])[] = [
+  const rows: readonly (readonly [about: string, schema: unknown, named: boolean])[] = [
     ['an object', user, true],
     ['a reference', { $ref: 'user#' }, true],
     ['a reference to nothing, yet', { $ref: 'late#' }, true],
     ['a part', { allOf: [{ $ref: 'user#' }, { required: ['name'] }] }, true],
     ['an alternative', { anyOf: [{ type: 'null' }, user] }, true],
     ['a case', { if: false, else: user }, true],
-    ['items', { type: 'array', items: { type: 'array', items: user } }, true],
+    ['items', array(array(user)), true],
     ['items of a list', list(user), true],
     ['items of a list by reference', list({ $ref: 'user#' }), true],
-    ['itself', { type: 'array', items: { $ref: '#' } }, false],
+    ['itself', array({ $ref: '#' }), false],
     ['a text', text, false],
     ['a text by reference', { $ref: 'text#' }, false],
     ['items that are texts', list(text), false],
@@ -86,50 +79,24 @@ t.test('the parameter is added if the schema of 200 names fields', async (t) => 
     ['no schema', true, false],
     ['null', null, false],
   ]
-  for (const [about, schema, names] of rows) {
-    t.equal(
-      namesFields({ 200: schema }, ['users'], () => shared),
-      names,
-      about,
-    )
-    t.equal(
-      namesFields({ '2XX': schema }, ['users'], () => shared),
-      names,
-      `${about}, by its class`,
-    )
-    t.equal(
-      namesFields({ 404: user, 200: schema }, ['users'], () => shared),
-      names,
-      `${about}, beside errors`,
-    )
+  for (const [about, schema, named] of rows) {
+    t.equal(names({ 200: schema }, ['users']), named, about)
+    t.equal(names({ '2XX': schema }, ['users']), named, `${about}, by its class`)
+    t.equal(names({ 404: user, 200: schema }, ['users']), named, `${about}, beside errors`)
   }
-  t.equal(
-    namesFields({ 200: list(text) }, [], () => shared),
-    true,
-    'an array that is no list is a field',
-  )
-  for (const response of [undefined, null, {}, { 201: user }, { 404: user }, { '4xx': user }]) {
-    t.equal(
-      namesFields(response, [], () => shared),
-      false,
-      JSON.stringify(response),
-    )
-  }
+  t.equal(names({ 200: list(text) }), true, 'an array that is no list is a field')
+  for (const response of [undefined, null, {}, { 201: user }, { 404: user }, { '4xx': user }])
+    t.equal(names(response), false, JSON.stringify(response))
 })
 
 t.test('of several media types the JSON schema applies', async (t) => {
-  const rows: readonly (readonly [mediaType: string, names: boolean])[] = [
+  const rows: readonly (readonly [mediaType: string, named: boolean])[] = [
     ['application/json', true],
     ['Application/JSON; charset=utf-8', true],
     ['*/*', true],
     ['text/csv', false],
     ['application/vnd.short+json', false],
   ]
-  for (const [mediaType, names] of rows) {
-    t.equal(
-      namesFields({ 200: { content: { [mediaType]: { schema: user } } } }, [], () => shared),
-      names,
-      mediaType,
-    )
-  }
+  for (const [mediaType, named] of rows)
+    t.equal(names({ 200: { content: { [mediaType]: { schema: user } } } }), named, mediaType)
 })

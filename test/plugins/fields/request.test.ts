@@ -2,67 +2,58 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { type FieldSelection, fields, integerTwins } from '../../../src/index.js'
+import { array, int64, object, text } from './one-route.js'
 
 const invalid = { code: 'FST_CONV_OPTION_INVALID' }
-const text = { type: 'string' }
-const id = { type: 'integer', format: 'int64' }
-const user = {
-  type: 'object',
-  properties: {
-    id,
-    name: text,
-    age: { type: 'integer' },
-    address: { type: 'object', properties: { city: text, zip: id } },
-  },
-}
+const user = object({
+  id: int64,
+  name: text,
+  age: { type: 'integer' },
+  address: object({ city: text, zip: int64 }),
+})
 
-t.test('request.fields has the names to read, all paths, and has()', async (t) => {
-  const rows: readonly (readonly [query: string, names: string[], paths: string[]])[] = [
-    ['fields=name', ['name'], ['name']],
-    ['fields=age,name', ['name', 'age'], ['age', 'name']],
-    ['fields=address.city', ['address'], ['address.city']],
-    ['fields=address.zip,address.city,id', ['id', 'address'], ['address.zip', 'address.city', 'id']],
-    ['fields=address,address.city', ['address'], ['address']],
-    ['fields=id_str', ['id'], ['id']],
-    ['fields=address.zip_str', ['address'], ['address.zip']],
-    ['fields=name&fields=name', ['name'], ['name']],
-  ]
-  for (const [query, names, paths] of rows) {
-    const selection = await selectionOf(`/v1/users/1?${query}`)
-    t.strictSame(selection?.names, names, query)
-    t.strictSame(selection?.paths, paths, query)
-    for (const path of paths) t.equal(selection?.has(path), true, `${query}: has ${path}`)
-    for (const path of ['nope', 'address.nope', '__proto__', 'toString', '']) {
-      t.equal(
-        selection?.has(path),
-        paths.includes('address') && path === 'address.nope',
-        `${query}: has no ${path}`,
-      )
+type Row = readonly [target: string, names: string[] | null, paths?: string[], method?: 'HEAD' | 'POST']
+
+t.test(
+  'request.fields has the names to read, all paths, and has(); without a selection it is null',
+  async (t) => {
+    const rows: readonly Row[] = [
+      ['/v1/users/1?fields=name', ['name'], ['name']],
+      ['/v1/users/1?fields=age,name', ['name', 'age'], ['age', 'name']],
+      ['/v1/users/1?fields=address.city', ['address'], ['address.city']],
+      [
+        '/v1/users/1?fields=address.zip,address.city,id',
+        ['id', 'address'],
+        ['address.zip', 'address.city', 'id'],
+      ],
+      ['/v1/users/1?fields=address,address.city', ['address'], ['address']],
+      ['/v1/users/1?fields=id_str', ['id'], ['id']],
+      ['/v1/users/1?fields=address.zip_str', ['address'], ['address.zip']],
+      ['/v1/users/1?fields=name&fields=name', ['name'], ['name']],
+      ['/v1/users/1?fields=name', ['name'], ['name'], 'HEAD'],
+      ['/v1/defaults', ['id', 'address'], ['id', 'address.city']],
+      ['/v1/users?fields=address.city,name', ['name', 'address'], ['address.city', 'name']],
+      ['/v1/users/1', null],
+      ['/v1/users/1?fields=*', null],
+      ['/v1/schemaless', null],
+      ['/v1/off?fields=name', null],
+      ['/v1/users', null, [], 'POST'],
+    ]
+    for (const [target, names, paths = [], method] of rows) {
+      const selection = await selectionOf(target, method)
+      t.strictSame(selection?.names ?? null, names, target)
+      if (names === null) continue
+      t.strictSame(selection?.paths, paths, target)
+      for (const path of paths) t.equal(selection?.has(path), true, `${target}: has ${path}`)
+      for (const path of ['nope', 'address.nope', '__proto__', 'constructor', ''])
+        t.equal(
+          selection?.has(path),
+          paths.includes('address') && path === 'address.nope',
+          `${target}: ${path}`,
+        )
     }
-  }
-})
-
-t.test('request.fields is null without a selection', async (t) => {
-  for (const target of ['/v1/users/1', '/v1/users/1?fields=*', '/v1/schemaless', '/v1/off?fields=name']) {
-    t.equal(await selectionOf(target), null, target)
-  }
-  t.equal(await selectionOf('/v1/users', 'POST'), null, 'POST')
-})
-
-t.test('the default of the route is a selection', async (t) => {
-  const selection = await selectionOf('/v1/defaults')
-  t.strictSame(selection?.names, ['id', 'address'])
-  t.strictSame(selection?.paths, ['id', 'address.city'])
-})
-
-t.test('HEAD selects as GET does', async (t) => {
-  t.strictSame((await selectionOf('/v1/users/1?fields=name', 'HEAD'))?.names, ['name'])
-})
-
-t.test('the names of a list are those of an item', async (t) => {
-  const selection = await selectionOf('/v1/users?fields=address.city,name')
-  t.strictSame(selection?.names, ['name', 'address'])
-})
+  },
+)
 
 t.test('the selection is frozen, because equal requests share it', async (t) => {
   const selection = await selectionOf('/v1/users/1?fields=name')
@@ -112,7 +103,7 @@ async function service(see: (selection: FieldSelection | null) => void): Promise
   await app.register(fields)
   await app.register(integerTwins)
   const schema = { response: { 200: user } }
-  const list = { type: 'object', properties: { users: { type: 'array', items: user } } }
+  const list = object({ users: array(user) })
   app.addHook('preSerialization', async (request, _reply, payload) => {
     see(request.fields)
     return payload
