@@ -81,7 +81,7 @@ t.test('what is an item, and what is not', async (t) => {
     schema: object,
     value: unknown,
     body: string,
-    FieldsRouteOptions?,
+    (FieldsRouteOptions | undefined)?,
     string?,
   ]
   const rows: readonly Row[] = [

@@ -55,9 +55,7 @@ t.test('a refusal is short, however many and long the names are', async (t) => {
 t.test('a field may be hidden from one request and not from another', async (t) => {
   const selector = selecting({ shape, within: [] }, null)
   for (let round = 0; round < 2; round++) {
-    t.match(refusal(selector, ['secret'], ['secret']), {
-      messages: ["'secret' is not among the fields"],
-    })
+    t.match(refusal(selector, ['secret'], ['secret']), { messages: ["'secret' is not among the fields"] })
     t.equal(answer(selector, ['secret']), '{"secret":"s"}')
     t.equal(answer(selector, ['secret'], ['name']), '{"secret":"s"}')
   }

@@ -1,4 +1,4 @@
-/** Integers of a request over a real socket: what the handler gets, by the digits on the wire. */
+/** Integers of a request over a real socket. What is an integer, and what is a twin, is told in `input/`. */
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins, problems } from '../../../src/index.js'
@@ -34,54 +34,32 @@ const post = (payload: string) => ({
   body: payload,
 })
 
-const taken: readonly (readonly [payload: string, got: unknown])[] = [
+const bodies: readonly (readonly [payload: string, got: unknown])[] = [
   ['{"id":9007199254740993}', { id: '9007199254740993n' }],
-  ['{"id":-9223372036854775808}', { id: '-9223372036854775808n' }],
-  ['{"id":5}', { id: '5n' }],
   ['{"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
   ['{"id":9007199254740992,"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
-  ['{"id":9007199254740993,"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
   ['{"id":1,"friend_ids":[2,9007199254740993]}', { id: '1n', friend_ids: ['2n', '9007199254740993n'] }],
-  [
-    '{"id":9007199254740992,"friend_ids":[9007199254740993,9007199254740992]}',
-    { id: '9007199254740992n', friend_ids: ['9007199254740993n', '9007199254740992n'] },
-  ],
   [
     '{"id":9007199254740993,"note":"9007199254740992"}',
     { id: '9007199254740993n', note: '9007199254740992' },
   ],
   ['{"id":1,"note":"12345678901234567890"}', { id: '1n', note: '12345678901234567890' }],
-]
-
-t.test('a declared integer of a body is the exact BigInt', async (t) => {
-  const { origin } = await service(t)
-  for (const [payload, got] of taken) {
-    const answer = await fetch(`${origin}/v1/orders`, post(payload))
-    t.same(JSON.parse(((await answer.json()) as { got: string }).got), got, payload)
-  }
-})
-
-const refused: readonly (readonly [payload: string, code: string])[] = [
   ['{"id":5,"id_str":"9007199254740993"}', 'integer-twin-mismatch'],
-  ['{"id":9007199254740993,"id_str":"9007199254740992"}', 'integer-twin-mismatch'],
-  ['{"id":9223372036854775806,"id_str":"9223372036854775807"}', 'integer-twin-mismatch'],
-  ['{"id":1e400}', 'validation'],
   [`{"id":${'9'.repeat(10_000)}}`, 'validation'],
-  ['{"id":-0}', 'validation'],
   ['{"id":9223372036854775808}', 'validation'],
-  ['{"id":-9223372036854775809}', 'validation'],
-  ['{"id":1.5}', 'validation'],
   ['{"id_str":"abc"}', 'validation'],
   ['{"id":9007199254740993,"__proto__":{}}', 'body-malformed'],
   ['{"id":9007199254740992,"friend_ids":[9007199254740993],"__proto__":{}}', 'body-malformed'],
   ['{"id":9007199254740993', 'body-malformed'],
 ]
 
-t.test('a value that is not a 64-bit integer is a 400', async (t) => {
+t.test('a declared integer of a body is the exact BigInt, or the answer is a 400', async (t) => {
   const { origin } = await service(t)
-  for (const [payload, code] of refused) {
+  for (const [payload, expected] of bodies) {
     const answer = await fetch(`${origin}/v1/orders`, post(payload))
-    t.match([answer.status, await answer.json()], [400, { code }], payload.slice(0, 60))
+    const { got, code } = (await answer.json()) as { readonly got?: string; readonly code?: string }
+    t.equal(answer.status, typeof expected === 'string' ? 400 : 200, payload.slice(0, 60))
+    t.same(got === undefined ? code : JSON.parse(got), expected, payload.slice(0, 60))
   }
 })
 
@@ -100,37 +78,23 @@ t.test('an undeclared integer that a Number has rounded comes back without a twi
 })
 
 t.test('all errors of one kind are sent at once', async (t) => {
-  const app = Fastify({
-    ajv: { customOptions: { allErrors: true, removeAdditional: false, coerceTypes: false } },
-  })
+  const customOptions = { allErrors: true, removeAdditional: false, coerceTypes: false } as const
+  const app = Fastify({ ajv: { customOptions } })
   await app.register(problems)
   await app.register(integerTwins)
-  const querystring = {
-    type: 'object',
-    properties: { user_id: int64, day: { type: 'string', format: 'date' } },
-  }
-  const closed = { ...body, required: ['id', 'note'] }
-  app.post('/v1/orders', { schema: { body: closed, querystring } }, async () => ({}))
-  const table: readonly (readonly [
-    query: string,
-    payload: string,
-    code: string,
-    faults: readonly string[],
-  ])[] = [
+  app.post('/v1/orders', { schema: { body: { ...body, required: ['id', 'note'] } } }, async () => ({}))
+  const table: readonly (readonly [payload: string, code: string, faults: readonly string[]])[] = [
     // In the words of the validator: of the type, and of the format.
-    ['', '{"id":1.5,"extra":1}', 'validation', ['/id', '/id', '/note', '/extra']],
-    ['', '{"id":5,"id_str":"6","note":"a"}', 'integer-twin-mismatch', ['/id_str']],
-    ['', '{"id_str":"x","note":"a"}', 'validation', ['/id_str']],
-    ['', '{"id":1,"friend_ids":[1e30],"note":"a"}', 'validation', ['/friend_ids/0']],
+    ['{"id":1.5,"extra":1}', 'validation', ['/id', '/id', '/note', '/extra']],
+    ['{"id":5,"id_str":"6","note":"a"}', 'integer-twin-mismatch', ['/id_str']],
+    ['{"id_str":"x","note":"a"}', 'validation', ['/id_str']],
+    ['{"id":1,"friend_ids":[1e30],"note":"a"}', 'validation', ['/friend_ids/0']],
   ]
-  for (const [query, payload, code, faults] of table) {
+  for (const [payload, code, faults] of table) {
     const headers = { 'content-type': 'application/json' }
-    const response = await app.inject({ method: 'POST', url: `/v1/orders${query}`, headers, payload })
-    const document = response.json()
+    const document = (await app.inject({ method: 'POST', url: '/v1/orders', headers, payload })).json()
     t.equal(document.code, code, payload)
-    const found = document.errors.map(
-      (issue: { pointer?: string; name?: string }) => issue.pointer ?? issue.name,
-    )
+    const found = document.errors.map(({ pointer }: { readonly pointer: string }) => pointer)
     t.strictSame(found.sort(), [...faults].sort(), payload)
   }
 })
@@ -146,11 +110,8 @@ t.test('the size of a refusal is bounded, whatever names the body has', async (t
   const headers = { 'content-type': 'application/json' }
   const response = await app.inject({ method: 'POST', url: '/v1/orders', headers, payload })
   t.match(response.json(), { status: 400, code: 'validation', errors: [{ pointer: /^\/k+…$/ }] })
-  t.ok(response.payload.length < 5_000, `${response.payload.length} characters are answered`)
-  t.ok(
-    JSON.stringify(logs.lines).length < 10_000,
-    `${JSON.stringify(logs.lines).length} characters are logged`,
-  )
+  t.equal(response.payload.length < 5_000, true, `${response.payload.length} characters are answered`)
+  t.equal(JSON.stringify(logs.lines).length < 10_000, true, 'what is logged')
 })
 
 t.test('path and query integers are exact', async (t) => {
@@ -184,10 +145,8 @@ t.test('a body in several chunks is exact too', async (t) => {
 t.test('a default of the schema is a BigInt, and a missing member stays missing', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
-  const querystring = {
-    type: 'object',
-    properties: { limit: { type: 'integer' }, before_id: int64, after_id: { ...int64, default: 5 } },
-  }
+  const properties = { limit: { type: 'integer' }, before_id: int64, after_id: { ...int64, default: 5 } }
+  const querystring = { type: 'object', properties }
   app.get('/v1/users', { schema: { querystring } }, (request) =>
     Object.entries(request.query as object).map(([name, value]) => [name, typeof value]),
   )

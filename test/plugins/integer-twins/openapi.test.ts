@@ -265,14 +265,7 @@ t.test('a 64-bit integer of a path or a query is a text of digits', async (t) =>
   const digits = (schema: object) =>
     withDigits({ type: 'object', properties: { id: schema } } as never, new SchemaReader())
   t.match(digits({ ...id, minimum: 0, description: 'Its id' }), {
-    properties: {
-      id: {
-        type: 'string',
-        pattern: '^[0-9]+$',
-        maxLength: 19,
-        description: 'Its id',
-      },
-    },
+    properties: { id: { type: 'string', pattern: '^[0-9]+$', maxLength: 19, description: 'Its id' } },
   })
   t.match(digits({ ...id, type: ['integer', 'null'], default: 7, enum: [7, null] }), {
     properties: { id: { type: ['string', 'null'], pattern: '^-?[0-9]+$', default: '7', enum: ['7', null] } },

@@ -88,10 +88,7 @@ t.test('a parameter that the route declares is not changed', async (t) => {
 
   t.match(
     documentOf(app).parameters.find((one) => one.name === 'limit'),
-    {
-      schema: { maximum: 10 },
-      description: 'a few',
-    },
+    { schema: { maximum: 10 }, description: 'a few' },
   )
   const errors = [{ in: 'query', name: 'limit', message: 'must be <= 10' }]
   isProblem(t, injected(await app.inject('/v1/users?limit=11')), { status: 400, code: 'validation', errors })
@@ -109,10 +106,7 @@ t.test('a query schema by $ref that forbids other parameters accepts them too', 
     query,
   }))
 
-  t.strictSame((await app.inject('/v1/users?limit=3&name=Ada')).json(), {
-    limit: 3,
-    query: { name: 'Ada' },
-  })
+  t.strictSame((await app.inject('/v1/users?limit=3&name=Ada')).json(), { limit: 3, query: { name: 'Ada' } })
 })
 
 t.test('a query schema of another validator is not changed', async (t) => {

@@ -189,11 +189,7 @@ t.test('routes declared before the plugin are not checked', async (t) => {
 })
 
 t.test('options of the plugin reach the rules', async (t) => {
-  const app = await appWith({
-    keyStyle: 'camelCase',
-    words: ['tag'],
-    unixTimes: ['_epoch'],
-  })
+  const app = await appWith({ keyStyle: 'camelCase', words: ['tag'], unixTimes: ['_epoch'] })
   const properties = {
     createdAt: { type: 'string', format: 'date-time' },
     savedOnEpoch: { type: 'integer' },

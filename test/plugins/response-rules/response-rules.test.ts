@@ -184,10 +184,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
         range: { type: 'array', items: { type: 'number' }, minItems: 2, maxItems: 2 },
       }),
     },
-    {
-      about: 'a twin of a list',
-      schema: object({ friend_ids: list(word), friend_ids_str: list(word) }),
-    },
+    { about: 'a twin of a list', schema: object({ friend_ids: list(word), friend_ids_str: list(word) }) },
     { about: 'a word or a list', schema: object({ tag: { anyOf: [word, list(word)] } }) },
     {
       about: 'a word of the domain',

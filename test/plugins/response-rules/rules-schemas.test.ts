@@ -69,10 +69,7 @@ t.test('a very deep schema is checked in bounded time', async (t) => {
 
 t.test('a schema that is used twice is reported once, at its shortest place', async (t) => {
   const schema: Json = {
-    properties: {
-      order: { properties: { home: { $ref: '#/$defs/home' } } },
-      home: { $ref: '#/$defs/home' },
-    },
+    properties: { order: { properties: { home: { $ref: '#/$defs/home' } } }, home: { $ref: '#/$defs/home' } },
     $defs: { home: bad },
   }
   t.same(problemsOf(schema), ['/home/badKey is not in snake_case'])

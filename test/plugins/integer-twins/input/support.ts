@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { Test } from 'tap'
 import { integerTwins, problems } from '../../../../src/index.js'
 import type { ProblemIssue } from '../../../../src/problem/problem-error.js'
 
@@ -129,5 +130,33 @@ async function serviceOf(app: FastifyInstance, schema: object, part: Part): Prom
     return {
       refusal: { kind: code === 'integer-twin-mismatch' ? 'mismatch' : 'invalid', issues: errors ?? [] },
     }
+  }
+}
+
+type Ask = (schema: Schema, text: string) => Promise<Received>
+
+/** Checks the values that the handler gets. */
+export async function gets(
+  t: Test,
+  schema: Schema,
+  rows: readonly (readonly [text: string, value: unknown])[],
+  ask: Ask = receivedStrictly,
+): Promise<void> {
+  for (const [text, value] of rows) t.strictSame(await ask(schema, text), { value }, text.slice(0, 80))
+}
+
+/** Checks that bodies are refused with one error; without a message, in the words of the validator. */
+export async function refuses(
+  t: Test,
+  schema: Schema,
+  rows: readonly (readonly [text: string, pointer: string, message?: string | RegExp])[],
+  { ask = received, kind = 'invalid' }: { readonly ask?: Ask; readonly kind?: 'invalid' | 'mismatch' } = {},
+): Promise<void> {
+  for (const [text, pointer, message] of rows) {
+    const issue = { in: 'body', pointer, ...(message !== undefined && { message }) }
+    const result = await ask(schema, text)
+    t.match(result, { refusal: { kind, issues: [issue] } }, text.slice(0, 80))
+    if (typeof message === 'string')
+      t.match(result, { refusal: { issues: { length: 1 } } }, text.slice(0, 80))
   }
 }
