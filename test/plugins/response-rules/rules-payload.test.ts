@@ -15,19 +15,10 @@ t.test('payloads that keep the rules', async (t) => {
     'a time that is not there': { created_at: null, deleted_at: undefined },
     'a Unix time': { created_at_unix: 1_700_000_000 },
     'a day': { birth_date: '1990-01-31', date: '2026-01-31' },
-    'a time of day and a duration': {
-      start_time: '14:00',
-      end_time: 'PT2H',
-      swim_time: 12.5,
-      lap_time: 999_999_999,
-    },
+    'a time of day and a duration': { start_time: '14:00', end_time: 'PT2H', lap_time: 999_999_999 },
     'a point': { position: [13.4, 52.5], box: [0, 0, 1, 1] },
-    'ids, codes and dates as keys': {
-      rates: { USD: 1, EUR: 2 },
-      texts: { 'en-US': 'x', 'de-DE': 'y' },
-      days: { '2026-01-31': 1 },
-      people: { 'Ada.L@example.com': 1 },
-    },
+    'codes as keys': { rates: { USD: 1, EUR: 2 }, texts: { 'en-US': 'x', 'de-DE': 'y' } },
+    'dates and ids as keys': { days: { '2026-01-31': 1 }, people: { 'Ada.L@example.com': 1 } },
     'keys of links and schemas': { _Links: {}, $Ref: 'x' },
     'what JSON leaves out': { createdBy: undefined, doIt: () => 1, aSymbol: Symbol('x') },
     'a state beside a result': { status: 'Succeeded', result: { id: 1 } },
@@ -41,6 +32,7 @@ t.test('payloads that keep the rules', async (t) => {
 })
 
 t.test('payloads that break a rule', async (t) => {
+  const notDateTime = 'dates: /created_at is not an RFC 3339 date-time'
   const cases: [string, unknown, string[]][] = [
     ['an array', [{ id: 1 }], ['object: the body is an array, not an object']],
     ['a number', 5, ['object: the body is a number, not an object']],
@@ -52,18 +44,10 @@ t.test('payloads that break a rule', async (t) => {
     ['further down', { as: [{ b: { cD: 1 } }] }, ['keys: /as/*/b/cD is not in snake_case']],
     ['a list in the singular', { user: [] }, ['plural: /user is a list under a singular name']],
     ['ids in the singular', { friend_id: [1n, 2n] }, ['plural: /friend_id is a list under a singular name']],
-    ['words for a time', { created_at: 'yesterday' }, ['dates: /created_at is not an RFC 3339 date-time']],
-    ['an empty time', { created_at: '' }, ['dates: /created_at is not an RFC 3339 date-time']],
-    [
-      'a time without an offset',
-      { created_at: '2026-01-31T12:00:00' },
-      ['dates: /created_at is not an RFC 3339 date-time'],
-    ],
-    [
-      'a day for an instant',
-      { created_at: '2026-01-31' },
-      ['dates: /created_at is not an RFC 3339 date-time'],
-    ],
+    ['words for a time', { created_at: 'yesterday' }, [notDateTime]],
+    ['an empty time', { created_at: '' }, [notDateTime]],
+    ['a time without an offset', { created_at: '2026-01-31T12:00:00' }, [notDateTime]],
+    ['a day for an instant', { created_at: '2026-01-31' }, [notDateTime]],
     ['a number for a time', { created_at: 1_700_000_000 }, ['dates: /created_at is a time as a number']],
     ['one number is a list', { position: [1] }, ['plural: /position is a list under a singular name']],
     ['five numbers are a list', { box: [1, 2, 3, 4, 5] }, ['plural: /box is a list under a singular name']],
@@ -126,20 +110,9 @@ t.test('a payload is checked up to the limits', async (t) => {
 
 t.test('no code of a payload runs', async (t) => {
   let calls = 0
-  const payload = Object.freeze({
-    get createdAt() {
-      calls += 1
-      return 'x'
-    },
-    nested: {
-      toJSON() {
-        calls += 1
-        return { aB: 1 }
-      },
-    },
-  })
-  t.same(problemsOf(payload), [])
-  t.same(problemsOf({ toJSON: () => (calls += 1) }), [])
+  const getter = Object.defineProperty({}, 'createdAt', { enumerable: true, get: () => ++calls })
+  for (const payload of [getter, { nested: { toJSON: () => ({ aB: ++calls }) } }, { toJSON: () => ++calls }])
+    t.same(problemsOf(payload), [])
   t.equal(calls, 0)
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()
