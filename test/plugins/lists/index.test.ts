@@ -7,68 +7,42 @@ const max = 9_223_372_036_854_775_807n
 
 t.test('request.page has the values of the query', async (t) => {
   const app = await appWithList({})
+  const beforeTime = '2026-01-01T00:00:00Z'
   const table: ReadonlyArray<readonly [query: string, page: object]> = [
-    ['', { limit: 50, fetch: 51, includeTotal: false }],
-    ['limit=1', { limit: 1, fetch: 2, includeTotal: false }],
-    ['limit=200', { limit: 200, fetch: 201, includeTotal: false }],
-    ['limit=201', { limit: 200, fetch: 201, includeTotal: false }],
-    ['limit=99999999999999999999', { limit: 200, fetch: 201, includeTotal: false }],
-    ['limit=007', { limit: 7, fetch: 8, includeTotal: false }],
-    ['before_id=0', { limit: 50, fetch: 51, beforeId: 0n, includeTotal: false }],
-    [
-      'before_id=9007199254740993',
-      { limit: 50, fetch: 51, beforeId: 9_007_199_254_740_993n, includeTotal: false },
-    ],
-    [`before_id=${max}`, { limit: 50, fetch: 51, beforeId: max, includeTotal: false }],
-    [`after_id=${max}&limit=3`, { limit: 3, fetch: 4, afterId: max, includeTotal: false }],
+    ['name=Ada', { limit: 50, fetch: 51, by: 'id', includeTotal: false }],
+    ['limit=99999999999999999999', { limit: 200, fetch: 201, by: 'id', includeTotal: false }],
+    [`before_id=${max}`, { limit: 50, fetch: 51, by: 'id', beforeId: max, includeTotal: false }],
+    [`after_id=${max}&limit=3`, { limit: 3, fetch: 4, by: 'id', afterId: max, includeTotal: false }],
     [
       'before_time=2026-01-01T09:00:00%2B09:00',
-      { limit: 50, fetch: 51, beforeTime: '2026-01-01T00:00:00Z', includeTotal: false },
+      { limit: 50, fetch: 51, by: 'time', beforeTime, includeTotal: false },
     ],
     [
       'before_time=2026-01-01T09:00:00+09:00',
-      { limit: 50, fetch: 51, beforeTime: '2026-01-01T00:00:00Z', includeTotal: false },
+      { limit: 50, fetch: 51, by: 'time', beforeTime, includeTotal: false },
     ],
-    [
-      'before_time=2026-01-01T00:00:00.123456Z&before_id=7',
-      { limit: 50, fetch: 51, beforeId: 7n, beforeTime: '2026-01-01T00:00:00.123456Z', includeTotal: false },
-    ],
-    ['include_total=true', { limit: 50, fetch: 51, includeTotal: true }],
-    ['include_total=false', { limit: 50, fetch: 51, includeTotal: false }],
-    ['name=Ada&limit=5', { limit: 5, fetch: 6, includeTotal: false }],
+    ['include_total=true', { limit: 50, fetch: 51, by: 'id', includeTotal: true }],
   ]
-  for (const [query, page] of table) {
-    const by = query.startsWith('before_time') ? 'time' : 'id'
-    t.strictSame(await pageOf(app, query), { ...page, by }, query)
-  }
+  for (const [query, page] of table) t.strictSame(await pageOf(app, query), page, query)
 })
 
 t.test('invalid values are one 400 that names all of them', async (t) => {
   const app = await appWithList({})
-  const limit = { in: 'query', name: 'limit', message: 'must be a positive integer, once' }
-  const beforeId = { in: 'query', name: 'before_id', message: 'must be an id, once' }
-  const beforeTime = { in: 'query', name: 'before_time', message: 'must be an RFC 3339 date-time, once' }
-  const afterId = { in: 'query', name: 'after_id', message: 'must be an id, once' }
-  const total = { in: 'query', name: 'include_total', message: 'must be true or false, once' }
-  const both = {
-    in: 'query',
-    name: 'after_id',
-    message: 'must not be given together with before_id or before_time',
-  }
+  const issue = (name: string, message: string) => ({ in: 'query', name, message })
+  const limit = issue('limit', 'must be a positive integer, once')
+  const beforeId = issue('before_id', 'must be an id, once')
+  const beforeTime = issue('before_time', 'must be an RFC 3339 date-time, once')
+  const afterId = issue('after_id', 'must be an id, once')
+  const total = issue('include_total', 'must be true or false, once')
+  const both = issue('after_id', 'must not be given together with before_id or before_time')
   const table: ReadonlyArray<readonly [query: string, issues: readonly object[]]> = [
-    ...['0', '-1', 'abc', '1.5', '1e2', '%2B5', '%205', '', '0x10', 'NaN', 'Infinity', '5&limit=6'].map(
-      (value) => [`limit=${value}`, [limit]] as const,
-    ),
-    ...['-1', '01', 'abc', '1.0', '', '9223372036854775808', '1&before_id=2', '9'.repeat(10_000)].map(
-      (value) => [`before_id=${value}`, [beforeId]] as const,
-    ),
-    ...['2026-01-01', '2026-02-30T00:00:00Z', '2026-01-01T00:00:00', '1767225600', '', 'now'].map(
-      (value) => [`before_time=${value}`, [beforeTime]] as const,
-    ),
-    ['after_id=x', [afterId]],
-    ...['1', 'TRUE', 'yes', ''].map((value) => [`include_total=${value}`, [total]] as const),
+    ['limit=%2B5', [limit]],
+    ['limit=5&limit=6', [limit]],
+    ['limit=', [limit]],
+    ['before_id=1&before_id=2', [beforeId]],
+    [`before_id=${'9'.repeat(10_000)}`, [beforeId]],
+    ['before_time=2026-02-30T00:00:00Z', [beforeTime]],
     ['before_id=1&after_id=2', [both]],
-    ['before_time=2026-01-01T00:00:00Z&after_id=2', [both]],
     [
       'limit=x&before_id=x&before_time=x&after_id=x&include_total=x',
       [limit, beforeId, beforeTime, afterId, total, both],
@@ -82,43 +56,42 @@ t.test('invalid values are one 400 that names all of them', async (t) => {
 
 t.test('idFormat: text accepts any string of up to 200 characters', async (t) => {
   const app = await appWithList({ idFormat: 'text' })
-  for (const id of ['a', '01', 'a b', 'ä', '-1', 'x'.repeat(200)]) {
-    const page = await pageOf(app, `before_id=${encodeURIComponent(id)}`)
-    t.match(page, { beforeId: id }, id.slice(0, 20))
-  }
-  for (const id of ['', 'x'.repeat(201)]) {
+  for (const id of ['01', 'a b', 'ä', 'x'.repeat(200)])
+    t.match(await pageOf(app, `before_id=${encodeURIComponent(id)}`), { beforeId: id }, id.slice(0, 20))
+  for (const id of ['', 'x'.repeat(201)])
     t.equal((await app.inject(`/v1/users?after_id=${id}`)).statusCode, 400, `${id.length} characters`)
-  }
 })
 
-t.test('the limits are options of the plugin and of the route', async (t) => {
-  const app = await appWithList({ defaultLimit: 10, maxLimit: 20 })
-  t.match(await pageOf(app, ''), { limit: 10 })
-  t.match(await pageOf(app, 'limit=50'), { limit: 20 })
-
-  const other = await appWithList({ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 })
-  t.match(await pageOf(other, ''), { limit: 3 })
-  t.match(await pageOf(other, 'limit=50'), { limit: 5 })
-})
-
-t.test('the built-in default limit is lowered to maxLimit', async (t) => {
-  const app = await appWithList({ maxLimit: 20 })
-  t.match(await pageOf(app, ''), { limit: 20 }, 'of the plugin')
-  t.match(await pageOf(await appWithList({}, { maxLimit: 5 }), ''), { limit: 5 }, 'of the route')
-  const both = await appWithList({ defaultLimit: 30 }, { maxLimit: 5, defaultLimit: undefined } as object)
-  t.match(await pageOf(both, ''), { limit: 5 }, 'the plugin set it, but not for this route')
-})
+t.test(
+  'the limits are options of the plugin and of the route, and maxLimit lowers the default',
+  async (t) => {
+    const unset = { maxLimit: 5, defaultLimit: undefined } as object
+    const table: readonly (readonly [ListsOptions, ListsRouteOptions, query: string, limit: number])[] = [
+      [{ defaultLimit: 10, maxLimit: 20 }, {}, '', 10],
+      [{ defaultLimit: 10, maxLimit: 20 }, {}, 'limit=50', 20],
+      [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, '', 3],
+      [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, 'limit=50', 5],
+      [{ maxLimit: 20 }, {}, '', 20],
+      [{}, { maxLimit: 5 }, '', 5],
+      // The plugin set it, but not for this route.
+      [{ defaultLimit: 30 }, unset, '', 5],
+    ]
+    for (const [options, config, query, limit] of table) {
+      const page = await pageOf(await appWithList(options, config), query)
+      t.match(page, { limit }, JSON.stringify([options, config, query]))
+    }
+  },
+)
 
 t.test('the member with the items is the last literal of the path, or the option member', async (t) => {
-  const table: ReadonlyArray<
-    readonly [path: string, url: string, config: ListsRouteOptions, member: string]
-  > = [
-    ['/v1/users', '/v1/users', {}, 'users'],
-    ['/v1/users/:id/friends', '/v1/users/7/friends', {}, 'friends'],
-    ['/v1/order-items', '/v1/order-items', {}, 'order_items'],
-    ['/v1/users/:id', '/v1/users/7', {}, 'users'],
-    ['/v1/people', '/v1/people', { member: 'users' }, 'users'],
-  ]
+  const table: readonly (readonly [path: string, url: string, config: ListsRouteOptions, member: string])[] =
+    [
+      ['/v1/users', '/v1/users', {}, 'users'],
+      ['/v1/users/:id/friends', '/v1/users/7/friends', {}, 'friends'],
+      ['/v1/order-items', '/v1/order-items', {}, 'order_items'],
+      ['/v1/users/:id', '/v1/users/7', {}, 'users'],
+      ['/v1/people', '/v1/people', { member: 'users' }, 'users'],
+    ]
   for (const [path, url, config, member] of table) {
     const app = Fastify()
     await app.register(lists)
@@ -166,16 +139,6 @@ t.test('request.page and reply.list() on a route that is not a list throw FST_CO
   }
 })
 
-t.test('each request has its own page', async (t) => {
-  const app = await appWithList({})
-  const pages = await Promise.all([1, 2, 3, 4].map((limit) => pageOf(app, `limit=${limit}`)))
-
-  t.strictSame(
-    pages.map((page) => Reflect.get(page, 'limit')),
-    [1, 2, 3, 4],
-  )
-})
-
 t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   const table: ReadonlyArray<readonly [options: object, message: string]> = [
     [{ defaultLimit: 0 }, 'lists.defaultLimit: expected an integer from 1 to 10000, received 0'],
@@ -195,14 +158,11 @@ t.test('an invalid option throws, with its name, the expected and the received v
     const app = Fastify()
     await app.register(lists)
     const config = { lists: options as ListsRouteOptions }
-    t.throws(() => app.get('/v1/users', { config }, async () => ({})), {
-      ...refused,
-      message: message.replace('lists.', 'GET /v1/users config.lists.'),
-    })
+    const ofRoute = { ...refused, message: message.replace('lists.', 'GET /v1/users config.lists.') }
+    t.throws(() => app.get('/v1/users', { config }, async () => ({})), ofRoute)
   }
-  await t.rejects(async () => Fastify().register(lists, { member: 'users' } as ListsOptions), {
-    code: 'FST_CONV_OPTION_UNKNOWN',
-  })
+  const unknown = { code: 'FST_CONV_OPTION_UNKNOWN' }
+  await t.rejects(async () => Fastify().register(lists, { member: 'users' } as ListsOptions), unknown)
 })
 
 async function appWithList(options: ListsOptions, config: ListsRouteOptions = {}): Promise<FastifyInstance> {

@@ -6,22 +6,14 @@ const rules: PageRules = { defaultLimit: 2, maxLimit: 9, idFormat: 'int64', by: 
 const time = '2026-01-01T00:00:00Z'
 
 t.test('where, order and values of each cursor', async (t) => {
-  const table: readonly (readonly [
-    query: Record<string, string>,
-    where: string,
-    orderBy: string,
-    values: unknown[],
-  ])[] = [
+  const both = { before_time: time, before_id: '7' }
+  const byBoth = '(created_at, id) < ($1, $2)'
+  const table: readonly (readonly [Record<string, string>, where: string, order: string, unknown[]])[] = [
     [{}, '1 = 1', 'id desc', []],
     [{ before_id: '7' }, 'id < $1', 'id desc', [7n]],
     [{ after_id: '7' }, 'id > $1', 'id asc', [7n]],
     [{ before_time: time }, 'created_at < $1', 'created_at desc, id desc', [time]],
-    [
-      { before_time: time, before_id: '7' },
-      '(created_at, id) < ($1, $2)',
-      'created_at desc, id desc',
-      [time, 7n],
-    ],
+    [both, byBoth, 'created_at desc, id desc', [time, 7n]],
   ]
   for (const [query, where, orderBy, values] of table)
     t.strictSame(keyset(pageOf(query)), { where, orderBy, values }, JSON.stringify(query))
@@ -64,21 +56,15 @@ t.test('invalid options are refused', async (t) => {
     '""',
     '``',
   ]
-  const invalid = [
-    ...[...columns, '"a\0"', '`a\0`', 'id)', '(id', 'a."b" desc', 'a.b c'].flatMap((name) => [
-      { id: name },
-      { time: name },
-    ]),
-    { first: 0 },
-    { first: 1.5 },
-    { placeholder: '?' },
-  ]
+  columns.push('"a\0"', '`a\0`', 'id)', '(id', 'a."b" desc', 'a.b c')
+  const others = [{ first: 0 }, { first: 1.5 }, { placeholder: '?' }]
+  const invalid = [...columns.flatMap((name) => [{ id: name }, { time: name }]), ...others]
   for (const options of invalid) {
-    t.throws(
-      () => keyset(pageOf({}), options as KeysetOptions),
-      { code: 'FST_CONV_OPTION_INVALID', message: new RegExp(`^keyset\\.${Object.keys(options)[0]}: `) },
-      JSON.stringify(options),
-    )
+    const refused = {
+      code: 'FST_CONV_OPTION_INVALID',
+      message: new RegExp(`^keyset\\.${Object.keys(options)[0]}: `),
+    }
+    t.throws(() => keyset(pageOf({}), options as KeysetOptions), refused, JSON.stringify(options))
   }
 })
 

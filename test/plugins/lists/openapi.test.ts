@@ -4,13 +4,8 @@ import { documentPages, missingMembers } from '../../../src/plugins/lists/openap
 import { cursorParameters, type PageRules } from '../../../src/plugins/lists/page.js'
 import type { Parameter } from '../../../src/schema/openapi.js'
 
-const paging: PageRules = {
-  defaultLimit: 20,
-  maxLimit: 100,
-  idFormat: 'int64',
-  by: ['id', 'time'],
-  total: true,
-}
+const limits = { defaultLimit: 20, maxLimit: 100 }
+const paging: PageRules = { ...limits, idFormat: 'int64', by: ['id', 'time'], total: true }
 
 t.test('the parameters match the options of the route', async (t) => {
   t.same(Object.keys(parametersOf()), ['limit', ...cursorParameters, 'include_total'])

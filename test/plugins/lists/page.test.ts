@@ -1,4 +1,4 @@
-/** Decisions.md §3 "Lists": keyset paging; `limit`, `before_id`, `before_time`, `after_id`, `include_total`. */
+/** Keyset paging: `limit`, `before_id`, `before_time`, `after_id`, `include_total`. */
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -11,13 +11,8 @@ import {
 } from '../../../src/plugins/lists/page.js'
 import type { ProblemIssue } from '../../../src/problem/problem-error.js'
 
-const rules: PageRules = {
-  defaultLimit: 50,
-  maxLimit: 200,
-  idFormat: 'int64',
-  by: ['id', 'time'],
-  total: true,
-}
+const limits = { defaultLimit: 50, maxLimit: 200 }
+const rules: PageRules = { ...limits, idFormat: 'int64', by: ['id', 'time'], total: true }
 const textIds: PageRules = { ...rules, idFormat: 'text' }
 
 t.test('valid parameters', async (t) => {
@@ -52,50 +47,15 @@ t.test('valid parameters', async (t) => {
 })
 
 t.test('invalid parameters, and their messages', async (t) => {
+  const many = ['5', '6']
+  const limits = ['', '0', '000', '-5', '+5', '5.0', '1e2', '0x10', ' 5', '5 ', 'ten', 'NaN', 'Infinity', '٥']
+  const ids = ['', '-1', '-0', '007', '7.0', 'x', '9223372036854775808', '1'.repeat(10_000), many, 7, null]
+  const days = ['', 'yesterday', '2026-01-02', '2026-01-02T03:04:05', '2026-02-30T00:00:00Z', '1767323045']
   const rows: readonly (readonly [name: string, wrong: readonly unknown[], message: string])[] = [
-    [
-      'limit',
-      [
-        '',
-        '0',
-        '000',
-        '-5',
-        '+5',
-        '5.0',
-        '1e2',
-        '0x10',
-        ' 5',
-        '5 ',
-        'ten',
-        'NaN',
-        'Infinity',
-        '٥',
-        ['5', '6'],
-        5,
-        {},
-        null,
-      ],
-      'must be a positive integer, once',
-    ],
-    [
-      'before_id',
-      ['', '-1', '-0', '007', '7.0', 'x', '9223372036854775808', '1'.repeat(10_000), ['7', '8'], 7, null],
-      'must be an id, once',
-    ],
-    ['after_id', ['', '-1', 'x', ['7', '7']], 'must be an id, once'],
-    [
-      'before_time',
-      [
-        '',
-        'yesterday',
-        '2026-01-02',
-        '2026-01-02T03:04:05',
-        '2026-02-30T00:00:00Z',
-        '1767323045',
-        ['a', 'b'],
-      ],
-      'must be an RFC 3339 date-time, once',
-    ],
+    ['limit', [...limits, many, 5, {}, null], 'must be a positive integer, once'],
+    ['before_id', ids, 'must be an id, once'],
+    ['after_id', ['', '-1', 'x', many], 'must be an id, once'],
+    ['before_time', [...days, ['a', 'b']], 'must be an RFC 3339 date-time, once'],
     ['include_total', ['', '1', 'yes', 'TRUE', ['true', 'true'], true], 'must be true or false, once'],
   ]
   for (const [name, wrong, message] of rows) {
@@ -106,19 +66,11 @@ t.test('invalid parameters, and their messages', async (t) => {
   }
 })
 
-t.test('all errors are returned at once', async (t) => {
-  t.same(named(readPage({ limit: '-1', before_id: 'x', before_time: 'x', include_total: 'x' }, rules)), [
-    'limit',
-    'before_id',
-    'before_time',
-    'include_total',
-  ])
-})
-
-t.test('a page has cursors of one direction only', async (t) => {
-  const both = [
-    { in: 'query', name: 'after_id', message: 'must not be given together with before_id or before_time' },
-  ]
+t.test('all errors are returned at once, and a page has cursors of one direction only', async (t) => {
+  const wrong = { limit: '-1', before_id: 'x', before_time: 'x', include_total: 'x' }
+  t.same(named(readPage(wrong, rules)), Object.keys(wrong))
+  const message = 'must not be given together with before_id or before_time'
+  const both = [{ in: 'query', name: 'after_id', message }]
   t.strictSame(readPage({ after_id: '1', before_id: '2' }, rules), both)
   t.strictSame(readPage({ after_id: '1', before_time: '2026-01-02T03:04:05Z' }, rules), both)
   t.same(named(readPage({ after_id: 'x', before_id: '2' }, rules)), ['after_id', 'after_id'])
@@ -276,24 +228,16 @@ function walk(first: Record<string, string>, source: () => readonly Item[]): Ite
 /** What a database answers to a page, as {@link Page} says it. */
 function select(all: readonly Item[], { fetch, beforeId, beforeTime, afterId }: Page): Item[] {
   const byId = (one: Item, other: Item): number => (one.id < other.id ? 1 : -1)
-  if (afterId !== undefined) {
-    return all
-      .filter(({ id }) => id > afterId)
-      .sort((one, other) => byId(other, one))
-      .slice(0, fetch)
+  const byTime = (one: Item, other: Item): number =>
+    one.time === other.time ? byId(one, other) : one.time < other.time ? 1 : -1
+  const isBefore = ({ id, time }: Item): boolean => {
+    if (afterId !== undefined) return id > afterId
+    const isBeforeId = beforeId !== undefined && id < beforeId
+    if (beforeTime === undefined) return beforeId === undefined || isBeforeId
+    return time < beforeTime || (time === beforeTime && isBeforeId)
   }
-  if (beforeTime === undefined) {
-    return all
-      .filter(({ id }) => beforeId === undefined || id < beforeId)
-      .sort(byId)
-      .slice(0, fetch)
-  }
-  return all
-    .filter(
-      ({ id, time }) => time < beforeTime || (time === beforeTime && beforeId !== undefined && id < beforeId),
-    )
-    .sort((one, other) => (one.time === other.time ? byId(one, other) : one.time < other.time ? 1 : -1))
-    .slice(0, fetch)
+  const sorted = all.filter(isBefore).sort(beforeTime === undefined ? byId : byTime)
+  return (afterId === undefined ? sorted : sorted.reverse()).slice(0, fetch)
 }
 
 function pageOf(query: Record<string, string>): Page {
