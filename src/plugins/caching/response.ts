@@ -194,8 +194,9 @@ export function completeLast(plan: CachingPlan): PayloadStep {
     }
     const isCoded = plan.isCompressed && isRead(method) && hasRepresentation(statusCode)
     const coding = isCoded && !isResponse(payload) ? headerOf(reply, 'content-encoding') : undefined
+    if (coding === undefined || coding === 'identity') return undefined
     const etag = headerOf(reply, 'etag')
-    if (etag === undefined || coding === undefined || coding === 'identity') return undefined
+    if (etag === undefined) return undefined
     return { rule: 'headers', given: '', headers: { etag: codedTag(etag, coding) } }
   }
 }
