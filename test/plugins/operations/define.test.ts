@@ -60,7 +60,11 @@ t.test('an input is JSON of a limited length, with all digits', async (t) => {
   const { inputJson } = definitions.named('a')
   const circle: unknown[] = []
   circle.push(circle)
-  const deep = Array.from({ length: 100_000 }).reduce<unknown>((inner) => [inner], 0)
+  const deep = (depth: number) => [JSON.parse('['.repeat(depth) + ']'.repeat(depth)), 2n ** 60n]
+  const toJSON = () => {
+    throw new Error('no')
+  }
+  const ofPrototype = JSON.parse('{"__proto__":1}')
   const rows: readonly (readonly [input: unknown, json: string | null | RegExp])[] = [
     [undefined, null],
     [null, 'null'],
@@ -68,12 +72,15 @@ t.test('an input is JSON of a limited length, with all digits', async (t) => {
     [new Date(0), '"1970-01-01T00:00:00.000Z"'],
     ['x'.repeat(28), `"${'x'.repeat(28)}"`],
     ['x'.repeat(29), /longer than 30 characters/],
-    [deep, /nested too deep/],
+    [deep(5_000), /nested too deep/],
+    [deep(100_000), /nested too deep/],
+    [ofPrototype, '{"__proto__":1}'],
+    [{ toJSON }, /^no$/],
     [() => {}, /the input of 'a' is not a JSON value/],
     [circle, /circ/i],
   ]
   for (const [input, json] of rows) {
-    if (json instanceof RegExp) t.throws(() => inputJson(input), json)
+    if (json instanceof RegExp) t.throws(() => inputJson(input), { message: json })
     else t.equal(inputJson(input), json)
   }
 })
