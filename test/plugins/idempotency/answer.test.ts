@@ -34,6 +34,18 @@ t.test('a status is kept unless it says that nothing was carried out', async (t)
 })
 
 t.test('header fields of connection, security, quotas and cookies are not of the answer', async (t) => {
+  const ofEachResponse = [
+    ...[
+      'date',
+      'connection',
+      'set-cookie',
+      'x-request-id',
+      'idempotent-replayed',
+      'strict-transport-security',
+    ],
+    ...['ratelimit', 'ratelimit-policy', 'x-ratelimit-limit', 'access-control-allow-origin'],
+    'cross-origin-resource-policy',
+  ]
   const headers = {
     'content-type': 'application/json',
     location: '/v1/x/1',
@@ -42,17 +54,7 @@ t.test('header fields of connection, security, quotas and cookies are not of the
     'content-length': 12,
     'x-version': 3,
     vary: ['accept', 'origin'],
-    date: 'x',
-    'set-cookie': ['a=b'],
-    ratelimit: 'x',
-    'ratelimit-policy': 'x',
-    'x-ratelimit-limit': '1',
-    'access-control-allow-origin': '*',
-    'strict-transport-security': 'x',
-    'cross-origin-resource-policy': 'x',
-    'x-request-id': 'x',
-    'idempotent-replayed': 'true',
-    connection: 'close',
+    ...Object.fromEntries(ofEachResponse.map((name) => [name, 'x'])),
   }
   t.strictSame(keptHeaders(headers), {
     'content-type': 'application/json',

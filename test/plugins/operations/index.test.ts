@@ -16,7 +16,7 @@ import {
 import { keepLogs, type Logs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
-import { ask as askRaw, openConnection, requestBytes } from '../../support/raw.js'
+import { openConnection, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { until } from '../../support/until.js'
 import { start as startOfClock, sure } from './samples.js'
@@ -307,15 +307,6 @@ t.test('a client that goes away while it waits leaves nothing behind; the operat
   connection.socket.destroy()
   await met(() => waiting(7_000) === 0)
   t.equal(waiting(), before + 2, 'the run has a timer for its time and one for its signs of life')
-})
-
-t.test('several Prefer fields are one', async (t) => {
-  const { port } = await serve(t, await service(t, () => {}))
-  const answer = await askRaw(
-    port,
-    'POST /v1/work HTTP/1.1\r\nhost: a\r\nconnection: close\r\nprefer: respond-async\r\nprefer: wait=3\r\n\r\n',
-  )
-  t.match(answer, { status: 200, headers: { 'preference-applied': 'wait=3' } })
 })
 
 t.test('a full queue and a full store: 503, when to come back, and nothing was started', async (t) => {

@@ -188,7 +188,7 @@ t.test('a handler that fails runs again if its engine has a retry left', async (
   const { id, outcome } = await running()
   work.fail(error)
   t.strictSame(await outcome, { kind: 'retry' })
-  t.match(await find(id), { status: 'In progress', counted: 0, runUntil: null })
+  t.match(await find(id), { status: 'In progress', counted: 0, runUntil: null, dueAt: clock.now() + lease })
   const last = runner.run(id, true)
   await clock.advance(0)
   work.fail(error)
