@@ -190,14 +190,8 @@ t.test('a stream that fails is replaced by polls, at their interval', async (t) 
     const responds = [respond, json(running(0.9)), json(succeeded)]
     const { operation, accepts, lengths, open } = await follow(t, responds, { timeout: 150 })
     t.strictSame(await statesOf(operation), [...[...progress, 0.9].map(running), succeeded], name)
-    t.strictSame(
-      [accepts, lengths],
-      [
-        [event, '*/*', '*/*'],
-        [...wait, 3_000],
-      ],
-      name,
-    )
+    t.strictSame(accepts, [event, '*/*', '*/*'], name)
+    t.strictSame(lengths, [...wait, 3_000], name)
     await becomes(t, open, 0, `${name}: the connection of the stream is closed`)
   }
 })
@@ -274,20 +268,18 @@ t.test('cancel() uses the link of an event, and the end comes in the stream', as
   ])
   for await (const { status } of operation) if (status === 'In progress') await operation.cancel()
   t.strictSame(await operation.finished(), cancelled)
-  t.strictSame(
-    requests.map(({ method, url }) => `${method} ${url}`),
-    [`GET ${statusPath}`, `DELETE ${locationPath}`],
-  )
+  t.match(requests, [
+    { method: 'GET', url: statusPath },
+    { method: 'DELETE', url: locationPath },
+  ])
+  t.equal(requests.length, 2)
   await becomes(t, open, 0, 'no connection is left')
 })
 
 t.test('cancel() before any state is known leaves no stream open', async (t) => {
   const { operation, requests, open } = await follow(t, [json(running(0.1)), json({}, 204)])
   await operation.cancel()
-  t.strictSame(
-    requests.map(({ method }) => method),
-    ['GET', 'DELETE'],
-  )
+  t.match(requests, [{ method: 'GET' }, { method: 'DELETE' }])
   await becomes(t, open, 0, 'no connection is left')
 })
 

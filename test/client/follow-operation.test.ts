@@ -291,10 +291,8 @@ t.test('cancelling calls what the link of the last state names, as it is', async
   const { operation, calls } = await follow(t, [running, failed], bearer)
   for await (const { status } of operation) if (status === 'In progress') await operation.cancel()
   t.match(await operation.finished(), { status: 'Failed', error: { code: 'operation-cancelled' } })
-  t.strictSame(
-    calls.slice(1).map(({ method, path, headers }) => [`${method} ${path}`, headers.authorization]),
-    [poll, cancelCall, poll].map((call) => [call, 'Bearer mine']),
-  )
+  const sent = calls.slice(1).map(({ method, path, headers }) => `${method} ${path} ${headers.authorization}`)
+  t.strictSame(sent, [`${poll} Bearer mine`, `${cancelCall} Bearer mine`, `${poll} Bearer mine`])
   const other = { rel: 'cancel', method: 'POST', href: '../1/cancellations' }
   const call = 'POST /v1/operations/1/cancellations'
   const another = await follow(
@@ -327,10 +325,8 @@ t.test('before any state is known, cancelling takes the link of the 202, or look
       )
       await operation.cancel()
       t.strictSame(lengths, [])
-      t.strictSame(
-        calls.slice(1).map(({ method }) => method),
-        methods,
-      )
+      const sent = calls.slice(1).map(({ method }) => method)
+      t.strictSame(sent, methods)
     }
   }
 })
@@ -500,16 +496,13 @@ t.test('what it cannot follow it refuses at once', async (t) => {
 })
 
 t.test('a `fetch` of the caller’s sends all that is sent', async (t) => {
-  const sent: unknown[] = []
+  const sent: string[] = []
   const own: typeof fetch = (input, init) => {
-    sent.push([init?.method, init?.redirect, init?.credentials])
+    sent.push(`${init?.method} ${init?.redirect} ${init?.credentials}`)
     return fetch(input, init)
   }
   const { operation } = await follow(t, [running, failed], { fetch: own, init: { credentials: 'include' } })
   await operation.cancel()
   await operation.finished()
-  t.strictSame(
-    sent,
-    ['GET', 'DELETE', 'GET'].map((method) => [method, 'manual', 'include']),
-  )
+  t.strictSame(sent, ['GET manual include', 'DELETE manual include', 'GET manual include'])
 })

@@ -107,10 +107,7 @@ t.test('whatever comes is read, and what stands behind it in quotes is not', asy
 t.test('the time to read a field grows linearly with its length', async (t) => {
   const pieces = ['"', '\\', '"\\', ' ', '\t', ',', ';', '=', 'a', 'a=', 'a="', ';a="\\', 'a ', ', a', ';"']
   for (const end of ['', '"', '\u0000', 'x']) {
-    t.strictSame(
-      await superlinearSeeds(pieces, (text) => readPrefer(`a${text}${end}`)),
-      [],
-      JSON.stringify(end),
-    )
+    const slow = await superlinearSeeds(pieces, (text) => readPrefer(`a${text}${end}`))
+    t.strictSame(slow, [], JSON.stringify(end))
   }
 })

@@ -171,13 +171,8 @@ t.test('a run in place of a dead one is a take-over, up to maxRuns', async (t) =
   const other = await running()
   void runner.run(id, false)
   await clock.advance(0)
-  t.strictSame(
-    events.map(({ event, record }) => [event, record.id, record.counted]),
-    [
-      ['run', other.id, 1],
-      ['take-over', id, 2],
-    ],
-  )
+  const counts = events.map(({ event, record }) => `${event} ${record.id} ${record.counted}`)
+  t.strictSame(counts, [`run ${other.id} 1`, `take-over ${id} 2`])
 })
 
 t.test('a handler that fails runs again if its engine has a retry left', async (t) => {

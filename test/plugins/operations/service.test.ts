@@ -80,10 +80,8 @@ function setUp({
 t.test('a closing process waits for its handlers; only then another one begins the operation', async (t) => {
   const clock = manualClock(start)
   const shared = memoryOperationStore()
-  const [a, b] = [
-    setUp({ clock, store: unruly(shared), drain: 5_000 }),
-    setUp({ clock, store: unruly(shared) }),
-  ]
+  const instance = (drain: number) => setUp({ clock, store: unruly(shared), drain })
+  const [a, b] = [instance(5_000), instance(0)]
   await a.work()
   await b.work()
   const { id } = await a.begin()
@@ -103,10 +101,8 @@ t.test('a closing process waits for its handlers; only then another one begins t
   t.match(await b.find(id), { run: 1, counted: 0, runUntil: null })
   await clock.advance(lease)
   t.match(b.contexts, [{ operationId: id, run: 2 }])
-  t.strictSame(
-    a.lines.flatMap(({ event }) => event ?? []),
-    ['start', 'run', 'release'],
-  )
+  const events = a.lines.flatMap(({ event }) => event ?? [])
+  t.strictSame(events, ['start', 'run', 'release'])
   for (const { level } of [...a.lines, ...b.lines]) t.ok(level <= 30, 'a deploy is not a fault')
   await b.close()
 })
@@ -133,10 +129,8 @@ t.test('with a shared store, operations run after work(), and not during a pause
 t.test("an instance whose clock is an hour ahead takes no live run: the store's clock decides", async (t) => {
   const real = Date.now
   const shared = Object.assign(memoryOperationStore(), { time: async () => real() })
-  const [a, b] = [
-    setUp({ store: unruly(shared), now: undefined as never }),
-    setUp({ store: unruly(shared), now: undefined as never }),
-  ]
+  const instance = () => setUp({ store: unruly(shared), now: undefined as never })
+  const [a, b] = [instance(), instance()]
   await a.work()
   t.intercept(Date, 'now', { value: () => real() + hour })
   await b.work()
@@ -169,7 +163,9 @@ t.test('a wait ends by an announcement, or by reading the record, or by its time
   await clock.advance(0)
   for (let second = 0; second < 5; second += 1) await clock.advance(1_000)
   t.match(await late, { status: 'In progress' })
-  t.match(await service.ended(record, 5_000, new PassThrough().destroy()), { status: 'In progress' })
+  const gone = new PassThrough().destroy()
+  await clock.advance(0)
+  t.match(await service.ended(record, 5_000, gone), { status: 'In progress' })
   const closing = service.ended(record, 60_000)
   await clock.advance(0)
   service.stopWaiting()
