@@ -23,18 +23,14 @@ const tag = fc.constantFrom(
 const tags = fc.oneof(
   tag,
   fc.array(tag, { maxLength: 4 }).map((all) => all.join(', ')),
-  fc.constant('*'),
 )
-const date = fc.oneof(
-  fc.integer({ min: -2, max: 2 }).map(time),
-  fc.constantFrom(
-    'junk',
-    '',
-    '2026-11-19T08:00:00Z',
-    'Thursday, 19-Nov-26 08:00:00 GMT',
-    'Thu Nov 19 08:00:00 2026',
-  ),
-)
+const otherForms = [
+  'Thursday, 19-Nov-26 08:00:00 GMT',
+  'Thu Nov 19 08:00:00 2026',
+  '2026-11-19T08:00:00Z',
+  '',
+]
+const date = fc.oneof(fc.integer({ min: -2, max: 2 }).map(time), fc.constantFrom('junk', ...otherForms))
 const conditions = fc
   .record(
     { 'if-match': tags, 'if-none-match': tags, 'if-modified-since': date, 'if-unmodified-since': date },
@@ -46,7 +42,7 @@ const validators = fc.record(
   { requiredKeys: ['etag'] },
 )
 
-t.test('GET with the tag of a GET is a 304; with another tag it has the same bytes', async (t) => {
+t.test('GET with the tag of a GET is a 304; with another tag it has the same bytes', async () => {
   const app = Fastify()
   await app.register(caching)
   let payload: unknown = {}
@@ -56,31 +52,21 @@ t.test('GET with the tag of a GET is a 304; with another tag it has the same byt
     fc.string({ unit: 'binary', minLength: 1 }),
     fc.uint8Array({ minLength: 1 }).map((bytes) => Buffer.from(bytes)),
   )
+  const asked = (tag: string) => app.inject({ url: '/v1/users', headers: { 'if-none-match': tag } })
   await fc.assert(
     fc.asyncProperty(payloads, fc.string(), async (sent, other) => {
       payload = sent
       const first = await app.inject('/v1/users')
-      const again = await app.inject({
-        url: '/v1/users',
-        headers: { 'if-none-match': String(first.headers.etag) },
-      })
-      const different = await app.inject({
-        url: '/v1/users',
-        headers: { 'if-none-match': `"${encodeURIComponent(other.toWellFormed())}"` },
-      })
-      return (
-        first.statusCode === 200 &&
-        again.statusCode === 304 &&
-        again.rawPayload.length === 0 &&
-        again.headers.etag === first.headers.etag &&
-        different.statusCode === 200 &&
-        different.rawPayload.equals(first.rawPayload) &&
-        different.headers.etag === first.headers.etag
-      )
+      const { etag } = first.headers
+      const again = await asked(String(etag))
+      const different = await asked(`"${encodeURIComponent(other.toWellFormed())}"`)
+      const isSame = different.rawPayload.equals(first.rawPayload) && different.headers.etag === etag
+      const statuses = [first, again, different].map(({ statusCode }) => statusCode).join()
+      const isBare = again.rawPayload.length === 0 && again.headers.etag === etag
+      return statuses === '200,304,200' && isBare && isSame
     }),
     { numRuns: 300 },
   )
-  t.pass()
 })
 
 t.test('reads are answered alike before and after the handler; writes performed or a 412', async (t) => {
