@@ -1,25 +1,24 @@
 /** Over sockets: repeated header lines, the bytes of a 304, long lists, HTTP/2. */
 import { once } from 'node:events'
 import { connect } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import compress from '@fastify/compress'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { caching, problems } from '../../../src/index.js'
-import { ask, exchange, openConnection, parseAnswers, requestBytes } from '../../support/raw.js'
+import { exchange, openConnection, parseAnswers, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
 const modified = Date.UTC(2026, 10, 19, 8)
 const modifiedText = 'Thu, 19 Nov 2026 08:00:00 GMT'
 const before = 'Thu, 19 Nov 2026 07:59:59 GMT'
 
-async function appWith(options: { readonly maxHeaderSize?: number } = {}): Promise<FastifyInstance> {
-  const app = Fastify({ http: options })
+async function appWith(): Promise<FastifyInstance> {
+  const app = Fastify()
   await app.register(problems)
   await app.register(caching)
   const validators = () => ({ version: 7, lastModified: modified })
-  app.get('/v1/before', { config: { caching: { validators } } }, () => ({ id: 1 }))
-  app.put('/v1/before', { config: { caching: { validators } } }, () => ({ id: 1 }))
+  const config = { caching: { validators } }
+  app.route({ method: ['GET', 'PUT'], url: '/v1/before', config, handler: () => ({ id: 1 }) })
   app.get('/v1/after', (_, reply) =>
     reply.caching({ etag: '7', lastModified: new Date(modified) }).send({ id: 1 }),
   )
@@ -64,59 +63,20 @@ t.test('repeated lines: lists are joined, and repeated dates are ignored', async
 
 t.test('a 304 ends with its header section, and the connection stays open', async (t) => {
   const { port } = await serve(t, await appWith())
+  const names = ['cache-control', 'connection', 'date', 'etag', 'keep-alive']
   for (const url of ['/v1/before', '/v1/after']) {
     for (const method of ['GET', 'HEAD']) {
       const connection = await openConnection(port)
       const request = requestBytes(method, url, { 'if-none-match': '"7"', connection: 'keep-alive' })
-      const last = requestBytes('GET', url)
-      connection.send(`${request}${request}${last}`)
-      const answers = parseAnswers(await connection.ended())
-      t.strictSame(
-        answers.map(({ status, body }) => [status, body]),
-        [
-          [304, ''],
-          [304, ''],
-          [200, '{"id":1}'],
-        ],
-        `${method} ${url}`,
-      )
-      t.strictSame(
-        Object.keys(answers[0]?.headers ?? {}).sort(),
-        ['cache-control', 'connection', 'date', 'etag', 'keep-alive'],
-        `${method} ${url}: its headers`,
-      )
+      connection.send(`${request}${request}${requestBytes('GET', url)}`)
+      const [first, second, third] = parseAnswers(await connection.ended())
+      for (const answer of [first, second]) {
+        t.match(answer, { status: 304, body: '' }, `${method} ${url}`)
+        t.strictSame(Object.keys(answer?.headers ?? {}).sort(), names, `${method} ${url}: its headers`)
+      }
+      t.match(third, { status: 200, body: '{"id":1}' }, `${method} ${url}`)
     }
   }
-})
-
-t.test('HEAD has every header of GET, with the length of what GET sends', async (t) => {
-  const { port } = await serve(t, await appWith())
-  for (const url of ['/v1/before', '/v1/after']) {
-    const [get, head] = [
-      await exchange(port, requestBytes('GET', url)),
-      await exchange(port, requestBytes('HEAD', url)),
-    ]
-    const headersOf = (bytes: string) =>
-      bytes
-        .slice(0, bytes.indexOf('\r\n\r\n'))
-        .replace(/\r\ndate: [^\r]+/i, '')
-        .toLowerCase()
-        .split('\r\n')
-        .sort()
-    t.strictSame(headersOf(head), headersOf(get), url)
-    t.ok(head.endsWith('\r\n\r\n'))
-  }
-})
-
-t.test('the tag of a version with characters beyond ASCII can be sent back', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  const validators = () => ({ version: 'é 😀' })
-  app.get('/v1/users', { config: { caching: { validators } } }, () => ({ name: 'é' }))
-  const { port } = await serve(t, app)
-  const etag = (await ask(port, requestBytes('GET', '/v1/users'))).headers.etag ?? ''
-  t.equal(etag, '"%C3%A9%20%F0%9F%98%80"')
-  t.equal(statusOf(await exchange(port, requestBytes('GET', '/v1/users', { 'if-none-match': etag }))), 304)
 })
 
 t.test('HTTP/2: 200, 304 and coded tags as over HTTP/1.1', async (t) => {
@@ -125,9 +85,7 @@ t.test('HTTP/2: 200, 304 and coded tags as over HTTP/1.1', async (t) => {
   await app.register(compress, { threshold: 0 })
   app.get('/v1/small', () => ({ name: 'a'.repeat(200) }))
   app.get('/v1/big', () => ({ names: Array.from({ length: 50_000 }, (_, index) => `name ${index}`) }))
-  t.teardown(() => app.close())
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const session = connect(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
+  const session = connect((await serve(t, app)).origin)
   t.teardown(() => session.close())
   const get = async (path: string, headers: Record<string, string>) => {
     const stream = session.request({ ':path': path, 'accept-encoding': 'gzip', ...headers })
