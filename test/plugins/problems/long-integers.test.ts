@@ -14,45 +14,24 @@ t.test('large integers in an error body keep their digits', async (t) => {
   t.equal(response.headers['content-length'], String(response.rawPayload.length))
 })
 
-t.test('large integers at any depth, and digits in strings, are kept', async (t) => {
-  const table: ReadonlyArray<readonly [body: string, kept: string]> = [
-    [`{"orders":[{"id":${long}}]}`, `"orders":[{"id":${long}}]`],
-    [`{"id":-${long}}`, `"id":-${long}`],
-    ['{"id":18446744073709551615}', '"id":18446744073709551615'],
-    [`{"note":"id ${long}, not","id":${long}}`, `"note":"id ${long}, not","id":${long}`],
-    [
-      '{"share":0.1234567890123456,"count":9000000000000001}',
-      '"share":0.1234567890123456,"count":9000000000000001',
-    ],
-    [`{"__proto__":{"id":${long}},"a":1}`, `"__proto__":{"id":${long}},"a":1`],
-  ]
-  for (const [body, kept] of table) {
-    const app = await appThatSends((reply) => reply.code(409).type('application/json').send(body))
-    const response = await app.inject('/v1/orders')
-    isProblem(t, injected(response), { status: 409, code: 'conflict' }, body)
-    t.ok(response.payload.includes(kept), `${body} in ${response.payload}`)
-  }
+t.test('digits at any depth, and in strings, are kept', async (t) => {
+  const kept = `"orders":[{"id":${long}}],"note":"id ${long}, not","share":0.1234567890123456`
+  const app = await appThatSends((reply) => reply.code(409).type('application/json').send(`{${kept}}`))
+  const response = await app.inject('/v1/orders')
+  isProblem(t, injected(response), { status: 409, code: 'conflict' })
+  t.match(response.payload, kept)
 })
 
 t.test('large integers in invalid JSON are not kept', async (t) => {
   const app = await appThatSends((reply) => reply.code(409).type('application/json').send(`{"id":${long},}`))
-  isProblem(t, injected(await app.inject('/v1/orders')), {
-    status: 409,
-    code: 'conflict',
-    detail: 'Conflict',
-  })
+  const expected = { status: 409, code: 'conflict', detail: 'Conflict' }
+  isProblem(t, injected(await app.inject('/v1/orders')), expected)
 })
 
 t.test('a ProblemError may have BigInts among its members', async (t) => {
-  const app = await appThatSends(() => {
-    throw new ProblemError('not-retryable', {
-      status: 409,
-      detail: 'no',
-      extensions: { order_id: long, n: 5n },
-    })
-  })
-  const response = await app.inject('/v1/orders')
-
+  const extensions = { order_id: long, n: 5n }
+  const error = new ProblemError('not-retryable', { status: 409, detail: 'no', extensions })
+  const response = await (await appThatSends(() => Promise.reject(error))).inject('/v1/orders')
   isProblem(t, injected(response), { status: 409, code: 'not-retryable', detail: 'no' })
   t.match(response.payload, `"order_id":${long},"n":5`)
 })
