@@ -87,12 +87,14 @@ t.test('every request gets the 503, and no hook runs: any path and method, malfo
 t.test('Retry-After counts down to the end, when the service is back by itself', async (t) => {
   const { app, clock } = await serviceWith()
   await app.maintenance.enable({ until })
-  const retryAfter = async () => (await app.inject('/v1/users')).headers['retry-after']
-  t.equal(await retryAfter(), '120')
-  clock.skip(30_500)
-  t.equal(await retryAfter(), '90')
-  clock.skip(89_499)
-  t.equal(await retryAfter(), '1', 'a millisecond before the end')
+  for (const [milliseconds, seconds] of [
+    [0, '120'],
+    [30_500, '90'],
+    [89_499, '1'],
+  ] as const) {
+    clock.skip(milliseconds)
+    t.equal((await app.inject('/v1/users')).headers['retry-after'], seconds)
+  }
   clock.skip(1)
   t.equal((await app.inject('/v1/users')).statusCode, 200, 'at the end, though no timer has run')
   t.equal(app.maintenance.state(), null)
@@ -101,14 +103,14 @@ t.test('Retry-After counts down to the end, when the service is back by itself',
 
 t.test('Retry-After without a known end, and as a date', async (t) => {
   const date = { retryAfterFormat: 'http-date' } as const
-  const rows: readonly (readonly [options: MaintenanceOptions, enabled: EnableOptions, expected: string])[] =
-    [
-      [{}, {}, '60'],
-      [{ retryAfter: 300 }, {}, '300'],
-      [{ retryAfter: 300 }, { retryAfter: 7 }, '7'],
-      [date, { until }, 'Fri, 20 Nov 2026 08:02:00 GMT'],
-      [date, { retryAfter: 30 }, 'Fri, 20 Nov 2026 08:00:30 GMT'],
-    ]
+  type Row = readonly [options: MaintenanceOptions, enabled: EnableOptions, expected: string]
+  const rows: readonly Row[] = [
+    [{}, {}, '60'],
+    [{ retryAfter: 300 }, {}, '300'],
+    [{ retryAfter: 300 }, { retryAfter: 7 }, '7'],
+    [date, { until }, 'Fri, 20 Nov 2026 08:02:00 GMT'],
+    [date, { retryAfter: 30 }, 'Fri, 20 Nov 2026 08:00:30 GMT'],
+  ]
   for (const [options, enabled, expected] of rows) {
     const { app } = await serviceWith(options)
     await app.maintenance.enable(enabled)
@@ -166,14 +168,8 @@ t.test('each change is logged once, and refused requests are not errors', async 
   t.strictSame(messages(), ['maintenance: on'])
   await clock.advance(1)
   t.strictSame(messages(), ['maintenance: on', 'maintenance: off'], 'its end is logged without a request')
-  t.strictSame(
-    logs.lines.filter(({ level }) => level >= levels.error),
-    [],
-  )
-  t.notOk(
-    logs.lines.some((line) => JSON.stringify(line).includes('ProblemError')),
-    'nor with a stack',
-  )
+  t.notOk(logs.lines.some(({ level }) => level >= levels.error))
+  t.notMatch(JSON.stringify(logs.lines), 'ProblemError', 'nor with a stack')
   await app.maintenance.enable({ until: start })
   t.equal(app.maintenance.state(), null, 'an end in the past begins nothing')
   t.match(messages().at(-1), /is past/)
@@ -252,6 +248,7 @@ t.test('a preflight that no CORS plugin answers is refused', async (t) => {
 })
 
 t.test('a route in report mode keeps its other refusals during maintenance', async (t) => {
+  const schema = { response: { 200: { type: 'object', properties: {} } } }
   for (const [mode, own, status] of [
     ['enforce', 'report', 406],
     ['report', 'enforce', 503],
@@ -259,22 +256,9 @@ t.test('a route in report mode keeps its other refusals during maintenance', asy
     const app = Fastify(serverOptions())
     await app.register(problems)
     await app.register(maintenance, { mode })
-    const schema = { response: { 200: { type: 'object', properties: {} } } }
     app.get('/v1/users', { schema, config: { maintenance: { mode: own } } }, async () => ({}))
     await app.maintenance.enable()
     const { statusCode } = await app.inject({ url: '/v1/users', headers: { accept: 'text/html' } })
     t.equal(statusCode, status, `${mode}, ${own}`)
   }
-})
-
-t.test('in a child context, the other routes are served', async (t) => {
-  const app = Fastify()
-  app.get('/v1/users', async () => ({}))
-  await app.register(async (child) => {
-    await child.register(maintenance)
-    child.get('/v1/orders', async () => ({}))
-    await child.maintenance.enable()
-  })
-  t.equal((await app.inject('/v1/users')).statusCode, 200)
-  t.equal((await app.inject('/v1/orders')).statusCode, 503)
 })
