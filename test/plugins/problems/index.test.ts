@@ -24,11 +24,12 @@ t.test('an invalid option throws, with its name, the expected and the received v
     [{ keepMembers: [''] }, `${noMember}, received ''`],
     [{ codes: { E_FUNDS: 409 } }, /^problems\.codes/],
     [{ codes: { funds: 200 } }, /^problems\.codes/],
-    [{ codes: ['funds'] }, /^problems\.codes/],
+    [{ codes: ['funds'] }, /^problems\.codes: expected an object of codes/],
     [{ typebase: 'x' }, /^problems\.typebase: there is no such option.* typeBase/, 'FST_CONV_OPTION_UNKNOWN'],
   ]
   for (const [options, message, code = invalid] of rows)
     await t.rejects(async () => Fastify().register(problems, options), { code, message })
+  await Fastify().register(problems, { codes: { funds: 400, 'no-funds': 599 } })
   const app = Fastify()
   await app.register(problems)
   const label = 'GET /v1/users config.problems'
