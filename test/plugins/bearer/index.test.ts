@@ -262,24 +262,18 @@ t.test('pages of other origins can read a refusal', async (t) => {
   await app.register(cors, { origin: ['https://shop.test'] })
   app.get('/protected', async () => ({}))
   const answer = await app.inject({ url: '/protected', headers: { origin: 'https://shop.test' } })
-  t.equal(answer.statusCode, 401)
-  t.equal(answer.headers['access-control-allow-origin'], 'https://shop.test')
+  t.match(answer, { statusCode: 401, headers: { 'access-control-allow-origin': 'https://shop.test' } })
 })
 
 t.test('the method that a POST stands for is protected', async (t) => {
   const app = Fastify()
-  await app.register(problems)
   await app.register(methodOverride)
   await app.register(bearer, issuer.options)
   app.delete('/things/:id', async () => ({ deleted: true }))
   app.post('/things/:id', { config: { bearer: false } }, async () => ({}))
-  const request = {
-    method: 'POST',
-    url: '/things/1',
-    headers: { 'x-http-method-override': 'DELETE' },
-  } as const
-  isProblem(t, injected(await app.inject(request)), { status: 401, code: 'unauthorized' })
-  t.equal((await app.inject({ method: 'POST', url: '/things/1' })).statusCode, 200)
+  const post = { method: 'POST', url: '/things/1' } as const
+  t.equal((await app.inject(post)).statusCode, 200)
+  t.equal((await app.inject({ ...post, headers: { 'x-http-method-override': 'DELETE' } })).statusCode, 401)
 })
 
 t.test('a plugin in a child context protects that context only, and routes before it too', async (t) => {
