@@ -43,7 +43,7 @@ t.test('Set-Cookie: a name and a value, empty if the cookie is removed', (t) => 
     ['session=a; Path=/; HttpOnly', { name: 'session', value: 'a' }],
     [' session = a=b ;Max-Age=10', { name: 'session', value: 'a=b' }],
     ['session=; Path=/', { name: 'session', value: '' }],
-    ['session=a; max-age=0', { name: 'session', value: '' }],
+    ['session=a; Path=/; max-age=0', { name: 'session', value: '' }],
     ['session=a; Max-Age = -1', { name: 'session', value: '' }],
     ['session=a; Max-Age=01', { name: 'session', value: 'a' }],
     ['session', null],
