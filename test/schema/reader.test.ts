@@ -10,6 +10,7 @@ import {
 import { formsOf, partsOf, SchemaReader } from '../../src/schema/reader.js'
 
 const city = { type: 'string' }
+const int64 = { type: 'integer', format: 'int64' }
 const address = { $id: '#address', type: 'object', properties: { city } }
 const user = {
   $id: 'user',
@@ -64,15 +65,14 @@ t.test('local references in a shared schema are relative to it, also where it is
 })
 
 t.test('an unresolved or circular reference is an error with its name', async (t) => {
-  const refs = [
+  for (const $ref of [
     'nobody#',
     '#/definitions/none',
-    'user#/properties/none',
+    'user#/definitions/none',
     'user#none',
     '#/constructor',
     '#/__proto__',
-  ]
-  for (const $ref of refs) {
+  ]) {
     const root = { $ref, definitions: {} }
     const refused = { name: 'TypeError', message: `the schema refers to nothing: ${$ref}` }
     t.throws(() => new SchemaReader({ user }).read(root, root), refused, $ref)
@@ -82,15 +82,13 @@ t.test('an unresolved or circular reference is an error with its name', async (t
 })
 
 t.test('allOf has the keywords of all its schemas', async (t) => {
+  const object = (required: string[]) => ({
+    required,
+    properties: Object.fromEntries(required.map((name) => [name, city])),
+  })
   const rows: readonly (readonly [schemas: Json[], merged: Json])[] = [
     [[true, { type: 'object' }], { type: 'object' }],
-    [
-      [
-        { type: 'object', properties: { a: city }, required: ['a'] },
-        { type: 'object', properties: { b: city }, required: ['a', 'b'] },
-      ],
-      { type: 'object', properties: { a: city, b: city }, required: ['a', 'b'] },
-    ],
+    [[object(['a']), object(['a', 'b'])], object(['a', 'b'])],
     [
       [{ properties: { a: city } }, { properties: { a: { format: 'date' } } }],
       { properties: { a: { type: 'string', format: 'date' } } },
@@ -102,19 +100,15 @@ t.test('allOf has the keywords of all its schemas', async (t) => {
     [[{ additionalProperties: true }, { additionalProperties: false }], { additionalProperties: false }],
     [[{ nullable: true }, { nullable: false }], { nullable: false }],
     [[{ allOf: [{ type: 'object' }] }, { nullable: true }], { type: 'object', nullable: true }],
-    [
-      [{ type: ['integer', 'null'] }, { type: 'integer', format: 'int64' }],
-      { type: 'integer', format: 'int64' },
-    ],
+    [[{ type: ['integer', 'null'] }, { type: 'integer', format: 'int64' }], int64],
     [
       [{ properties: { a: { $ref: 'x' } } }, { properties: { a: { $ref: 'y' } } }],
       { properties: { a: { allOf: [{ $ref: 'x' }, { $ref: 'y' }] } } },
     ],
   ]
   for (const [allOf, merged] of rows) {
-    const about = JSON.stringify(allOf)
     const before = structuredClone(allOf)
-    t.strictSame(new SchemaReader().read({ allOf }).keywords, merged, about)
+    t.strictSame(new SchemaReader().read({ allOf }).keywords, merged, JSON.stringify(allOf))
     t.strictSame(allOf, before, 'the schemas stay as they are')
   }
 })
@@ -123,10 +117,8 @@ t.test('schemas that contradict each other can be read one by one, but not merge
   const schema = { allOf: [{ type: 'string' }, { type: 'object' }] }
   const reader = new SchemaReader()
   t.throws(() => reader.read(schema).keywords, TypeError)
-  t.strictSame(
-    partsOf(reader, [schema]).flatMap(({ type }) => type ?? []),
-    ['string', 'object'],
-  )
+  const types = partsOf(reader, [schema]).flatMap(({ type }) => type ?? [])
+  t.strictSame(types, ['string', 'object'])
 })
 
 t.test('with onUnresolved, unresolved references are reported and do not throw', async (t) => {
@@ -148,10 +140,7 @@ t.test('alternatives: the options of each group', async (t) => {
   })
   t.strictSame(keywords, { type: 'string' })
   t.strictSame(groups, [
-    [
-      { schema: a, condition: a, isMet: true },
-      { schema: b, condition: b, isMet: true },
-    ],
+    [a, b].map((schema) => ({ schema, condition: schema, isMet: true })),
     [
       { schema: true, condition: a, isMet: true },
       { schema: b, condition: a, isMet: false },
@@ -160,93 +149,81 @@ t.test('alternatives: the options of each group', async (t) => {
   ])
 })
 
-t.test(
-  'parts: all schemas that may apply, each once, also in a schema that is its own alternative',
-  async (t) => {
-    const reader = new SchemaReader()
-    const schema = { title: 'a', anyOf: [{ $ref: '#' }, { anyOf: [{ type: 'null' }, { $ref: '#' }] }] }
-    const parts = partsOf(reader, [reader.absolute(schema, schema)])
-    t.equal(parts.length, 3)
-    t.ok(parts.some(({ type }) => type === 'null'))
-    t.equal(formsOf(reader, { anyOf: [{ type: 'string' }, { type: 'null' }], oneOf: [{}, {}] }).length, 4)
-  },
-)
+t.test('parts: all schemas that may apply, each once, also in one that is its own alternative', async (t) => {
+  const reader = new SchemaReader()
+  const schema = { title: 'a', anyOf: [{ $ref: '#' }, { anyOf: [{ type: 'null' }, { $ref: '#' }] }] }
+  const parts = partsOf(reader, [reader.absolute(schema, schema)])
+  t.equal(parts.length, 3)
+  t.ok(parts.some(({ type }) => type === 'null'))
+  t.equal(formsOf(reader, { anyOf: [{ type: 'string' }, { type: 'null' }], oneOf: [{}, {}] }).length, 4)
+})
 
 t.test('int64: the type integer with its format; neither another type, nor a constant', async (t) => {
-  const rows: readonly (readonly [schema: Json, isInt64: boolean])[] = [
-    [{ type: 'integer', format: 'int64' }, true],
-    [{ type: 'integer', format: 'uint64' }, true],
-    [{ type: ['null', 'integer'], format: 'int64' }, true],
-    [{ allOf: [{ type: 'integer' }, { format: 'int64' }] }, true],
-    [{ $ref: '#/definitions/id', definitions: { id: { type: 'integer', format: 'int64' } } }, true],
-    [{ type: 'integer' }, false],
-    [{ type: 'integer', format: 'int32' }, false],
-    [{ type: 'number', format: 'int64' }, false],
-    [{ type: 'string', format: 'int64' }, false],
-    [{ format: 'int64' }, false],
-    [{ type: 'integer', format: 'int64', const: 5 }, false],
-    [true, false],
+  const are: readonly Json[] = [
+    int64,
+    { type: 'integer', format: 'uint64' },
+    { type: ['null', 'integer'], format: 'int64' },
+    { allOf: [{ type: 'integer' }, { format: 'int64' }] },
+    { $ref: '#/definitions/id', definitions: { id: int64 } },
   ]
-  for (const [schema, isInt64] of rows) {
+  const others: readonly Json[] = [
+    { type: 'integer' },
+    { type: 'integer', format: 'int32' },
+    { type: 'number', format: 'int64' },
+    { type: 'string', format: 'int64' },
+    { format: 'int64' },
+    { ...int64, const: 5 },
+    true,
+  ]
+  for (const schema of [...are, ...others]) {
     const { keywords } = new SchemaReader().read(schema, schema)
-    t.equal(int64RangeOf(keywords) !== null, isInt64, JSON.stringify(schema))
+    t.equal(int64RangeOf(keywords) !== null, are.includes(schema), JSON.stringify(schema))
   }
 })
 
 t.test('mapSchema visits every subschema, and nothing else', async (t) => {
+  const one = ['additionalProperties', 'items', 'not', 'if', 'then', 'else', 'additionalItems', 'contains']
+  const lists = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+  const named = [
+    'properties',
+    'patternProperties',
+    'definitions',
+    '$defs',
+    'dependencies',
+    'dependentSchemas',
+  ]
+  const schema: SchemaObject = Object.fromEntries([
+    ...one.map((keyword) => [keyword, { items: { title: keyword } }]),
+    ...lists.map((keyword) => [keyword, [true, { title: keyword }]]),
+    ...named.map((keyword) => [keyword, { a: { title: keyword }, b: ['a'] }]),
+    ...['const', 'default'].map((keyword) => [keyword, { title: 'no schema' }]),
+    ...['enum', 'examples', 'required'].map((keyword) => [keyword, [{ title: 'no schema' }]]),
+  ])
   const found: Json[] = []
-  const leaf = (name: string): Json => ({ title: name })
-  const schema = {
-    properties: { a: leaf('a') },
-    patternProperties: { b: leaf('b') },
-    additionalProperties: leaf('c'),
-    items: [leaf('d')],
-    additionalItems: { items: leaf('e') },
-    allOf: [leaf('f')],
-    anyOf: [leaf('g')],
-    oneOf: [leaf('h')],
-    not: leaf('i'),
-    if: leaf('j'),
-    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-    then: leaf('k'),
-    else: leaf('l'),
-    definitions: { m: leaf('m') },
-    $defs: { n: leaf('n') },
-    dependencies: { o: leaf('o'), p: ['a'] },
-    const: leaf('none'),
-    enum: [leaf('none')],
-    default: leaf('none'),
-    examples: [leaf('none')],
-    required: ['a'],
-  }
-  const same = mapSchema(schema, (one) => {
-    if (one.title !== undefined) found.push(one.title)
-    return one
+  const same = mapSchema(schema, (part) => {
+    if (part.title !== undefined) found.push(part.title)
+    return part
   })
   t.equal(same, schema, 'the schema itself where nothing changes')
-  t.equal([...found].sort().join(''), 'abcdefghijklmno')
-  t.match(
-    mapSchema(schema, (one) => (one.title === 'o' ? { title: 'changed' } : one)),
-    { dependencies: { o: { title: 'changed' }, p: ['a'] }, const: leaf('none') },
-  )
+  t.strictSame(found.sort(), [...one, ...lists, ...named].sort())
+  const before = structuredClone(schema)
+  const changed = mapSchema(schema, (part) => (part.title === 'dependencies' ? { title: 'changed' } : part))
+  t.strictSame(changed, { ...before, dependencies: { a: { title: 'changed' }, b: ['a'] } })
+  t.strictSame(schema, before, 'the schema stays as it is')
 })
 
-t.test(
-  'schemas have one maximum depth: deeper ones are refused, and mapSchema does not change them',
-  async (t) => {
-    let deep: Json = { type: 'string' }
-    let allOf: Json = { type: 'string' }
-    for (let depth = 0; depth < 100_000; depth++) deep = { items: deep }
-    for (let depth = 0; depth <= maxSchemaDepth; depth++) allOf = { allOf: [allOf] }
-    let count = 0
-    mapSchema(deep, (one) => {
-      count++
-      return one
-    })
-    t.equal(count, maxSchemaDepth + 1)
-    t.throws(() => new SchemaReader().read(allOf), {
-      message: `the schema goes deeper than ${maxSchemaDepth} levels`,
-    })
-    t.same(new SchemaReader().read(deep, deep).keywords, deep)
-  },
-)
+t.test('schemas deeper than the maximum are refused, and mapSchema does not change them', async (t) => {
+  let deep: Json = { type: 'string' }
+  let allOf: Json = { type: 'string' }
+  for (let depth = 0; depth < 100_000; depth++) deep = { items: deep }
+  for (let depth = 0; depth <= maxSchemaDepth; depth++) allOf = { allOf: [allOf] }
+  let count = 0
+  mapSchema(deep, (one) => {
+    count++
+    return one
+  })
+  t.equal(count, maxSchemaDepth + 1)
+  const message = `the schema goes deeper than ${maxSchemaDepth} levels`
+  t.throws(() => new SchemaReader().read(allOf), { message })
+  t.same(new SchemaReader().read(deep, deep).keywords, deep)
+})
