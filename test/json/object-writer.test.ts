@@ -69,9 +69,7 @@ t.test('names are written as JSON, whatever they are', async (t) => {
   t.throws(
     () =>
       ourWriter({ type: 'object', required: ['it"s'], properties: { 'it"s': text } }, { twins: true })({}),
-    {
-      message: '"it\\"s" is required!',
-    },
+    { message: '"it\\"s" is required!' },
   )
 })
 
