@@ -18,20 +18,12 @@ t.test('with any members missing, the result is JSON in the order of the schema'
         ...members.filter(({ required }) => required),
         ...members.filter(({ required }) => !required),
       ]
-      const write = ourWriter(
-        {
-          type: 'object',
-          required: members.filter(({ required }) => required).map(({ name }) => name),
-          properties: Object.fromEntries(
-            members.map(({ name, fallback }) => [
-              name,
-              fallback === null ? text : { ...text, default: fallback },
-            ]),
-          ),
-          additionalProperties: true,
-        },
-        { twins: true },
+      const properties = Object.fromEntries(
+        members.map((one) => [one.name, one.fallback === null ? text : { ...text, default: one.fallback }]),
       )
+      const required = members.filter(({ required }) => required).map(({ name }) => name)
+      const schema = { type: 'object', required, properties, additionalProperties: true }
+      const write = ourWriter(schema, { twins: true })
       const there = members.filter(({ isThere }) => isThere).map(({ name }) => [name, name])
       const object = Object.fromEntries([...(hasRest ? [['rest', 1]] : []), ...there])
       const isMissing = members.some((one) => !one.isThere && one.required && one.fallback === null)
@@ -66,11 +58,8 @@ t.test('names are written as JSON, whatever they are', async (t) => {
   const object = Object.fromEntries(names.map((name) => [name, name]))
   t.strictSame(JSON.parse(write(object)), object)
   t.equal(write({ '"': 'only' }), '{"\\"":"only"}')
-  t.throws(
-    () =>
-      ourWriter({ type: 'object', required: ['it"s'], properties: { 'it"s': text } }, { twins: true })({}),
-    { message: '"it\\"s" is required!' },
-  )
+  const schema = { type: 'object', required: ['it"s'], properties: { 'it"s': text } }
+  t.throws(() => ourWriter(schema, { twins: true })({}), { message: '"it\\"s" is required!' })
 })
 
 t.test('properties of Object.prototype are not written; getters of a class are, and read once', async (t) => {
@@ -93,9 +82,8 @@ t.test('properties of Object.prototype are not written; getters of a class are, 
 })
 
 function writerOfTexts(names: readonly string[]): (value: unknown) => string {
-  const properties = JSON.parse(
-    `{${names.map((name) => `${JSON.stringify(name)}:{"type":"string"}`).join(',')}}`,
-  )
+  const members = names.map((name) => `${JSON.stringify(name)}:{"type":"string"}`)
+  const properties = JSON.parse(`{${members.join(',')}}`)
   return ourWriter({ type: 'object', properties }, { twins: true })
 }
 

@@ -18,10 +18,6 @@ t.test('the fields that a parameter selects', async (t) => {
   const rows: readonly (readonly [values: string[], paths: string[]])[] = [
     [['name'], ['name']],
     [['name,age'], ['name', 'age']],
-    [
-      ['name', 'age'],
-      ['name', 'age'],
-    ],
     [[' name , age '], ['name', 'age']],
     [['name,name', 'name'], ['name']],
     [['address.city'], ['address.city']],
@@ -75,10 +71,8 @@ t.test('names of inherited properties are ordinary names', async (t) => {
 })
 
 t.test('any value: its paths, each once, within the limits, or one reason', async (t) => {
-  const value = fc.string({
-    unit: fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\u0000'),
-    maxLength: 40,
-  })
+  const unit = fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\u0000')
+  const value = fc.string({ unit, maxLength: 40 })
   const small: FieldBounds = { maxNames: 5, maxLength: 30, maxDepth: 3 }
   const details = fc.check(
     fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), (values) => {
@@ -97,13 +91,8 @@ t.test('any value: its paths, each once, within the limits, or one reason', asyn
 })
 
 t.test('a path together with a path below it selects the whole, in both orders', async (t) => {
-  for (const paths of [
-    ['a', 'a.b'],
-    ['a.b', 'a'],
-    ['a.b', 'a', 'a.c'],
-  ]) {
-    t.strictSame(fieldPaths(fieldsOf(paths)), ['a'], paths.join())
-  }
+  for (const paths of ['a,a.b', 'a.b,a', 'a.b,a,a.c'])
+    t.strictSame(fieldPaths(fieldsOf(paths.split(','))), ['a'], paths)
 })
 
 t.test('parsing the paths of a tree returns the tree', async (t) => {
@@ -134,11 +123,8 @@ const paths = (one: Fields | null): string[] | null => (one === null ? null : fi
 
 t.test('a selection leaves all, a part or nothing of a member', async (t) => {
   type Paths = readonly string[] | null
-  const rows: readonly (readonly [
-    only: Paths,
-    without: Paths,
-    left: 'whole' | readonly [Paths, Paths] | null,
-  ])[] = [
+  type Left = 'whole' | readonly [Paths, Paths] | null
+  const rows: readonly (readonly [only: Paths, without: Paths, left: Left])[] = [
     [null, null, 'whole'],
     [['a'], null, 'whole'],
     [['b'], null, null],
