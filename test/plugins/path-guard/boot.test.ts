@@ -75,16 +75,14 @@ t.test('one suggestion for a prefix: what is below a collection in the singular 
   app.get('/v1/account/profile', async () => ({}))
   await app.ready()
   const { findings } = app.conventions.report()
-  t.strictSame(
-    findings.map(({ route, rule, instead }) => [route, rule, instead]),
-    [
-      ['GET /v1/user/:id', 'plural', '/v1/users/:id'],
-      ['POST /v1/user/login', 'plural', '/v1/users/login'],
-      ['GET /v1/user/profile', 'plural', '/v1/users/profile'],
-      ['PUT /v1/user/update-password', 'plural', '/v1/users/password'],
-      ['PUT /v1/user/update-password', 'words', '/v1/users/password'],
-    ],
-  )
+  t.match(findings, [
+    { route: 'GET /v1/user/:id', rule: 'plural', instead: '/v1/users/:id' },
+    { route: 'POST /v1/user/login', rule: 'plural', instead: '/v1/users/login' },
+    { route: 'GET /v1/user/profile', rule: 'plural', instead: '/v1/users/profile' },
+    { route: 'PUT /v1/user/update-password', rule: 'plural', instead: '/v1/users/password' },
+    { route: 'PUT /v1/user/update-password', rule: 'words', instead: '/v1/users/password' },
+  ])
+  t.equal(findings.length, 5)
 })
 
 t.test('a rule that is off corrects nothing in a suggestion', async (t) => {
@@ -113,28 +111,24 @@ t.test('the routes of a whole API keep the rules', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
   for (const collection of ['users', 'friends', 'orders', 'subscriptions', 'payments']) {
-    for (const method of ['GET', 'POST'] as const) {
-      app.route({ method, url: `/v1/${collection}`, handler: nothing })
-    }
-    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'] as const) {
-      app.route({ method, url: `/v1/${collection}/:id`, handler: nothing })
-    }
+    app.route({ method: ['GET', 'POST'], url: `/v1/${collection}`, handler: nothing })
+    app.route({ method: ['GET', 'PUT', 'PATCH', 'DELETE'], url: `/v1/${collection}/:id`, handler: nothing })
   }
-  app.get('/v1/users/me', nothing)
-  app.get('/v1/users/me/orders', nothing)
-  for (const [collection, verb] of [
-    ['orders', 'retry'],
-    ['orders', 'cancel'],
-    ['subscriptions', 'suspend'],
-    ['subscriptions', 'cancel'],
-    ['payments', 'retry'],
-    ['users', 'follow'],
-  ]) {
-    app.post(`/v1/${collection}/:id/${verb}`, nothing)
-  }
-  app.get('/v1/orders/:id/invoice', nothing)
-  app.get('/v1/operations/:id', nothing)
-  app.get('/v1/operations/:id/status', nothing)
+  for (const verb of [
+    'orders/:id/retry',
+    'orders/:id/cancel',
+    'subscriptions/:id/suspend',
+    'users/:id/follow',
+  ])
+    app.post(`/v1/${verb}`, nothing)
+  for (const path of [
+    'users/me',
+    'users/me/orders',
+    'orders/:id/invoice',
+    'operations/:id',
+    'operations/:id/status',
+  ])
+    app.get(`/v1/${path}`, nothing)
   await app.ready()
 
   t.strictSame(app.conventions.report().findings, [])
@@ -142,41 +136,26 @@ t.test('the routes of a whole API keep the rules', async (t) => {
   t.match((await bootErrorOf('/v1/users/:id/verify_email', 'POST')).message, 'pathGuard.underscore')
 })
 
-t.test('the HEAD route that Fastify adds to a GET is not reported twice', async (t) => {
-  for (const routes of [['GET'], ['GET', 'HEAD'], ['HEAD', 'GET']] as const) {
+t.test('the HEAD route that Fastify adds to a GET is not reported; one of the app is', async (t) => {
+  for (const method of [['GET'], ['GET', 'HEAD'], ['HEAD', 'GET'], ['HEAD']] as const) {
     const app = Fastify()
     await app.register(pathGuard, { mode: 'report' })
-    app.route({ method: [...routes], url: '/v1/Users', handler: nothing })
+    app.route({ method: [...method], url: '/v1/Users', handler: nothing })
     await app.ready()
-    const findings = app.conventions.report().findings
-    t.strictSame(
-      findings.map(({ route }) => route),
-      [`${routes.join(', ')} /v1/Users`],
-    )
+    t.strictSame(findingsOf(app), [[`${method.join(', ')} /v1/Users`, 'uppercase']])
   }
-})
-
-t.test('a HEAD route of the app is reported', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard, { mode: 'report' })
-  app.head('/v1/Users', nothing)
-  await app.ready()
-
-  t.strictSame(findingsOf(app), [['HEAD /v1/Users', 'uppercase']])
 })
 
 t.test('routes in child contexts are reported with their whole path', async (t) => {
   const app = Fastify()
   await app.register(pathGuard, { mode: 'report' })
-  app.register(
-    async (child) => {
-      child.get('/Users', nothing)
-      child.register(async (grandchild) => void grandchild.get('/:id/Friends', nothing), { prefix: '/users' })
-    },
-    { prefix: '/v1' },
-  )
+  const below = async (child: FastifyInstance) => void child.get('/:id/Friends', nothing)
+  const inChild = async (child: FastifyInstance) => {
+    child.get('/Users', nothing)
+    child.register(below, { prefix: '/users' })
+  }
+  app.register(inChild, { prefix: '/v1' })
   await app.ready()
-
   t.strictSame(findingsOf(app), [
     ['GET /v1/Users', 'uppercase'],
     ['GET /v1/users/:id/Friends', 'uppercase'],
@@ -245,13 +224,11 @@ t.test('the prefix of the context is the base path', async (t) => {
     ['/v1', '/users'],
   ] as const) {
     const app = Fastify()
-    app.register(
-      async (child) => {
-        await child.register(pathGuard)
-        child.get(path, nothing)
-      },
-      { prefix },
-    )
+    const inChild = async (child: FastifyInstance) => {
+      await child.register(pathGuard)
+      child.get(path, nothing)
+    }
+    app.register(inChild, { prefix })
     await t.resolves(async () => app.ready(), prefix)
   }
 })
@@ -259,13 +236,10 @@ t.test('the prefix of the context is the base path', async (t) => {
 t.test('the root of a proxy is not renamed', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
-  app.register(
-    async (proxy) => {
-      proxy.get('/', nothing)
-      proxy.get('/*', nothing)
-    },
-    { prefix: '/Upstream_Service' },
-  )
+  const proxy = async (child: FastifyInstance) => {
+    for (const path of ['/', '/*']) child.get(path, nothing)
+  }
+  app.register(proxy, { prefix: '/Upstream_Service' })
   await app.ready()
 
   t.equal((await app.inject('/Upstream_Service')).statusCode, 200)
