@@ -364,6 +364,7 @@ t.test('where a predicate hides a field, no shared cache may store a response', 
     [bySome, 'max-age=60', 'max-age=60, private'],
     [bySome, 'public, max-age=60', 'max-age=60, private'],
     [bySome, 'no-store', 'no-store'],
+    [{ ...bySome, 'friends.phone': true }, 'max-age=60', 'max-age=60, private'],
     [salary.hidden, 'max-age=60', 'max-age=60'],
   ]
   for (const [hidden, sent, expected] of rows) {
