@@ -95,11 +95,8 @@ t.test('what an end says; a failure is one like any other, not an exception', as
   ]
   for (const [turn, end] of rows) t.match(await (await follow(t, [running, turn])).operation.finished(), end)
   const created = await follow(t, document({ status: 'Succeeded', resourceLocation: '/v1/payments/8' }))
-  t.match(
-    await created.operation.finished(),
-    { resource: `${created.origin}/v1/payments/8` },
-    'its whole URL',
-  )
+  const resource = `${created.origin}/v1/payments/8`
+  t.match(await created.operation.finished(), { resource }, 'its whole URL')
   t.equal(created.count('GET', '/v1/payments/8'), 0, 'which is not fetched')
 })
 
@@ -280,11 +277,8 @@ t.test('without an Operation-Location it asks the Location, whose 303 says what 
     id: '1',
     resource: /\/v1\/payments\/8$/,
   })
-  await t.rejects(
-    (await followed({ status: 303 })).operation.finished(),
-    { code: 'malformed' },
-    'a 303 to nowhere',
-  )
+  const nowhere = await followed({ status: 303 })
+  await t.rejects(nowhere.operation.finished(), { code: 'malformed' })
 })
 
 t.test('cancelling calls what the link of the last state names, as it is', async (t) => {

@@ -247,14 +247,9 @@ t.test('while the store fails, a request with a key is a 503 and does not run', 
   store.claim = claim
   t.equal((await app.inject(payment('k'))).statusCode, 201)
   t.equal(payments(), 2)
-  const messages = logs.lines
-    .map(({ msg = '' }) => msg)
-    .filter((msg) => msg.startsWith('idempotency: the store'))
-  t.strictSame(
-    messages,
-    ['idempotency: the store fails', 'idempotency: the store replies again'],
-    'once each',
-  )
+  const told = logs.lines.filter(({ msg }) => msg?.startsWith('idempotency: the store'))
+  t.match(told, [{ msg: 'idempotency: the store fails' }, { msg: 'idempotency: the store replies again' }])
+  t.equal(told.length, 2, 'once each')
 })
 
 t.test('a store that does not reply is a 503, and what it does later is undone', async (t) => {

@@ -450,10 +450,8 @@ t.test('an answer longer than maxBytes is sent, is not run again, and is a 409 t
   const again = await refused(t, app, 'k', 'answer-not-kept', reports, /201.*100 bytes/)
   t.equal(again.json().location, '/v1/reports/1')
   t.equal(runs, 1)
-  t.match(
-    logs.lines.filter(({ level }) => level === levels.warn),
-    [{ msg: /maxBytes/ }],
-  )
+  const warnings = logs.lines.filter(({ level }) => level === levels.warn)
+  t.match(warnings, [{ msg: /maxBytes/ }])
   await inject(app, 'short', { url: '/v1/short' })
   t.ok(isReplay(await inject(app, 'short', { url: '/v1/short' })))
 })

@@ -55,9 +55,6 @@ t.test('the OpenAPI document has the header, its responses and Idempotent-Replay
     t.equal(other?.parameters, undefined)
     t.strictSame(Object.keys(other?.responses ?? {}), ['200'])
   }
-  t.equal(
-    (await app.inject({ method: 'POST', url: '/v1/payments' })).statusCode,
-    200,
-    'the key is not validated',
-  )
+  const withoutKey = await app.inject({ method: 'POST', url: '/v1/payments' })
+  t.equal(withoutKey.statusCode, 200, 'the key is not validated')
 })

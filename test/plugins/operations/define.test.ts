@@ -181,10 +181,8 @@ t.test('errors of the server are retried, and problems of the input are not', as
 t.test('what the app does too early or too late is an error', async (t) => {
   const definitions = operationDefinitions(100)
   definitions.define('work', { input: { type: 'object' } }, async () => {}, log)
-  t.throws(
-    () => definitions.named('work').inputJson(7),
-    /the operation 'work' cannot be started before the app is ready/,
-  )
+  const early = /the operation 'work' cannot be started before the app is ready/
+  t.throws(() => definitions.named('work').inputJson(7), early)
   definitions.compile({ validator: () => () => true, shared: {}, jsonSchema: (schema) => schema })
   t.equal(definitions.named('work').inputJson(7), '7')
   const late = { code: 'FST_CONV_OPTION_INVALID', message: /before the app is ready/ }

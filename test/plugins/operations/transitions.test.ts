@@ -43,11 +43,7 @@ t.test('a new operation waits, and is checked after its delay', async (t) => {
   t.match(waiting, { notBefore: null, dueAt: startTime + lease })
   t.notOk('input' in waiting, 'the store keeps the input apart')
   const delayed = begin(idOf(1), newOperation({ delay: 5_000, input: '7' }), startTime, startTime + lease)
-  t.match(delayed, {
-    notBefore: startTime + 5_000,
-    dueAt: startTime + 5_000 + lease,
-    schema: 1,
-  })
+  t.match(delayed, { notBefore: startTime + 5_000, dueAt: startTime + 5_000 + lease, schema: 1 })
 })
 
 t.test('each transition, and when it does nothing', async (t) => {
