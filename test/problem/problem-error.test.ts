@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bootErrors } from '../../src/boot-errors.js'
 import { statusTitle } from '../../src/http/status.js'
+import { each } from '../../src/options.js'
 import { pathBreaches } from '../../src/plugins/path-guard/path-rules.js'
 import { isProblemError, ProblemError, problemTypes } from '../../src/problem/problem-error.js'
 import type { Finding } from '../../src/report/findings.js'
@@ -12,14 +13,6 @@ import { findingsTable } from '../../src/report/format-report.js'
 type BootCode = keyof typeof bootErrors
 
 const brand = Symbol.for('fastify-conventions.problem')
-
-t.test('codes are in lower-kebab case, statuses are error statuses, titles have no full stop', async (t) => {
-  for (const [code, { status, title }] of Object.entries(problemTypes)) {
-    t.match(code, /^[a-z]+(-[a-z]+)*$/, code)
-    t.ok(Number.isInteger(status) && status >= 400 && status <= 599, `${code}: ${status}`)
-    t.match(title, /^[A-Z][A-Za-z ]+$/, `${code}: ${title}`)
-  }
-})
 
 t.test('a code for a whole status has the phrase of the status as title', async (t) => {
   const codes = [
@@ -46,6 +39,9 @@ t.test('a code for a whole status has the phrase of the status as title', async 
 
 t.test('a problem of the registry needs only its code', async (t) => {
   for (const [code, { status, title }] of Object.entries(problemTypes)) {
+    t.match(code, /^[a-z]+(-[a-z]+)*$/, `${code}: in lower-kebab case`)
+    t.ok(Number.isInteger(status) && status >= 400 && status <= 599, `${code}: an error status`)
+    t.match(title, /^[A-Z][A-Za-z ]+$/, `${code}: no full stop`)
     const error = new ProblemError(code)
     t.match(error, { name: 'ProblemError', code, statusCode: status, title, message: title }, code)
     t.ok(error instanceof Error)
@@ -55,17 +51,9 @@ t.test('a problem of the registry needs only its code', async (t) => {
 t.test('a problem may have detail, errors, headers and extensions', async (t) => {
   const errors = [{ in: 'query', name: 'limit', message: 'must be a positive integer' }] as const
   const cause = new Error('why')
-  const error = new ProblemError('validation', {
-    detail: 'limit is negative',
-    status: 422,
-    title: 'No',
-    errors,
-    headers: { allow: 'GET' },
-    extensions: { balance: 30 },
-    cause,
-  })
-  t.match(error, { message: 'limit is negative', statusCode: 422, title: 'No', errors, cause })
-  t.strictSame([error.headers, error.extensions], [{ allow: 'GET' }, { balance: 30 }])
+  const own = { headers: { allow: 'GET' }, extensions: { balance: 30 }, title: 'No', errors, cause }
+  const error = new ProblemError('validation', { ...own, detail: 'limit is negative', status: 422 })
+  t.match(error, { ...own, message: 'limit is negative', statusCode: 422 })
   const plain = new ProblemError('not-found')
   t.strictSame([plain.errors, plain.headers, plain.extensions], [undefined, undefined, undefined])
   t.notOk('cause' in plain, 'without a cause, the error has no member `cause`')
@@ -85,7 +73,7 @@ t.test(
 t.test('the title of a code of the app is the code in words; it needs an error status', async (t) => {
   t.match(new ProblemError('not-retryable', { status: 409 }), { title: 'Not retryable', statusCode: 409 })
   t.match(new ProblemError('constructor', { status: 409 }), { title: 'Constructor', statusCode: 409 })
-  const rows: readonly (readonly [code: string, status: number | undefined])[] = [
+  for (const [code, status] of [
     ['mine', undefined],
     ['constructor', undefined],
     ['mine', 399],
@@ -93,10 +81,9 @@ t.test('the title of a code of the app is the code in words; it needs an error s
     ['mine', 404.5],
     ['mine', Number.NaN],
     ['not-found', 200],
-  ]
-  for (const [code, status] of rows) {
-    const error = new ProblemError(code, status === undefined ? {} : { status })
-    t.match(error, { statusCode: code === 'not-found' ? 404 : 500, code }, `${code} ${status}`)
+  ] as const) {
+    const statusCode = code === 'not-found' ? 404 : 500
+    t.match(new ProblemError(code, { status }), { statusCode, code }, `${code} ${status}`)
   }
 })
 
@@ -146,32 +133,20 @@ t.test('docs/errors.md: a section for each boot error, and no other', async (t) 
 })
 
 t.test('docs/errors.md: the table of findings is that of the rules', async (t) => {
-  const vocabulary = {
-    singletons: new Set<string>(),
-    collections: new Set<string>(),
-    verbs: new Set<string>(),
-    selfAliases: new Set<string>(),
-  }
+  const names = ['singletons', 'collections', 'verbs', 'selfAliases'] as const
+  const vocabulary = each(names, new Set<string>())
   const findings = ['/v1/user/:id', '/v1/users/list'].flatMap((path) =>
-    pathBreaches(['GET'], path, vocabulary).map(
-      (breach): Finding => ({
-        plugin: 'pathGuard',
-        route: `GET ${path}`,
-        mode: 'enforce',
-        effect: 'boot stopped',
-        ...breach,
-      }),
-    ),
+    pathBreaches(['GET'], path, vocabulary).map((breach): Finding => {
+      const common = { plugin: 'pathGuard', mode: 'enforce', effect: 'boot stopped' } as const
+      return { ...common, route: `GET ${path}`, ...breach }
+    }),
   )
   t.ok(docs.includes(`2 breaches of conventions in 2 routes\n\n${findingsTable(findings)}\n`))
 })
 
 t.test('docs/errors.md: every code in the page exists', async (t) => {
-  const known = new Set<string>(Object.keys(bootErrors))
-  t.same(
-    [...docs.matchAll(/\bFST_CONV_\w+/g)].map(([code]) => code).filter((code) => !known.has(code)),
-    [],
-  )
+  const unknown = [...docs.matchAll(/\bFST_CONV_\w+/g)].filter(([code]) => !Object.hasOwn(bootErrors, code))
+  t.same(unknown, [])
 })
 
 function bootError(code: BootCode, text: string): Error {
