@@ -1,9 +1,11 @@
 import { createServer } from 'node:http'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import conventions, { pathGuard, problems } from '../../src/index.js'
 import { reporterOf } from '../../src/report/report.js'
 import { keepLogs } from '../support/logs.js'
+
+const pluginsOf = (all: readonly { readonly plugin: string }[]) => all.map(({ plugin }) => plugin)
 
 t.test('plugins of one context, and those below, share one report', async (t) => {
   const app = Fastify()
@@ -15,32 +17,23 @@ t.test('plugins of one context, and those below, share one report', async (t) =>
   await app.inject('/v1/Users')
 
   const { findings, observations } = app.conventions.report()
-  t.strictSame(
-    findings.map(({ plugin }) => plugin),
-    ['pathGuard'],
-  )
-  t.strictSame(
-    observations.map(({ plugin }) => plugin),
-    ['problems', 'pathGuard'],
-  )
+  t.strictSame(pluginsOf(findings), ['pathGuard'])
+  t.strictSame(pluginsOf(observations), ['problems', 'pathGuard'])
 })
 
 t.test('contexts beside each other have a report each', async (t) => {
-  const reports: (() => unknown)[] = []
   const app = Fastify()
+  const contexts: FastifyInstance[] = []
   for (const path of ['/v1/Users', '/v1/Orders']) {
     app.register(async (child) => {
       await child.register(pathGuard, { mode: 'report' })
       child.get(path, async () => ({}))
-      reports.push(() => child.conventions.report().findings.map(({ route }) => route))
+      contexts.push(child)
     })
   }
   await app.ready()
-
-  t.strictSame(
-    reports.map((read) => read()),
-    [['GET /v1/Users'], ['GET /v1/Orders']],
-  )
+  const routes = contexts.map((child) => child.conventions.report().findings.map(({ route }) => route))
+  t.strictSame(routes, [['GET /v1/Users'], ['GET /v1/Orders']])
 })
 
 t.test('the breaches of contexts beside each other are one table', async (t) => {
@@ -58,11 +51,9 @@ t.test('the breaches of contexts beside each other are one table', async (t) => 
     code: 'FST_CONV_FINDINGS',
     message: /^2 breaches of conventions in 2 routes\n[\s\S]*GET \/v1\/Orders [\s\S]*GET \/v1\/Users /,
   })
-  t.strictSame(
-    logs.lines.map(({ route }) => route),
-    ['GET /v1/users/:id/line_items', 'GET /v1/orders/:id/line_items'],
-    'those to report are told by each',
-  )
+  const logged = logs.lines.map(({ route }) => route)
+  const reported = ['GET /v1/users/:id/line_items', 'GET /v1/orders/:id/line_items']
+  t.strictSame(logged, reported, 'those to report are told by each')
 })
 
 t.test('the report of an app has no findings of another app', async (t) => {
@@ -75,61 +66,32 @@ t.test('the report of an app has no findings of another app', async (t) => {
   await t.rejects(async () => other?.ready(), { code: 'FST_CONV_FINDINGS' })
 })
 
-t.test('a finding has plugin, rule, route, problem, correction, mode and effect', async (t) => {
-  const app = Fastify()
+t.test('a finding and an observation have these members, the latter with the first example', async (t) => {
+  let count = 0
+  const app = Fastify({ genReqId: () => `request-${++count}` })
   await app.register(pathGuard, { mode: 'report' })
   app.get('/v1/orderItems', async () => ({}))
+  app.get('/v1/users/:id', async () => ({}))
   await app.ready()
+  const finding = {
+    plugin: 'pathGuard',
+    rule: 'uppercase',
+    route: 'GET /v1/orderItems',
+    mode: 'report',
+    effect: 'boot stopped',
+    problem: "'orderItems' has uppercase letters",
+    instead: '/v1/order-items',
+  }
+  t.strictSame(app.conventions.report(), { findings: [finding], exceptions: [], observations: [] })
 
-  t.strictSame(app.conventions.report(), {
-    findings: [
-      {
-        plugin: 'pathGuard',
-        rule: 'uppercase',
-        route: 'GET /v1/orderItems',
-        mode: 'report',
-        effect: 'boot stopped',
-        problem: "'orderItems' has uppercase letters",
-        instead: '/v1/order-items',
-      },
-    ],
-    exceptions: [],
-    observations: [],
-  })
-})
-
-t.test(
-  'an observation has plugin, rule, route, effect, count, and the first example with its request id',
-  async (t) => {
-    let count = 0
-    const app = Fastify({ genReqId: () => `request-${++count}` })
-    await app.register(pathGuard, { mode: 'report' })
-    app.get('/v1/users/:id', async () => ({}))
-    for (const url of ['/v1/users/a', '/v1/users/B', '/v1/users/C']) await app.inject(url)
-
-    t.strictSame(app.conventions.report().observations, [
-      {
-        plugin: 'pathGuard',
-        rule: 'uppercase',
-        route: 'GET /v1/users/:id',
-        effect: 'refused',
-        status: 404,
-        count: 2,
-        example: '/v1/users/B',
-        requestId: 'request-2',
-      },
-    ])
-  },
-)
-
-t.test('many unknown paths are one observation, so the report is bounded', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard, { mode: 'report' })
-  for (let index = 0; index < 200; index++) await app.inject(`/Nothing-${index}`)
-
-  const { observations } = app.conventions.report()
-  t.equal(observations.length, 1)
-  t.match(observations[0], { route: '*', count: 200, example: '/Nothing-0' })
+  const unknown = Array.from({ length: 60 }, (_, index) => `/Nothing-${index}`)
+  for (const url of ['/v1/users/a', '/v1/users/B', '/v1/users/C', ...unknown]) await app.inject(url)
+  const observed = { plugin: 'pathGuard', rule: 'uppercase', effect: 'refused', status: 404 }
+  const [ofRoute, ofUnknown, ...others] = app.conventions.report().observations
+  const example = { count: 2, example: '/v1/users/B', requestId: 'request-2' }
+  t.strictSame(ofRoute, { ...observed, route: 'GET /v1/users/:id', ...example })
+  t.match(ofUnknown, { route: '*', count: 60, example: '/Nothing-0' })
+  t.strictSame(others, [], 'many unknown paths are one observation, so the report is bounded')
 })
 
 t.test('findings are logged once per app and rule, by a child logger', async (t) => {
