@@ -25,19 +25,16 @@ for (const [release, Fastify] of Object.entries(releases)) {
     })
 
     t.test('an error handler that the app may replace, once', async (t) => {
-      // The oldest release does not have the option.
-      const strict = release === 'oldest' ? {} : { allowErrorHandlerOverride: false }
-      const app = Fastify({ ...strict })
-      const answer = (text: string) => (_error: unknown, _request: unknown, reply: FastifyReply) =>
-        void reply.send(text)
-      internals.setReplaceableErrorHandler(app, answer('ours'))
-      app.get('/', async () => Promise.reject(new Error('broken')))
-      t.doesNotThrow(() => app.setErrorHandler(answer('theirs')))
-      t.equal((await app.inject('/')).body, 'theirs')
-      const again = Fastify({ ...strict })
-      internals.setReplaceableErrorHandler(again, answer('ours'))
-      again.get('/', async () => Promise.reject(new Error('broken')))
-      t.equal((await again.inject('/')).body, 'ours')
+      for (const isReplaced of [true, false]) {
+        // The oldest release does not have the option.
+        const app = Fastify(release === 'oldest' ? {} : { allowErrorHandlerOverride: false })
+        const answer = (text: string) => (_error: unknown, _request: unknown, reply: FastifyReply) =>
+          void reply.send(text)
+        internals.setReplaceableErrorHandler(app, answer('ours'))
+        app.get('/', async () => Promise.reject(new Error('broken')))
+        if (isReplaced) t.doesNotThrow(() => app.setErrorHandler(answer('theirs')))
+        t.equal((await app.inject('/')).body, isReplaced ? 'theirs' : 'ours')
+      }
     })
 
     t.test('body parsers', async (t) => {
@@ -78,30 +75,24 @@ for (const [release, Fastify] of Object.entries(releases)) {
     })
 
     t.test('formatters and serializers of the app', async (t) => {
-      const app = Fastify()
-      t.equal(internals.ownCompilers(app).replySerializer, false)
-      t.equal(internals.ownCompilers(app).serializer, false)
-      t.equal(internals.ownCompilers(app).validator, false)
       t.strictSame(internals.serverSettings(Fastify()), { trustProxy: false, hasServerFactory: false })
       const serverFactory = (handler: RequestListener) => createServer(handler)
       const proxied = Fastify({ trustProxy: '127.0.0.1', serverFactory })
       t.strictSame(internals.serverSettings(proxied), { trustProxy: '127.0.0.1', hasServerFactory: true })
+      const app = Fastify()
+      const none = { replySerializer: false, serializer: false, validator: false }
+      t.match(internals.ownCompilers(app), none)
       await app.register(async (child) => {
         child.setReplySerializer(() => '')
-        t.equal(internals.ownCompilers(child).replySerializer, true)
+        t.match(internals.ownCompilers(child), { ...none, replySerializer: true })
       })
       await app.register(async (child) => {
         child.setSerializerCompiler(() => () => '')
-        t.equal(internals.ownCompilers(child).serializer, true)
+        t.match(internals.ownCompilers(child), { ...none, serializer: true })
         child.setValidatorCompiler(() => () => true)
-        t.equal(internals.ownCompilers(child).validator, true)
+        t.match(internals.ownCompilers(child), { serializer: true, validator: true })
       })
-      t.equal(internals.ownCompilers(app).replySerializer, false)
-      t.equal(
-        internals.ownCompilers(app).serializer,
-        false,
-        'those of a context below are not those of the app',
-      )
+      t.match(internals.ownCompilers(app), none, 'those of a context below are not those of the app')
     })
 
     t.test('the serializer of a reply', async (t) => {
@@ -158,17 +149,9 @@ for (const [release, Fastify] of Object.entries(releases)) {
       app.post('/v1/users', nothing)
       await app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/below' })
       await app.ready()
-      t.strictSame(seen.slice(0, 5), [
-        ['GET /v1/users/:id', false],
-        ['HEAD /v1/users/:id', true],
-        ['HEAD /v1/own', false],
-        ['GET /v1/alone', false],
-        ['POST /v1/users', false],
-      ])
-      t.ok(
-        seen.slice(5).every(([name, isSibling]) => isSibling === name.startsWith('HEAD')),
-        JSON.stringify(seen.slice(5)),
-      )
+      t.ok(seen.length > 6)
+      for (const [name, isAdded] of seen)
+        t.equal(isAdded, name.startsWith('HEAD') && name !== 'HEAD /v1/own', name)
       t.equal(internals.hasRoutes(app), true)
       t.equal(internals.hasRoutes(Fastify()), false)
     })
