@@ -15,32 +15,15 @@ import {
 const names = ['case', 'slash', 'words'] as const
 type Rule = (typeof names)[number]
 
-const enforce = { mode: 'enforce', rules: {} } as const
 const label = 'GET /v1/x config.guard'
 
-t.test('precedence of modes: exception, rule of the route, route, rule of the plugin, plugin', async (t) => {
+t.test('without options of the route, the mode is that of the plugin; with false it is off', async (t) => {
   const options = { mode: 'report', rules: { slash: 'off' } } as const
-  t.strictSame(modesOf(names, enforce), { case: 'enforce', slash: 'enforce', words: 'enforce' })
   t.strictSame(modesOf(names, options), { case: 'report', slash: 'off', words: 'report' })
-  t.strictSame(modesOf(names, options, { mode: 'enforce' }), {
-    case: 'enforce',
-    slash: 'enforce',
-    words: 'enforce',
-  })
-  t.strictSame(modesOf(names, options, { mode: 'enforce', rules: { case: 'off' } }), {
-    case: 'off',
-    slash: 'enforce',
-    words: 'enforce',
-  })
-  t.strictSame(modesOf(names, enforce, {}, [{ except: ['words'], reason: 'why' }]), {
-    case: 'enforce',
-    slash: 'enforce',
-    words: 'off',
-  })
-  t.strictSame(modesOf(names, enforce, false), { case: 'off', slash: 'off', words: 'off' })
+  t.strictSame(modesOf(names, options, false), { case: 'off', slash: 'off', words: 'off' })
 })
 
-t.test('any combination: the mode is the first one set, in the order of precedence', async () => {
+t.test('precedence of modes: exception, rule of the route, route, rule of the plugin, plugin', async () => {
   const mode = fc.constantFrom(...modes)
   const rules = fc.record({ case: mode, slash: mode, words: mode }, { requiredKeys: [] })
   const own = fc.record({ mode, rules }, { requiredKeys: [] })
@@ -63,28 +46,31 @@ t.test('any combination: the mode is the first one set, in the order of preceden
 })
 
 t.test('exceptions of a path: those of the route, and those of the plugin for its pattern', async (t) => {
-  const metrics: RuleException<Rule> = { url: '/metrics', except: ['words'], reason: 'of a plugin' }
-  const docs: RuleException<Rule> = { url: '/docs/*', except: ['case', 'slash'], reason: 'a user interface' }
-  const all: RuleException<Rule> = { url: '*', except: ['case'], reason: 'everything' }
-  const declared = [metrics, docs]
+  const named = (url: string, ...except: readonly Rule[]): RuleException<Rule> => ({
+    url,
+    except,
+    reason: 'why',
+  })
+  const metrics = named('/metrics', 'words')
+  const docs = named('/docs/*', 'case', 'slash')
+  const all = named('*', 'case')
+  const likes = named('/docs*', 'case')
   const rows: readonly (readonly [path: string, held: readonly RuleException<Rule>[]])[] = [
-    ['/metrics', [metrics]],
-    ['/metrics/', []],
-    ['/metrics/x', []],
-    ['/docs/static/index.html', [docs]],
-    ['/docs/', [docs]],
-    ['/docs', [docs]],
-    ['/docsx', []],
-    ['/v1/docs/x', []],
+    ['/metrics', [metrics, all]],
+    ['/metrics/', [all]],
+    ['/metrics/x', [all]],
+    ['/docs/static/index.html', [docs, all, likes]],
+    ['/docs/', [docs, all, likes]],
+    ['/docs', [docs, all, likes]],
+    ['/docsx', [all, likes]],
+    ['/v1/docs/x', [all]],
   ]
-  for (const [path, held] of rows) t.same(exceptionsOf(path, label, {}, declared), held, path)
-  t.same(exceptionsOf('/v1/users', label, {}, [all]), [all])
-  const likes: RuleException<Rule> = { url: '/docs*', except: ['case'], reason: 'and its likes' }
-  t.same(exceptionsOf('/docsx', label, {}, [likes]), [likes])
+  for (const [path, held] of rows)
+    t.same(exceptionsOf(path, label, {}, [metrics, docs, all, likes]), held, path)
 
   const own: RouteRuleOptions<Rule> = { except: ['case'], reason: 'published' }
-  t.same(exceptionsOf('/metrics', label, own, declared), [metrics, { except: ['case'], reason: 'published' }])
-  t.same(exceptionsOf('/x', label, { reason: 'a reason alone excepts nothing' }, declared), [])
+  t.same(exceptionsOf('/metrics', label, own, [metrics, docs]), [metrics, own])
+  t.same(exceptionsOf('/x', label, { reason: 'a reason alone excepts nothing' }, [metrics]), [])
 })
 
 t.test('an exception of a route needs its reason', async (t) => {
@@ -100,33 +86,32 @@ t.test('options of rules are checked', async (t) => {
   for (const options of [{}, { mode: 'off' }, { rules: { case: 'report' } }, { exceptions: [exception] }]) {
     t.strictSame(check('guard', options), options, JSON.stringify(options))
   }
-  const expected = "one of 'enforce', 'report', 'off'"
+  const aMode = "one of 'enforce', 'report', 'off'"
+  const excepting = (own: object) => ({ exceptions: [exception, { ...exception, ...own }] })
   const rows: readonly (readonly [options: object, message: string])[] = [
-    [{ mode: 'on' }, `guard.mode: expected ${expected}, received 'on'`],
-    [{ rules: { case: 'on' } }, `guard.rules.case: expected ${expected}, received 'on'`],
+    [{ mode: 'on' }, `mode: expected ${aMode}, received 'on'`],
+    [{ rules: { case: 'on' } }, `rules.case: expected ${aMode}, received 'on'`],
     [
       { rules: { casing: 'off' } },
-      'guard.rules.casing: there is no such option; expected one of case, slash, words',
+      'rules.casing: there is no such option; expected one of case, slash, words',
     ],
-    [{ exceptions: {} }, 'guard.exceptions: expected an array, received {}'],
+    [{ exceptions: {} }, 'exceptions: expected an array, received {}'],
     [
-      { exceptions: [{ ...exception, url: 'docs' }] },
-      "guard.exceptions[0].url: expected a path such as '/metrics' or '/docs/*', received 'docs'",
-    ],
-    [
-      { exceptions: [exception, { ...exception, except: ['casing'] }] },
-      "guard.exceptions[1].except[0]: expected one of 'case', 'slash', 'words', received 'casing'",
+      excepting({ url: 'docs' }),
+      "exceptions[1].url: expected a path such as '/metrics' or '/docs/*', received 'docs'",
     ],
     [
-      { exceptions: [{ ...exception, reason: '' }] },
-      "guard.exceptions[0].reason: expected a non-empty string, received ''",
+      excepting({ except: ['casing'] }),
+      "exceptions[1].except[0]: expected one of 'case', 'slash', 'words', received 'casing'",
     ],
+    [excepting({ reason: '' }), "exceptions[1].reason: expected a non-empty string, received ''"],
     [
       { exceptions: [{ url: '/docs', except: ['case'] }] },
-      'guard.exceptions[0].reason: expected a non-empty string, received undefined',
+      'exceptions[0].reason: expected a non-empty string, received undefined',
     ],
   ]
-  for (const [options, message] of rows) t.throws(() => check('guard', options), { message }, message)
+  for (const [options, message] of rows)
+    t.throws(() => check('guard', options), { message: `guard.${message}` }, message)
 })
 
 t.test('options of a route are checked', async (t) => {
