@@ -18,6 +18,16 @@ export const options = {
   httpsOnly: { mode: 'report' as const },
 }
 
+const ofList = {
+  onRequest: [own],
+  preParsing: [own, 'problems'],
+  preValidation: ['lists', own],
+  preHandler: [own, 'fields', 'caching'],
+  preSerialization: ['caching', own, 'lists', 'serialization'],
+  onSend: ['caching', 'fields', own, 'versions', 'caching:last', 'xsrf'],
+  onError: ['versions', 'caching', own],
+}
+
 /** The hooks of the app and of the sample routes, which use as many conventions as they can. */
 export const expected = {
   app: {
@@ -35,23 +45,10 @@ export const expected = {
     ],
     onSend: ['problems', 'cors', 'securityHeaders', 'caching', 'versions'],
   },
-  'GET /v1/users': {
-    onRequest: [own],
-    preParsing: [own, 'problems'],
-    preValidation: ['lists', own],
-    preHandler: [own, 'fields', 'caching'],
-    preSerialization: ['caching', own, 'lists', 'serialization'],
-    onSend: ['caching', 'fields', own, 'versions', 'caching:last', 'xsrf'],
-    onError: ['versions', 'caching', own],
-  },
+  'GET /v1/users': ofList,
   'HEAD /v1/users': {
-    onRequest: [own],
-    preParsing: [own, 'problems'],
-    preValidation: ['lists', own],
-    preHandler: [own, 'fields', 'caching'],
-    preSerialization: ['caching', own, 'lists', 'serialization'],
+    ...ofList,
     onSend: ['caching', 'fields', own, 'of Fastify', 'versions', 'caching:last', 'xsrf'],
-    onError: ['versions', 'caching', own],
   },
   'PUT /v1/users/:id': {
     onRequest: [own],
@@ -83,14 +80,10 @@ export async function hooksOf(
   const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => void routes.push(route))
   const hooks = Object.fromEntries(Object.keys(order).map((phase) => [phase, hookOf(phase)]))
-  const user = {
-    type: 'object',
-    properties: { id, name: { type: 'string' }, updated_at: { type: 'string', format: 'date-time' } },
-  }
-  const users = {
-    type: 'object',
-    properties: { users: { type: 'array', items: user }, total: { type: 'integer' } },
-  }
+  const date = { type: 'string', format: 'date-time' }
+  const user = { type: 'object', properties: { id, name: { type: 'string' }, updated_at: date } }
+  const properties = { users: { type: 'array', items: user }, total: { type: 'integer' } }
+  const users = { type: 'object', properties }
   app.get('/v1/users', {
     ...hooks,
     schema: { response: { 200: users } },
