@@ -6,6 +6,7 @@ import conventions, { serverOptions } from '../../src/index.js'
 import { injected, isProblem } from '../support/problem.js'
 import { until } from '../support/until.js'
 
+const json = { 'content-type': 'application/json' }
 const big = 9_007_199_254_740_993n
 const user = {
   type: 'object',
@@ -20,11 +21,8 @@ t.test('items, fields, twins, caching and preconditions', async (t) => {
   const app = await appWith()
   const item = await app.inject('/v1/users/1')
   t.equal(item.statusCode, 200)
-  t.equal(
-    item.body,
-    `{"id":${big},"id_str":"${big}","name":"Ada","updated_at":"2026-01-01T00:00:00.000Z"}`,
-    'the exact integer, and its twin',
-  )
+  const written = `{"id":${big},"id_str":"${big}","name":"Ada","updated_at":"2026-01-01T00:00:00.000Z"}`
+  t.equal(item.body, written, 'the exact integer, and its twin')
   t.equal(item.headers['last-modified'], 'Thu, 01 Jan 2026 00:00:00 GMT')
   const { etag } = item.headers
   t.type(etag, 'string')
@@ -33,23 +31,13 @@ t.test('items, fields, twins, caching and preconditions', async (t) => {
   t.strictSame((await app.inject('/v1/users/1?fields=name')).json(), { name: 'Ada' })
   const headers = { 'if-none-match': String(etag) }
   t.equal((await app.inject({ url: '/v1/users/1', headers })).statusCode, 304)
-  const guarded = await app.inject({
-    method: 'PATCH',
-    url: '/v1/users/1',
-    payload: {},
-    headers: { 'if-match': '"x"' },
-  })
-  isProblem(t, injected(guarded), { status: 412, code: 'precondition-failed' })
 })
 
 t.test('integers of a body', async (t) => {
   const app = await appWith()
   const payload = `{"id":${big}}`
-  const headers = { 'content-type': 'application/json' }
-  t.equal(
-    (await app.inject({ method: 'POST', url: '/v1/users', payload, headers })).body,
-    payload.replace('}', `,"id_str":"${big}"}`),
-  )
+  const response = await app.inject({ method: 'POST', url: '/v1/users', payload, headers: json })
+  t.equal(response.body, `{"id":${big},"id_str":"${big}"}`)
 })
 
 t.test('lists', async (t) => {
@@ -57,13 +45,13 @@ t.test('lists', async (t) => {
   const list = await app.inject('/v1/users?limit=1')
   t.equal(list.json().users.length, 1)
   t.equal(list.headers.link, '</v1/users?limit=1&before_id=2>; rel="next"')
-  isProblem(t, injected(await app.inject('/v1/users?limit=x')), { status: 400, code: 'validation' })
 })
 
 t.test('errors', async (t) => {
   const app = await appWith()
-  const json = { 'content-type': 'application/json' }
   const rows = [
+    ['GET', '/v1/users?limit=x', {}, '', 400, 'validation'],
+    ['PATCH', '/v1/users/1', { ...json, 'if-match': '"x"' }, '{}', 412, 'precondition-failed'],
     ['GET', '/nothing', {}, '', 404, 'not-found'],
     ['GET', '/v1/Users', {}, '', 404, 'path-uppercase'],
     ['GET', '/v1/users/%zz', {}, '', 400, 'uri-malformed'],
@@ -82,20 +70,14 @@ t.test('errors', async (t) => {
 
 t.test('a method that is overridden', async (t) => {
   const app = await appWith()
-  const form = {
-    method: 'POST',
-    url: '/v1/users/1',
-    payload: '_method=PATCH&name=Eve',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  } as const
-  t.match((await app.inject(form)).json(), { method: 'PATCH' })
-  const byHeader = {
-    method: 'POST',
-    url: '/v1/users/1',
-    payload: {},
-    headers: { 'x-http-method-override': 'PATCH' },
-  } as const
-  t.match((await app.inject(byHeader)).json(), { method: 'PATCH' })
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  for (const [headers, payload] of [
+    [form, '_method=PATCH&name=Eve'],
+    [{ ...json, 'x-http-method-override': 'PATCH' }, '{}'],
+  ] as const) {
+    const response = await app.inject({ method: 'POST', url: '/v1/users/1', headers, payload })
+    t.match(response.json(), { method: 'PATCH' }, payload)
+  }
 })
 
 t.test('an operation, from its start to its result', async (t) => {
@@ -114,28 +96,22 @@ async function appWith(): Promise<FastifyInstance> {
   // The types of the two releases are not the same to TypeScript.
   const app = Fastify(serverOptions() as object) as unknown as FastifyInstance
   await app.register(conventions)
-  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, async () => ({
-    id: big,
-    name: 'Ada',
-    updated_at: '2026-01-01T00:00:00.000Z',
-  }))
+  const updated_at = '2026-01-01T00:00:00.000Z'
+  const item = async () => ({ id: big, name: 'Ada', updated_at })
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, item)
   app.operations.define('jobs.run', async () => ({ resource: '/v1/users/1' }))
   app.post('/v1/jobs', { config: { operations: { starts: 'jobs.run' } } }, async (_request, reply) =>
     reply.startOperation('jobs.run', {}),
   )
-  const validators = async () => ({ version: 1 })
-  app.patch('/v1/users/:id', { config: { caching: { validators } } }, async ({ method }) => ({
-    method,
-    updated_at: '2026-01-01T00:00:00Z',
-  }))
-  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) =>
-    reply.list([{ id: 2 }, { id: 1 }]),
-  )
-  app.post(
-    '/v1/users',
-    { schema: { body: { type: 'object', properties: { id: user.properties.id } }, response: { 200: user } } },
-    async ({ body }) => body,
-  )
+  const config = { caching: { validators: async () => ({ version: 1 }) } }
+  app.patch('/v1/users/:id', { config }, async ({ method }) => ({ method, updated_at }))
+  const list = [{ id: 2 }, { id: 1 }]
+  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => reply.list(list))
+  const schema = {
+    body: { type: 'object', properties: { id: user.properties.id } },
+    response: { 200: user },
+  }
+  app.post('/v1/users', { schema }, async ({ body }) => body)
   app.get('/v1/faults', async () => Promise.reject(new Error('secret')))
   return app
 }
