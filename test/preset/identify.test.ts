@@ -1,8 +1,10 @@
 /** The identity of callers: one option of the preset, and what plugins take without it. */
-import Fastify, { type FastifyRequest } from 'fastify'
-import t from 'tap'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import t, { type Test } from 'tap'
 import conventions, { type ConventionsOptions } from '../../src/index.js'
 import { testIssuer } from '../../src/testing/index.js'
+
+type Caller = Readonly<Record<string, string>>
 
 const byHeader = ({ headers }: FastifyRequest) => (headers['x-user'] as string | undefined) ?? null
 
@@ -16,26 +18,25 @@ async function service(options: ConventionsOptions) {
   return app
 }
 
-t.test(
-  'identify of the preset is that of selfAlias and operations, unless they have their own',
-  async (t) => {
-    const app = await service({ identify: byHeader, selfAlias: { collections: ['users'] } })
-    const [ada, eve] = [{ 'x-user': 'ada' }, { 'x-user': 'eve' }]
-    t.same((await app.inject({ url: '/v1/users/me', headers: ada })).json(), { id: 'ada' })
-    t.equal((await app.inject('/v1/users/me')).statusCode, 401)
-    const { headers } = await app.inject({ method: 'POST', url: '/v1/works', headers: ada })
-    const url = `${headers.location}/status`
-    t.equal((await app.inject({ url, headers: ada })).statusCode, 200)
-    t.equal((await app.inject({ url, headers: eve })).statusCode, 404)
-    t.same(app.conventions.report().findings, [])
+/** Checks that ada is the caller of her own record and her operations, and eve is not. */
+async function isAda(t: Test, app: FastifyInstance, ada: Caller, eve: Caller): Promise<void> {
+  t.same((await app.inject({ url: '/v1/users/me', headers: ada })).json(), { id: 'ada' })
+  const { headers } = await app.inject({ method: 'POST', url: '/v1/works', headers: ada })
+  const url = `${headers.location}/status`
+  t.equal((await app.inject({ url, headers: ada })).statusCode, 200)
+  t.equal((await app.inject({ url, headers: eve })).statusCode, 404)
+  t.same((await app.inject({ url: '/v1/operations', headers: eve })).json().operations, [])
+  t.same(app.conventions.report().findings, [])
+}
 
-    const own = await service({
-      identify: byHeader,
-      selfAlias: { collections: ['users'], identify: () => 7 },
-    })
-    t.same((await own.inject({ url: '/v1/users/me', headers: ada })).json(), { id: '7' })
-  },
-)
+t.test('identify is that of selfAlias and operations, unless they have their own', async (t) => {
+  const app = await service({ identify: byHeader, selfAlias: { collections: ['users'] } })
+  const [ada, eve] = [{ 'x-user': 'ada' }, { 'x-user': 'eve' }]
+  await isAda(t, app, ada, eve)
+  t.equal((await app.inject('/v1/users/me')).statusCode, 401)
+  const own = await service({ identify: byHeader, selfAlias: { collections: ['users'], identify: () => 7 } })
+  t.same((await own.inject({ url: '/v1/users/me', headers: ada })).json(), { id: '7' })
+})
 
 t.test('with identify, a response is private unless it says who may store it', async (t) => {
   const of = async (options: ConventionsOptions, path: string) => {
@@ -55,15 +56,7 @@ t.test('with bearer, the subject of the token is the caller everywhere', async (
   const issuer = await testIssuer()
   const app = await service({ bearer: issuer.options, selfAlias: { collections: ['users'] } })
   const tokenOf = async (subject: string) => ({ authorization: `Bearer ${await issuer.token({ subject })}` })
-  const [ada, eve] = [await tokenOf('ada'), await tokenOf('eve')]
-  t.same((await app.inject({ url: '/v1/users/me', headers: ada })).json(), { id: 'ada' })
-  const { headers } = await app.inject({ method: 'POST', url: '/v1/works', headers: ada })
-  const url = `${headers.location}/status`
-  t.equal((await app.inject({ url, headers: ada })).statusCode, 200)
-  t.equal((await app.inject({ url, headers: eve })).statusCode, 404)
-  const list = await app.inject({ url: '/v1/operations', headers: eve })
-  t.same(list.json().operations, [])
-  t.same(app.conventions.report().findings, [])
+  await isAda(t, app, await tokenOf('ada'), await tokenOf('eve'))
 })
 
 t.test('an identify that is no function is refused', async (t) => {
