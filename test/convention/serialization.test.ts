@@ -22,30 +22,19 @@ t.test('fields and twins are written in one pass: a getter is read once', async 
   }
 })
 
-t.test('the order in which the plugins are registered makes no difference', async (t) => {
-  for (const plugins of [
-    [fields, integerTwins],
-    [integerTwins, fields],
-  ]) {
+t.test('each works without the other, and both in each order and in the preset', async (t) => {
+  const both = [`{${twin},"name":"Ada"}`, `{${twin}}`] as const
+  for (const [about, plugins, whole, selected] of [
+    ['fields, then twins', [fields, integerTwins], ...both],
+    ['twins, then fields', [integerTwins, fields], ...both],
+    ['the preset', [conventions as typeof fields], ...both],
+    ['fields alone', [fields], '{"id":5,"name":"Ada"}', '{"id":5}'],
+    ['twins alone', [integerTwins], both[0], both[0]],
+  ] as const) {
     const app = await service(plugins, () => ({ id: 5, name: 'Ada' }))
-    t.equal((await app.inject('/v1/users/1?fields=id')).payload, `{${twin}}`)
-    t.equal((await app.inject('/v1/users/1')).payload, `{${twin},"name":"Ada"}`)
+    t.equal((await app.inject('/v1/users/1')).payload, whole, about)
+    t.equal((await app.inject('/v1/users/1?fields=id')).payload, selected, about)
   }
-})
-
-t.test('each works without the other', async (t) => {
-  const projecting = await service([fields], () => ({ id: 5, name: 'Ada' }))
-  t.equal((await projecting.inject('/v1/users/1?fields=id')).payload, '{"id":5}')
-  t.equal((await projecting.inject('/v1/users/1')).payload, '{"id":5,"name":"Ada"}')
-  const twinning = await service([integerTwins], () => ({ id: 5, name: 'Ada' }))
-  t.equal((await twinning.inject('/v1/users/1?fields=id')).payload, `{${twin},"name":"Ada"}`)
-})
-
-t.test('both are in the preset', async (t) => {
-  const app = Fastify()
-  await app.register(conventions, { lists: false })
-  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ({ id: 5, name: 'Ada' }))
-  t.equal((await app.inject('/v1/users/1?fields=id')).payload, `{${twin}}`)
 })
 
 t.test('hooks of the app see the payload before, and may replace it; onSend sees the JSON', async (t) => {
