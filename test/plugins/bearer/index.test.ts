@@ -87,14 +87,12 @@ t.test('a weak or broken key of the issuer is a 401 for its tokens, with one war
     t.equal((await app.inject({ url: '/protected', headers: await bearing() })).statusCode, 200)
     const msg = 'bearer: a key of the issuer cannot be used, and its tokens are refused'
     const warnings = log.lines.filter(({ level }) => level === 40)
-    t.strictSame(
-      warnings.map((line) => [line.kid, line.msg]),
-      [
-        ['weak', msg],
-        ['broken', msg],
-        ['empty', msg],
-      ],
-    )
+    const seenRows = warnings.map((line) => [line.kid, line.msg])
+    t.strictSame(seenRows, [
+      ['weak', msg],
+      ['broken', msg],
+      ['empty', msg],
+    ])
   }
 })
 
@@ -334,15 +332,13 @@ t.test('in report mode no response changes, and refusals are counted; off does n
     }
   }
   const told = reporting.conventions.report().observations
-  t.strictSame(
-    told.map(({ rule, route, count, status }) => [rule, route, count, status]),
-    [
-      ['credentials', 'GET /v1/users', 1, 401],
-      ['scope', 'GET /v1/users', 1, 403],
-      ['token', 'GET /v1/users', 1, 401],
-      ['credentials', 'GET /v1/users', 1, 400],
-    ],
-  )
+  const seenRows = told.map(({ rule, route, count, status }) => [rule, route, count, status])
+  t.strictSame(seenRows, [
+    ['credentials', 'GET /v1/users', 1, 401],
+    ['scope', 'GET /v1/users', 1, 403],
+    ['token', 'GET /v1/users', 1, 401],
+    ['credentials', 'GET /v1/users', 1, 400],
+  ])
 })
 
 t.test('a cached token is refused when it expires, and handlers cannot change what it says', async (t) => {

@@ -319,10 +319,7 @@ t.test('a permanent redirect is left to caches; any other redirect and a 202 hav
       const answer = await app.inject({ url: `/v1/${status}`, headers })
       t.equal(answer.headers['cache-control'], cacheControl, `${status}`)
       const names = Object.keys(answer.headers)
-      t.notOk(
-        names.some((name) => ['expires', 'etag', 'last-modified'].includes(name)),
-        `${status}`,
-      )
+      t.notOk(/expires|etag|last-modified/.test(names.join()), `${status}`)
     }
     t.equal((await app.inject(`/v1/secret-${status}`)).headers['cache-control'], 'no-store')
   }

@@ -52,12 +52,10 @@ t.test('repeated lines: lists are joined, and repeated dates are ignored', async
       ['HEAD', '/v1/before', get],
       ['GET', '/v1/after', get],
       ['PUT', '/v1/before', put],
-    ] as const)
-      t.equal(
-        statusOf(await exchange(port, linesOf(method, url, lines))),
-        status,
-        `${method} ${url} ${lines.join(' | ')}`,
-      )
+    ] as const) {
+      const received = statusOf(await exchange(port, linesOf(method, url, lines)))
+      t.equal(received, status, `${method} ${url} ${lines.join(' | ')}`)
+    }
   }
 })
 

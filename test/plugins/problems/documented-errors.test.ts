@@ -20,12 +20,8 @@ t.test('errors in another format than that of problems, by media type', (t) => {
     [undefined, []],
   ]
   for (const [response, problems] of rows) {
-    const found = documentedErrors(response)
-    t.strictSame(
-      found.map((one) => one.problem),
-      problems,
-      JSON.stringify(response),
-    )
+    const found = documentedErrors(response).map((one) => one.problem)
+    t.strictSame(found, problems, JSON.stringify(response))
   }
   t.end()
 })
@@ -42,9 +38,7 @@ t.test('a route that documents such an error is a finding that does not stop the
     ofApp.get('/v1/items', { schema: { response } }, async () => ({ message: '' }))
   })
   await app.ready()
-  const { findings } = app.conventions.report()
-  t.strictSame(
-    findings.filter(({ rule }) => rule === 'documented').map(({ route, effect }) => [route, effect]),
-    [['GET /v1/users', 'none']],
-  )
+  const found = app.conventions.report().findings.filter(({ rule }) => rule === 'documented')
+  t.match(found, [{ route: 'GET /v1/users', effect: 'none' }])
+  t.equal(found.length, 1)
 })

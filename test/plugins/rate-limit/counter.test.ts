@@ -128,14 +128,7 @@ t.test('a million callers leave no more than the counter keeps', async (t) => {
   const before = heapUsed()
   take(20_000, 1_000_000)
   const grown = heapUsed() - before
-  t.strictSame(
-    [used(999_001), used(999_999)],
-    [
-      [2, 2],
-      [2, 2],
-    ],
-    'kept',
-  )
+  for (const caller of [999_001, 999_999]) t.strictSame(used(caller), [2, 2], 'kept')
   t.strictSame(used(998_000), [1, 1], 'dropped')
   // A million kept windows would be some 300 MB.
   t.ok(grown < 20_000_000, `${Math.round(grown / 1e6)} MB`)
