@@ -147,7 +147,7 @@ export function polling(options: WaitOptions, start?: Response) {
 export const shortestWait = 1_000
 
 /** The maximum interval between two polls, in milliseconds. */
-export const longestInterval = 60_000
+const longestInterval = 60_000
 
 /** The maximum wait after a 503 or a 429, in milliseconds. */
 export const longestStop = 3_600_000
