@@ -430,6 +430,17 @@ t.test('operations belong to the caller of the token', async (t) => {
   t.same(app.conventions.report().findings, [])
 })
 
+t.test('operations whose callers are not known are a finding that does not stop the boot', async (t) => {
+  const app = Fastify()
+  await app.register(operations)
+  app.operations.define('work', async () => {})
+  t.teardown(() => app.close())
+  await app.ready()
+  t.match(app.conventions.report().findings, [
+    { plugin: 'operations', rule: 'identify', mode: 'report', problem: /all callers who know the id/ },
+  ])
+})
+
 t.test('a token that names none of several keys is refused', async (t) => {
   const [one, two] = [await generateKeyPair('ES256'), await generateKeyPair('ES256')]
   const keys = [await exportJWK(one.publicKey), await exportJWK(two.publicKey)]
