@@ -44,7 +44,7 @@ const peerSecret = peerTokens.secretSync()
 export default loadScenario({
   title: 'POST by a cookie, with a token',
   baseline: 'bare',
-  requests: request(token, `__Host-XSRF-TOKEN=${token}`),
+  requests: request(token, `XSRF-TOKEN=${token}`),
   sameBody: true,
   variants: {
     bare: { about: 'Fastify', build: async () => withRoute(Fastify()) },

@@ -214,15 +214,17 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
     /** Sets the cookie with the token for a session that has none, as a new one after login; and the `Vary` of reads. */
     function setCookie(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
       const { cookie } = request.headers
-      const isChecked = checkedOf.get(request) !== undefined
+      const checked = checkedOf.get(request)
+      const isChecked = checked !== undefined
       const response = isResponse(payload) ? payload : null
       const lines = [reply.getHeader('set-cookie') ?? [], response?.headers.getSetCookie() ?? []].flat()
       if (!isChecked && lines.length === 0) return undefined
       const cacheControl = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control') ?? ''
       // Other users get this response too.
       if (isForSharedCaches(cacheControl)) return undefined
-      const session = sessionOf(cookies, cookie, lines.map(String))
-      const isNew = session !== sessionOf(cookies, cookie)
+      const before = checked?.session ?? sessionOf(cookies, cookie)
+      const session = lines.length === 0 ? before : sessionOf(cookies, cookie, lines.map(String))
+      const isNew = session !== before
       const isDue = isNew || (isChecked && isIssued.get(reply) !== true)
       if (isDue && session !== null && !hasToken(request, session)) setToken(request, reply, session)
       const headers: Record<string, string> = {}
