@@ -231,7 +231,7 @@ function aboveBounds(results: Results): string[] {
   return [
     '## What is above its bound',
     '',
-    'The project has bounds for some ratios. These are not kept:',
+    'These bounds of the project are not kept:',
     '',
     ...above.map(
       ({ report, row }) =>
