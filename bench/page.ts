@@ -231,7 +231,7 @@ function aboveBounds(results: Results): string[] {
   return [
     '## What is above its bound',
     '',
-    'These bounds of the project are not kept:',
+    'These bounds are not kept:',
     '',
     ...above.map(
       ({ report, row }) =>
