@@ -16,6 +16,7 @@ t.test(
         const token = one.create(mine)
         t.match(token, /^[\w-]{80,120}$/, 'needs no encoding')
         t.ok(one.isValid(token, mine))
+        t.ok(one.isValid(token, mine), 'again')
         t.ok(other.isValid(token, mine))
         t.notOk(stranger.isValid(token, mine))
         if (mine !== yours) t.notOk(other.isValid(token, yours))
@@ -37,6 +38,20 @@ t.test('a token that was changed anywhere is invalid', (t) => {
   for (const other of ['', '-', '--', '---', `${token}-`, `-${token}`, token.repeat(2), 'x'.repeat(1e6)])
     t.notOk(tokens.isValid(other, 'session=1'), other.slice(0, 20))
   t.notOk(tokens.isValid('', ''))
+  t.end()
+})
+
+t.test('a token that was verified makes no other text valid', (t) => {
+  const tokens = tokensWith(secret)
+  const session = 'session=1 session=2'
+  const token = tokens.create(session)
+  t.ok(tokens.isValid(token, session))
+  for (let length = 1; length < session.length; length++) {
+    const [start, rest] = [session.slice(0, length), session.slice(length)]
+    for (const text of [`${token}${start}`, `${token} ${start}`, `${token} ${start.trimEnd()}`])
+      t.notOk(tokens.isValid(text, rest.trimStart()), text)
+  }
+  t.notOk(tokens.isValid(token, 'session=1'))
   t.end()
 })
 
