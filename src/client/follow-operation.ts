@@ -86,7 +86,7 @@ export function followOperation<Result = unknown>(
   let latest: OperationState<Result> | undefined
   let pending: Promise<OperationState<Result>> | undefined
 
-  /** Returns the next state of the stream of events; `undefined` if there is none, and then there is no stream any more. */
+  /** Returns the next state of the stream of events; `undefined` if the stream has ended or failed. */
   async function nextOfStream(): Promise<OperationState<Result> | undefined> {
     try {
       stream ??= dataOfEvents(options, url, polls.setWait)

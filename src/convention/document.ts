@@ -66,7 +66,7 @@ function documentedOf(app: FastifyInstance): Documented {
     if (!app.hasPlugin('@fastify/swagger') || 'swagger' in app) return
     const finding = { plugin: 'conventions', rule: 'document', route: '(all)', mode: 'report' } as const
     const problem =
-      'the document of @fastify/swagger has nothing of the conventions: its decorator is not app.swagger()'
+      'the conventions cannot complete the document of @fastify/swagger: its decorator is not app.swagger()'
     reporter.addFinding(
       { ...finding, problem, instead: '@fastify/swagger without the option decorator' },
       'none',

@@ -77,12 +77,13 @@ const Filters = Type.Partial(Type.Pick(Order, ['user_id', 'status', 'currency'])
 
 /** Mounts `/v1/orders`, and what is done to an order: cancel, retry. */
 export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOrders(app, { db, pace }) {
+  const codes = { 'status-final': 409, 'reference-not-found': 422 }
   const routes = routesOf({
     item: Order,
     filters: Filters,
     bodies: { made: NewOrder, whole: WholeOrder, changed: OrderPatch },
     visibility: 'Users see their own orders, and admins all.',
-    codes: { 'status-final': 409, 'reference-not-found': 422 },
+    codes,
     findVersion,
   })
   const { action } = routes
@@ -103,13 +104,7 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       config: {
         ...routes.create.config,
         operations: { starts: 'orders.create' },
-        problems: {
-          codes: {
-            ...routes.create.config.problems.codes,
-            'operation-cancelled': 409,
-            'operation-timed-out': 500,
-          },
-        },
+        problems: { codes: { ...codes, 'operation-cancelled': 409, 'operation-timed-out': 500 } },
         formats: ['xml'],
       },
     },

@@ -81,7 +81,7 @@ export interface VerifiedToken {
 
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
-/** A token is not valid. The message is for the log, and has nothing of the token. */
+/** A token is not valid. The message is for the log, and does not contain the token. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused'
 }
