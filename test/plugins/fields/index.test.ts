@@ -2,7 +2,7 @@
 import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
 import { fields, integerTwins, problems } from '../../../src/index.js'
-import { injected, isProblem } from '../../support/problem.js'
+import { isProblem } from '../../support/problem.js'
 import { ask, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { array, int64, object, text } from './one-route.js'
@@ -37,6 +37,7 @@ const answered: readonly (readonly [about: string, target: string, body: string]
   ['exactly those, also where the schema requires more', '/v1/users/1?fields=name,age', nameAndAge],
   ['in the order of the schema', '/v1/users/1?fields=age,name', nameAndAge],
   ['of a list', '/v1/users?fields=name', '{"users":[{"name":"Ada"},{"name":"Ada"}],"total":2}'],
+  ['of a route with several methods', '/v1/both?fields=name', '{"name":"Ada"}'],
   ['nested', '/v1/users/1?fields=address.city', '{"address":{"city":"London"}}'],
   ['nested, in each item of a list', '/v1/users?fields=address.zip', zips],
   ['*: every field of the schema', '/v1/users/1?fields=*', all],
@@ -99,8 +100,6 @@ t.test('the response, byte for byte; HEAD has the headers of GET, without the bo
     }
   }
   t.equal((await ask(port, requestBytes('HEAD', '/v1/users/1?fields=nope'))).status, 400)
-  const both = await ask(port, requestBytes('HEAD', '/v1/both?fields=name'))
-  t.equal(both.headers['content-length'], '14', 'of a route with several methods')
 })
 
 t.test('invalid names are a 400 with the allowed ones; the handler does not run', async (t) => {
@@ -132,13 +131,14 @@ t.test('a refusal is a problem without the plugin problems, unless refusals is e
     const app = Fastify()
     if (handles) await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
     await app.register(fields)
-    const handler = (error: unknown, _: unknown, reply: FastifyReply) =>
-      reply.code(400).send({ mine: (error as { readonly code: string }).code })
+    const handler = (error: Error & { code: string; statusCode: number }, _: unknown, reply: FastifyReply) =>
+      reply.code(error.statusCode).send({ mine: error.code })
     if (handles) app.setErrorHandler(handler)
     app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ada)
     return app
   }
-  const refusal = injected(await (await appThat(false)).inject('/v1/users/1?fields=nope'))
+  const { port } = await serve(t, await appThat(false))
+  const refusal = await ask(port, requestBytes('GET', '/v1/users/1?fields=nope'))
   isProblem(t, refusal, {
     status: 400,
     code: 'fields-invalid',

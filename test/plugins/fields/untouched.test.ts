@@ -47,9 +47,9 @@ const csv = (value: unknown) => Object.values(value as object).join()
 
 t.test('byte for byte as without the plugin, with a selection and without', async (t) => {
   const [bare, projecting] = [await service(t, false), await service(t, true)]
-  for (const name of Object.keys(routes)) {
+  for (const name of [...Object.keys(routes), 'post']) {
     for (const query of ['', '?fields=name']) {
-      for (const method of ['GET', 'HEAD']) {
+      for (const method of name === 'post' ? ['POST'] : ['GET', 'HEAD']) {
         const request = requestBytes(method, `/v1/${name}${query}`)
         const [expected, received] = [await exchange(bare, request), await exchange(projecting, request)]
         t.equal(withoutDate(received), withoutDate(expected), `${method} ${name}${query}`)
@@ -86,6 +86,7 @@ async function service(t: Test, isOn: boolean): Promise<number> {
   if (isOn) await app.register(fields)
   for (const [name, [answer, options = { schema }]] of Object.entries(routes))
     app.get(`/v1/${name}`, options, (_, reply) => answer(reply))
+  app.post('/v1/post', { schema }, () => ada)
   return (await serve(t, app)).port
 }
 
