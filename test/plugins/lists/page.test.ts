@@ -54,7 +54,7 @@ t.test('invalid parameters, and their messages', async (t) => {
   const rows: readonly (readonly [name: string, wrong: readonly unknown[], message: string])[] = [
     ['limit', [...limits, many, 5, {}, null], 'must be a positive integer, once'],
     ['before_id', ids, 'must be an id, once'],
-    ['after_id', ['', '-1', 'x', many], 'must be an id, once'],
+    ['after_id', ['', '-1', 'x', ['7', '7']], 'must be an id, once'],
     ['before_time', [...days, ['a', 'b']], 'must be an RFC 3339 date-time, once'],
     ['include_total', ['', '1', 'yes', 'TRUE', ['true', 'true'], true], 'must be true or false, once'],
   ]
