@@ -185,9 +185,16 @@ t.test('HTTP/1.1: one connection serves performed, refused and other requests in
     connection.send(requestBytes('POST', url, { host, ...others, ...alive, ...formType }, form))
   }
   connection.send(requestBytes('GET', path))
-  const documents = parseAnswers(await connection.ended()).map(({ body }) => JSON.parse(body))
-  const outcomes = documents.map(({ route, code }) => route ?? code)
-  t.strictSame(outcomes, [...cases.map(([, , expected]) => expected), 'GET'])
+  const statuses: Readonly<Record<string, number>> = { [invalid.code]: 400, 'not-found': 404 }
+  const outcomes = parseAnswers(await connection.ended()).map(({ status, body }) => {
+    const { route, code } = JSON.parse(body)
+    return [status, route ?? code]
+  })
+  const expected = [...cases.map(([, , outcome]) => outcome), 'GET']
+  t.strictSame(
+    outcomes,
+    expected.map((outcome) => [statuses[outcome] ?? 200, outcome]),
+  )
   t.strictSame(ran.sort(), ['DELETE', 'DELETE', 'GET', 'PATCH', 'PUT', 'PUT'])
 })
 
