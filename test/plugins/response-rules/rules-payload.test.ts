@@ -16,6 +16,7 @@ t.test('payloads that keep the rules', async (t) => {
     'a Unix time': { created_at_unix: 1_700_000_000 },
     'a day': { birth_date: '1990-01-31', date: '2026-01-31' },
     'a time of day and a duration': { start_time: '14:00', end_time: 'PT2H', lap_time: 999_999_999 },
+    'a time of day with a fraction': { swim_time: 12.5 },
     'a point': { position: [13.4, 52.5], box: [0, 0, 1, 1] },
     'codes as keys': { rates: { USD: 1, EUR: 2 }, texts: { 'en-US': 'x', 'de-DE': 'y' } },
     'dates and ids as keys': { days: { '2026-01-31': 1 }, people: { 'Ada.L@example.com': 1 } },
