@@ -155,8 +155,8 @@ export async function refuses(
   for (const [text, pointer, message] of rows) {
     const issue = { in: 'body', pointer, ...(message !== undefined && { message }) }
     const result = await ask(schema, text)
-    t.match(result, { refusal: { kind, issues: [issue] } }, text.slice(0, 80))
-    if (typeof message === 'string')
-      t.match(result, { refusal: { issues: { length: 1 } } }, text.slice(0, 80))
+    const expected = { refusal: { kind, issues: [issue] } }
+    if (typeof message === 'string') t.strictSame(result, expected, text.slice(0, 80))
+    else t.match(result, expected, text.slice(0, 80))
   }
 }
