@@ -57,6 +57,9 @@ t.test('a list has its name in the key style of its context, with its plural wor
   })
   const names = ['sale_items', 'uris', 'sagas', 'content', 'taxis']
   for (const name of names) app.get(`/v1/${name.replace('_', '-')}`, { config }, list)
+  const preset = await appWith({ responseRules: { keyStyle: 'camelCase' } })
+  preset.get('/v1/line-items', { config }, list)
+  t.strictSame((await preset.inject('/v1/line-items')).json(), { lineItems: [{ id: 1 }] }, 'of the preset')
   for (const name of ['purchaseOrders', ...names]) {
     const path = `/v1/${name.replace(/_|(?=O)/, '-').toLowerCase()}`
     t.strictSame((await app.inject(path)).json(), { [name]: [{ id: 1 }] }, path)

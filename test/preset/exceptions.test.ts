@@ -136,6 +136,7 @@ t.test('operations are below the basePath, and below the prefix of a context', a
       api.get(prefix === '' ? '/api/v1/users' : '/v1/users', async () => ({ users: [] }))
     })
     t.equal(app.hasRoute({ method: 'GET', url }), true, url)
+    t.match(await app.inject(url.replace(':id', 'x')), { statusCode: 404, body: /operation/i }, url)
     t.equal(app.hasRoute({ method: 'GET', url: '/v1/operations/:id' }), false)
   }
 })
