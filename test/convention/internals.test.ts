@@ -149,6 +149,9 @@ for (const [release, Fastify] of Object.entries(releases)) {
       app.post('/v1/users', nothing)
       await app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/below' })
       await app.ready()
+      const first = ['GET /v1/users/:id', 'HEAD /v1/users/:id', 'HEAD /v1/own', 'GET /v1/alone']
+      const names = seen.map(([name]) => name)
+      t.strictSame(names.slice(0, 5), [...first, 'POST /v1/users'])
       t.ok(seen.length > 6)
       for (const [name, isAdded] of seen)
         t.equal(isAdded, name.startsWith('HEAD') && name !== 'HEAD /v1/own', name)
