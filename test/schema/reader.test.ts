@@ -69,6 +69,7 @@ t.test('an unresolved or circular reference is an error with its name', async (t
     'nobody#',
     '#/definitions/none',
     'user#/definitions/none',
+    'user#/properties/none',
     'user#none',
     '#/constructor',
     '#/__proto__',
@@ -210,6 +211,8 @@ t.test('mapSchema visits every subschema, and nothing else', async (t) => {
   const changed = mapSchema(schema, (part) => (part.title === 'dependencies' ? { title: 'changed' } : part))
   t.strictSame(changed, { ...before, dependencies: { a: { title: 'changed' }, b: ['a'] } })
   t.strictSame(schema, before, 'the schema stays as it is')
+  const tuple = mapSchema({ items: [{ title: 'a' }] }, (part) => (part.title === 'a' ? { title: 'b' } : part))
+  t.strictSame(tuple, { items: [{ title: 'b' }] }, 'items of a tuple')
 })
 
 t.test('schemas deeper than the maximum are refused, and mapSchema does not change them', async (t) => {

@@ -101,7 +101,7 @@ t.test('a reference is followed into shared schemas, and from there relative to 
 t.test('keywords beside $ref and beside alternatives apply too', async (t) => {
   const shared: SchemaStore = { user: { $id: 'user', type: 'object', properties: { a: { type: 'string' } } } }
   const more = objectOf({ $ref: 'user#', properties: { b: { type: 'integer' } } }, shared)
-  t.match(more.members, [{ name: 'a' }, { name: 'b' }])
+  t.equal(more.members.map(({ name }) => name).join(), 'a,b')
   const beside = shapeOf({
     type: 'object',
     properties: { a: {} },
