@@ -164,6 +164,7 @@ t.test('a long text is cut, and the issue that exceeds the total is the last', a
   const kept = boundedIssues([issue(`/${long}`), issue('/a', long), issue('/b')])
   t.match(kept, [{ pointer: /^\/k{299}…$/ }, { message: /^k{300}…$/ }])
   t.equal(kept.length, 2)
+  t.equal(boundedIssues([issue('k'.repeat(1_000_000))]).length, 1)
 })
 
 t.test('in the joined text, each issue has its place in the same style', async (t) => {

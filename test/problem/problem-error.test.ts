@@ -54,6 +54,7 @@ t.test('a problem may have detail, errors, headers and extensions', async (t) =>
   const own = { headers: { allow: 'GET' }, extensions: { balance: 30 }, title: 'No', errors, cause }
   const error = new ProblemError('validation', { ...own, detail: 'limit is negative', status: 422 })
   t.match(error, { ...own, message: 'limit is negative', statusCode: 422 })
+  t.strictSame([error.headers, error.extensions], [own.headers, own.extensions])
   const plain = new ProblemError('not-found')
   t.strictSame([plain.errors, plain.headers, plain.extensions], [undefined, undefined, undefined])
   t.notOk('cause' in plain, 'without a cause, the error has no member `cause`')

@@ -214,6 +214,7 @@ t.test('a code of a handler is put in kebab case, or dropped', async (t) => {
     ['дубль', 'conflict'],
     ['x'.repeat(101), 'conflict'],
     ['x'.repeat(100), 'x'.repeat(100)],
+    ['A'.repeat(100_000), 'conflict'],
     [42, 'conflict'],
     [null, 'conflict'],
     [{ name: 'taken' }, 'conflict'],
