@@ -167,6 +167,7 @@ t.test('routes with one cause are one row; json has them all', async (t) => {
   t.match(three, ['::GET /v1/b, GET /v1/c, GET /v1/e:'])
   t.equal(three.length, 1)
   t.strictSame(JSON.parse(formatReport(many, 'json')), many)
+  t.strictSame(JSON.parse(formatReport(report, 'json')), report)
 })
 
 t.test('every convention has a page, and those with rules are known', async (t) => {
