@@ -38,7 +38,7 @@ t.test('Fetch Metadata: Sec-Fetch-Site decides if it is sent', (t) => {
   t.end()
 })
 
-t.test('RFC 6454 §7: without Sec-Fetch-Site, Origin has to have the host of the request', (t) => {
+t.test('RFC 6454 §7: without Sec-Fetch-Site, Origin has to have the host and port of the request', (t) => {
   const cases: Cases = [
     ['this origin', { origin: here, host }, false],
     ['another one', { origin: other, host }, true],
@@ -114,7 +114,7 @@ t.test('of any two hosts, only equal ones have the same origin', (t) => {
   const label = fc.stringMatching(/^[a-z][a-z0-9]{0,2}$/)
   const labels = fc.array(label, { minLength: 1, maxLength: 3 })
   const authority = fc
-    .tuple(labels, fc.constantFrom('', ':8080'))
+    .tuple(labels, fc.constantFrom('', ':8080', ':8443'))
     .map(([names, port]) => names.join('.') + port)
   fc.assert(
     fc.property(fc.constantFrom('http://', 'https://'), authority, authority, (scheme, one, another) => {

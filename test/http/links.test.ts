@@ -8,6 +8,10 @@ t.test('links as a header value (RFC 8288 §3)', async (t) => {
   const links = [sunset, { href: '/v2/users', rel: 'successor-version' }]
   const expected = '<https://docs.example/sunset>; rel="sunset", </v2/users>; rel="successor-version"'
   t.equal(formatLinks(links), expected)
+  t.equal(
+    formatLinks([{ href: '/v1/users?before_id=7', rel: 'next' }]),
+    '</v1/users?before_id=7>; rel="next"',
+  )
   t.equal(formatLinks([]), '')
 })
 

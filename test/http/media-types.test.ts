@@ -29,6 +29,7 @@ t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async
     ['application/json;q=0, */*', false],
     ['application/json;q=0, */*', true, both],
     ['application/*;q=0, application/json', true],
+    ['*/*, application/json;q=0', false],
     ['application/*, application/json;q=0', false],
     ['*/*;q=0, application/*', true],
     ['application/json;version=1', true],
@@ -92,8 +93,9 @@ t.test('the media type of a Content-Type (RFC 9110 §8.3)', async (t) => {
 })
 
 t.test('JSON is application/json and the +json suffix (RFC 6839 §3.1)', async (t) => {
-  for (const name of ['application/json', 'application/problem+json']) t.ok(isJson(name), name)
-  for (const name of ['', 'json', 'text/plain', 'application/jsonp', 'application/json-seq'])
+  for (const name of ['application/json', 'application/problem+json', 'application/merge-patch+json'])
+    t.ok(isJson(name), name)
+  for (const name of ['', 'json', 'text/plain', 'application/jsonp', 'application/json-seq', 'a/xml'])
     t.notOk(isJson(name), name)
 })
 

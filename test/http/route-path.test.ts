@@ -1,4 +1,5 @@
 /** Patterns in the notation of Fastify's router, taken apart. */
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -10,11 +11,13 @@ t.test('the kinds of segments', async (t) => {
   const rows: readonly (readonly [pattern: string, ...segments: (readonly [kind: Kind, text: string])[]])[] =
     [
       ['/v1/users', ['literal', 'v1'], ['literal', 'users']],
+      ['v1/users', ['literal', 'v1'], ['literal', 'users']],
       ['/users/:id', ['literal', 'users'], ['parameter', ':id']],
       ['/users/:id?', ['literal', 'users'], ['parameter', ':id?']],
       ['/users/:id(^\\d+$)', ['literal', 'users'], ['parameter', ':id(^\\d+$)']],
       ['/:id([a-z]{2}(x|y))/z', ['parameter', ':id([a-z]{2}(x|y))'], ['literal', 'z']],
       ['/:id(^[A-Z]+/x$)/y', ['parameter', ':id(^[A-Z]+/x$)'], ['literal', 'y']],
+      ['/:id.json', ['mixed', ':id.json']],
       ['/:name.:ext', ['mixed', ':name.:ext']],
       ['/:lat-:lng', ['mixed', ':lat-:lng']],
       ['/user-:id', ['mixed', 'user-:id']],
@@ -24,6 +27,7 @@ t.test('the kinds of segments', async (t) => {
       ['/files/backup-*', ['literal', 'files'], ['wildcard', 'backup-*']],
       ['/:id.x*', ['mixed', ':id.x*']],
       ['/a(b/c', ['literal', 'a(b'], ['literal', 'c']],
+      ['/a)b/c', ['literal', 'a)b'], ['literal', 'c']],
       ['/:id(\\))/x', ['parameter', ':id(\\))'], ['literal', 'x']],
       ['/:id-(a)/b', ['mixed', ':id-(a)'], ['literal', 'b']],
       ['/:h(\\d+)h:m(\\d+)', ['mixed', ':h(\\d+)h:m(\\d+)']],
@@ -36,7 +40,9 @@ t.test('the kinds of segments', async (t) => {
       ['/::x', ['literal', ':x']],
       ['/', ['literal', '']],
       ['', ['literal', '']],
+      ['/users/', ['literal', 'users'], ['literal', '']],
       ['/v1//users', ['literal', 'v1'], ['literal', ''], ['literal', 'users']],
+      ['//', ['literal', ''], ['literal', '']],
     ]
   for (const [pattern, ...segments] of rows) {
     const expected = segments.map(([kind, text]) => ({ kind, text }))
@@ -48,7 +54,9 @@ t.test('the parts of a segment: literal text, with :: unescaped, and parameters'
   const rows: readonly (readonly [text: string, ...parts: (readonly [literal: boolean, text: string])[]])[] =
     [
       [''],
+      ['users', [true, 'users']],
       ['orders::batch', [true, 'orders:batch']],
+      [':id', [false, ':id']],
       [':id?', [false, ':id?']],
       [':id(\\d+)?', [false, ':id(\\d+)?']],
       ['a::b:id-::c', [true, 'a:b'], [false, ':id'], [true, '-:c']],
@@ -105,11 +113,13 @@ t.test('the joined parts of a segment are the segment', async () => {
   )
 })
 
-t.test('any text: no throw, at least one segment', async () => {
+t.test('any text: no throw, at least one segment; in plain text, slashes separate literals', async () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (pattern) => {
       segmentParts(pattern)
-      return routePath(pattern).length > 0
+      const plain = pattern.replaceAll(/[():*]/g, '')
+      const literals = plain.split('/').map((text) => ({ kind: 'literal', text }))
+      return routePath(pattern).length > 0 && isDeepStrictEqual(routePath(`/${plain}`), literals)
     }),
   )
 })
