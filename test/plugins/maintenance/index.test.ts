@@ -67,13 +67,18 @@ t.test('every request gets the 503, and no hook runs: any path and method, malfo
       ['GET', '/shop/v1/nothing'],
       ['GET', '/v1/%zz'],
       ['HEAD', '/%zz'],
+      ['POST', '/%zz'],
       ['GET', `/v1/users/${'a'.repeat(5000)}`],
     ] as const) {
       const response = await app.inject({ method, url })
       const about = `${method} ${url.slice(0, 40)}, problems: ${withProblems}`
       const expected = { ...maintenanceProblem, detail: 'The database moves' }
       if (method !== 'HEAD') isProblem(t, injected(response), expected, about)
-      else t.match(response, { statusCode: 503, body: '' }, about)
+      else {
+        const { headers } = await app.inject(url)
+        const type = { 'content-type': headers['content-type'] }
+        t.match(response, { statusCode: 503, body: '', headers: type }, about)
+      }
       t.match(response.headers, sent, about)
     }
     t.strictSame(ran, [])
@@ -245,6 +250,18 @@ t.test('a preflight that no CORS plugin answers is refused', async (t) => {
     await app.maintenance.enable()
     t.equal((await app.inject({ ...preflight, url: '/v1/users' })).statusCode, 503)
   }
+})
+
+t.test('in a child context, the other routes are served', async (t) => {
+  const app = Fastify()
+  app.get('/v1/users', async () => ({}))
+  await app.register(async (child) => {
+    await child.register(maintenance)
+    child.get('/v1/orders', async () => ({}))
+    await child.maintenance.enable()
+  })
+  t.equal((await app.inject('/v1/users')).statusCode, 200)
+  t.equal((await app.inject('/v1/orders')).statusCode, 503)
 })
 
 t.test('a route in report mode keeps its other refusals during maintenance', async (t) => {

@@ -41,6 +41,9 @@ t.test('an invalid option is refused at registration, by its name', async (t) =>
     const register = async () => Fastify().register(maintenance, options as MaintenanceOptions)
     await t.rejects(register, { code, message }, JSON.stringify(options))
   }
+  const app = Fastify()
+  await app.register(maintenance)
+  await t.rejects(async () => app.register(maintenance), { code: 'FST_CONV_ALREADY_REGISTERED' })
 })
 
 t.test('an invalid option of enable() rejects, and begins nothing', async (t) => {

@@ -115,8 +115,11 @@ t.test('instances of a service', { skip }, async (t) => {
   const [one, other] = [await instance(t, clients[0], clock), await instance(t, clients[1], clock)]
 
   await t.test('while the key has any other value, the last known state stays', async (t) => {
-    await one.app.maintenance.enable()
+    await one.app.maintenance.enable({ until: '2026-11-20T09:00:00Z', reason: 'move' })
+    t.equal(await one.status(), 503)
     await look(clock)
+    t.equal(await other.status(), 503)
+    t.strictSame(other.app.maintenance.state(), one.app.maintenance.state())
     await clients[0].set(defaultKey, 'off')
     await look(clock)
     await look(clock)
@@ -151,6 +154,21 @@ t.test('instances of a service', { skip }, async (t) => {
       t.equal(await other.status(), 200, 'it polls again by itself')
     },
   )
+
+  await t.test('a Redis that does not answer is unreachable', async (t) => {
+    await one.app.maintenance.enable()
+    await look(clock)
+    const [errors, found] = [other.errors().length, other.found().length]
+    redis.pause()
+    await clock.advance(5 * (readTimeout + 1000))
+    t.equal(await other.status(), 503)
+    t.equal(other.errors().length, errors + 1)
+    redis.resume()
+    await lookUntil(clock, () => other.found().length > found)
+    await one.app.maintenance.disable()
+    await look(clock)
+    t.equal(await other.status(), 200)
+  })
 })
 
 t.test('an invalid client throws at once', async (t) => {
