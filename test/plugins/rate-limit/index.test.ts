@@ -81,7 +81,7 @@ t.test('a request beyond the quota is a 429 quota-exceeded, with Retry-After', a
 
 t.test('a caller who waits for Retry-After is served', async (t) => {
   const app = await appWith({ max: 1, timeWindow: 7_300 })
-  for (const wait of [0, 1, 1000, 3_333, 7_299]) {
+  for (const wait of [0, 1, 999, 1000, 1001, 3_333, 7_299]) {
     t.equal((await app.inject('/v1/users')).statusCode, 200)
     mock.timers.tick(wait)
     const { statusCode, headers } = await app.inject('/v1/users')
@@ -277,14 +277,14 @@ t.test('a HEAD route shares the quota of its GET, in any order of declaration', 
   const app = await appWith()
   const config = { rateLimit: { max: 3, timeWindow: '1 hour' } }
   app.addHook('onRoute', function declareWithEachGet({ method, url }) {
-    if (method === 'GET') app.post(`${url}/posted`, { config: { rateLimit: { max: 9 } } }, () => ({}))
+    if (method === 'GET') app.post(url, { config: { rateLimit: { max: 9 } } }, () => ({}))
   })
   app.get('/v1/exports', { config }, () => ({}))
   const below = async (child: FastifyInstance) => void child.get('/', { config }, () => ({}))
   await app.register(below, { prefix: '/v1/reports' })
   for (const [method, url, left] of [
     ['GET', '/v1/exports', 2],
-    ['POST', '/v1/exports/posted', 8],
+    ['POST', '/v1/exports', 8],
     ['HEAD', '/v1/exports', 1],
     ['GET', '/v1/reports', 2],
     ['GET', '/v1/reports/', 1],
@@ -292,6 +292,15 @@ t.test('a HEAD route shares the quota of its GET, in any order of declaration', 
   ] as const)
     t.match(await leftOf(app, { method, url }), `r=${left};`, `${method} ${url}`)
   t.equal((await app.inject({ method: 'HEAD', url: '/v1/reports/' })).statusCode, 429)
+})
+
+t.test('a 304 has the rate limit headers', async (t) => {
+  const app = await appWith()
+  await app.register(caching, { earlierRoutes: [{ url: '/v1/users', reason: 'not asked here' }] })
+  app.get('/v1/cached', { config: { caching: { validators: () => ({ version: 1 }) } } }, () => ({}))
+  const answer = await app.inject({ url: '/v1/cached', headers: { 'if-none-match': '"1"' } })
+  t.equal(answer.statusCode, 304)
+  t.equal(answer.headers.ratelimit, '"default";r=999;t=60')
 })
 
 t.test('in report mode no header is added, no request is refused, and both are counted', async (t) => {
@@ -396,16 +405,19 @@ t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ limit: 5 }, /rateLimit\.limit: there is no such option; expected one of .*max/],
     [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
+    [{ max: -5 }, /rateLimit\.max/],
     [{ max: 10 ** 15 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ timeWindow: '1 fortnight' }, /rateLimit\.timeWindow: expected at least a second/],
     [{ timeWindow: 10 }, /rateLimit\.timeWindow/],
     [{ key: 'ip' }, /rateLimit\.key: expected a function of the request/],
     [{ redis: {} }, /rateLimit\.redis: expected a client with defineCommand/],
+    [{ enableDraftSpec: true }, /rateLimit\.enableDraftSpec: there is no such option/],
   ]
   for (const [options, message] of mistakes)
     await t.rejects(Promise.resolve(Fastify().register(rateLimit, options)), { message }, String(message))
   const app = await appWith()
-  for (const own of [{ max: 0 }, { timeWindow: 'soon' }, { tokens: 3 }, { keyGenerator: () => 'all' }]) {
+  const others = [{ timeWindow: 'soon' }, { tokens: 3 }, { keyGenerator: () => 'all' }]
+  for (const own of [{ max: 0 }, { max: 1e15 }, ...others]) {
     const add = () => app.get('/v1/x', { config: { rateLimit: own } }, () => ({}))
     t.throws(add, /GET \/v1\/x config\.rateLimit\./)
   }
@@ -455,7 +467,12 @@ t.test('a route may be in another mode', async (t) => {
   ] as const) {
     const app = await appWith({ max: 1, mode })
     for (const own of ['enforce', 'report', 'off'] as const) app.get(`/v1/${own}`, config(own), () => ({}))
-    await app.inject('/v1/enforce')
+    const uncounted = mode === 'off' ? ['/v1/off', '/v1/users'] : ['/v1/off', '/v1/off']
+    t.same(
+      await statusesOf(app, [...uncounted, '/v1/enforce']),
+      [200, 200, 200],
+      `${mode}: off counts nothing`,
+    )
     for (const [path, status] of Object.entries(expected)) {
       const { statusCode, headers } = await app.inject(`/v1/${path}`)
       t.equal(statusCode, status, `${mode}: ${path}`)

@@ -84,6 +84,15 @@ timed('a request that one quota refuses takes nothing from the others', async (t
   t.match(await ask(app), { ...refused, body: { violated_policies: ['daily'] } })
 })
 
+timed('if several quotas refuse a request, the one that ends last decides about Retry-After', async (t) => {
+  const app = await appWith({ quotas: [daily, { ...burst, max: 5 }] })
+  await statuses(app, '/v1/users', 5)
+  t.match(await ask(app), {
+    headers: { 'retry-after': '86400' },
+    body: { violated_policies: ['daily', 'burst'], detail: /more than 5 requests in 86400 seconds/ },
+  })
+})
+
 timed('a route has several quotas of its own, shared with its HEAD', async (t) => {
   const app = await appWith({ quotas: [burst, daily] })
   app.get('/v1/exports', { config: { rateLimit: { quotas: [burst, { ...daily, max: 3 }] } } }, () => ({}))
@@ -129,6 +138,9 @@ timed('max by caller: a function, sync or async, whose result is kept for a minu
       t.strictSame([answer.status, answer.left], [status, left], String(user))
     }
     t.same(calls, ['free', 'paid', '', 'unlimited', 'infinite', 'blocked'], 'once for each caller')
+    const { headers } = await ask(app, as('free'))
+    t.equal(headers['ratelimit-policy'], '"default";q=2;w=60')
+    t.equal((await ask(app, as('blocked'))).headers['retry-after'], '60')
     plans.set('free', 10)
     mock.timers.tick(59_999)
     t.match(await ask(app, as('free')), { status: 429 })
@@ -236,6 +248,16 @@ timed('with bearer, whichever is registered first, a verified token has a quota 
   }
 })
 
+timed('in report mode nothing is added or refused, with several quotas and a max by caller', async (t) => {
+  const app = await appWith({ mode: 'report', quotas: [burst, { ...daily, max: async () => 5 }] })
+  t.same(await statuses(app, '/v1/users', 3), [200, 200, 200])
+  t.match(await ask(app), { status: 200, left: undefined })
+  t.match(
+    app.conventions.report().observations.filter(({ rule }) => rule === 'quota'),
+    [{ plugin: 'rateLimit', route: 'GET /v1/users', effect: 'refused', status: 429, count: 2 }],
+  )
+})
+
 timed('options that contradict each other fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ quotas: [] }, /rateLimit\.quotas: expected at least one quota/],
@@ -248,10 +270,16 @@ timed('options that contradict each other fail the boot, by name', async (t) => 
     [{ quotas: [burst], max: 5 }, /rateLimit\.max: expected no such option beside quotas/],
     [{ quotas: [burst], timeWindow: 5000 }, /rateLimit\.timeWindow: expected no such option beside quotas/],
     [{ redis: { evalSha() {}, eval() {} } }, /rateLimit\.redis: expected a client with defineCommand/],
+    [{ cost: 5 }, /rateLimit\.cost: there is no such option/],
+    [{ store: {} }, /rateLimit\.store: there is no such option/],
   ]
   for (const [options, message] of mistakes)
     await t.rejects(Promise.resolve(Fastify().register(rateLimit, options)), { message }, String(message))
   const app = await appWith({ quotas: [burst, daily] })
-  const add = () => app.get('/v1/x', { config: { rateLimit: { quotas: [burst], max: 2 } } }, () => ({}))
-  t.throws(add, /config\.rateLimit\.max: expected no such option beside quotas/)
+  for (const [own, message] of [
+    [{ cost: 1 }, /config\.rateLimit\.cost: there is no such option/],
+    [{ quotas: [burst], max: 2 }, /config\.rateLimit\.max: expected no such option beside quotas/],
+  ] as const) {
+    t.throws(() => app.get('/v1/x', { config: { rateLimit: own as object } }, () => ({})), message)
+  }
 })

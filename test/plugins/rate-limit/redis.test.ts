@@ -124,6 +124,16 @@ t.test('two instances with one Redis', { skip }, async (t) => {
     t.equal((await other.ask('/v1/exports', as('eve'))).left, 8)
     t.strictSame([await left('/v1/users'), await left('/v1/reports')], [48, 8])
   })
+
+  await t.test('count GET and HEAD of a resource as one', async (t) => {
+    for (const [path, max] of [
+      ['/v1/users', 50],
+      ['/v1/exports', 10],
+    ] as const) {
+      t.equal((await both[0].ask(path, { method: 'HEAD', ...as('joe') })).left, max - 1)
+      t.equal((await both[1].ask(path, { method: 'GET', ...as('joe') })).left, max - 2)
+    }
+  })
 })
 
 t.test('begin a new window together', { skip }, async (t) => {
@@ -168,6 +178,13 @@ for (const [absence, [leave, comeBack]] of Object.entries(absences)) {
     })
   }
 }
+
+t.test('in report mode, no request is refused while Redis is down', { skip }, async (t) => {
+  const redis = await server(t)
+  const one = await instance(t, redis, { mode: 'report' })
+  await redis.kill()
+  t.equal((await one.ask()).status, 200)
+})
 
 t.test('a request that does not count is not used to test whether Redis is back', { skip }, async (t) => {
   const redis = await server(t)
