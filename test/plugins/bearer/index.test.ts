@@ -201,9 +201,10 @@ t.test('an open route reads no token, an optional one accepts callers without', 
     ['/open', wrong, { caller: null }],
     ['/optional', {}, { caller: null }],
     ['/optional', await bearing(), { caller: { subject: 'test-user' } }],
-    ['/optional', wrong, { status: 401, code: 'invalid-token' }],
   ] as const)
     t.match((await app.inject({ url, headers })).json(), body, url)
+  const refused = injected(await app.inject({ url: '/optional', headers: wrong }))
+  isProblem(t, refused, { status: 401, code: 'invalid-token' })
 })
 
 t.test('paths without a route need no token', async (t) => {
@@ -271,7 +272,8 @@ t.test('the method that a POST stands for is protected', async (t) => {
   app.post('/things/:id', { config: { bearer: false } }, async () => ({}))
   const post = { method: 'POST', url: '/things/1' } as const
   t.equal((await app.inject(post)).statusCode, 200)
-  t.equal((await app.inject({ ...post, headers: { 'x-http-method-override': 'DELETE' } })).statusCode, 401)
+  const asDelete = { ...post, headers: { 'x-http-method-override': 'DELETE' } }
+  isProblem(t, injected(await app.inject(asDelete)), { status: 401, code: 'unauthorized' })
 })
 
 t.test('a plugin in a child context protects that context only, and routes before it too', async (t) => {
@@ -316,7 +318,7 @@ t.test('in report mode no response changes, and refusals are counted; off does n
   await reporting.register(bearer, { ...issuer.options, mode: 'report', scopes: ['api'] })
   await off.register(bearer, { ...issuer.options, mode: 'off' })
   for (const app of [bare, off, reporting]) {
-    app.get('/v1/users', async () => ({}))
+    app.get('/v1/users', async (request) => ({ caller: 'caller' in request }))
     app.get('/v1/open', { config: { bearer: false } }, async () => ({}))
   }
   const wrong = ['Bearer wrong', 'Bearer'].map((authorization) => ({ authorization }))
@@ -352,8 +354,10 @@ t.test('a cached token is refused when it expires, and handlers cannot change wh
     return caller
   })
   const token = await clocked.token({ expiresIn: 300, claims: { roles: ['user'] } })
-  t.equal((await app.inject({ url: '/own', headers: { authorization: `Bearer ${token}` } })).statusCode, 200)
+  const own = { url: '/own', headers: { authorization: `Bearer ${token}` } }
+  t.equal((await app.inject(own)).statusCode, 200)
   now += 309_999
+  t.equal((await app.inject(own)).statusCode, 200)
   t.equal((await ask(app, token)).status, 200, 'within the clock tolerance')
   now += 1
   t.equal((await ask(app, token)).status, 401)
@@ -596,7 +600,7 @@ t.test('invalid options are refused', async (t) => {
     [{ scopes: 'a' }, `${ofRoute}.scopes: expected an array`],
     [
       { optional: true, scopes: ['a'] },
-      `${ofRoute}.scopes: expected no scopes on a route whose token is opt`,
+      `${ofRoute}.scopes: expected no scopes on a route whose token is optional`,
     ],
   ] as const) {
     const add = () => app.get('/x', { config: { bearer: own as false } }, async () => ({}))

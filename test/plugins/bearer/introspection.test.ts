@@ -176,6 +176,8 @@ t.test('a 4xx of the issuer is a 401, or a 503 if about this service, of the one
   for (const [status, expected] of [
     [400, { status: 401, code: 'invalid-token' }],
     [403, { status: 401, code: 'invalid-token' }],
+    [404, { status: 401, code: 'invalid-token' }],
+    [413, { status: 401, code: 'invalid-token' }],
     [422, { status: 401, code: 'invalid-token' }],
     [401, { status: 503, code: 'authentication-unavailable' }],
     [408, { status: 503, code: 'authentication-unavailable' }],

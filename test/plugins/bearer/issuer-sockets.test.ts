@@ -144,7 +144,8 @@ t.test('while the issuer is away, cached keys go on; without keys it is a 503', 
   await issuer.stop()
   const cold = await serviceOf(t, issuer, { now: () => now }, log)
   t.equal(await statusOf(warm, bearing(await issuer.token())), 200)
-  t.equal(await statusOf(cold), 503)
+  const refused = injected(await cold.inject({ url: '/protected', headers }))
+  isProblem(t, refused, { status: 503, code: 'authentication-unavailable' })
   t.equal(await statusOf(cold, {}), 401, 'a request without a token is refused as ever')
   await issuer.start()
   now += 5000
