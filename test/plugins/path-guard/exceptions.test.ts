@@ -44,12 +44,14 @@ t.test('the plugin takes exceptions for routes whose config is out of reach', as
   for (const path of ['/stats', '/legacy/user/:id', '/legacy/order_items']) app.get(path, nothing)
   await app.ready()
   const { exceptions } = app.conventions.report()
-  t.match(exceptions, [
-    { route: 'GET /stats', rules: ['version'], reason: 'scraped by the monitoring' },
-    { route: 'GET /legacy/user/:id', rules: legacy, reason: next },
-    { route: 'GET /legacy/order_items', rules: legacy, reason: next },
-  ])
-  t.equal(exceptions.length, 3)
+  t.strictSame(
+    exceptions.map(({ route, rules, reason }) => [route, rules, reason]),
+    [
+      ['GET /stats', ['version'], 'scraped by the monitoring'],
+      ['GET /legacy/user/:id', legacy, next],
+      ['GET /legacy/order_items', legacy, next],
+    ],
+  )
 })
 
 t.test(

@@ -110,12 +110,14 @@ t.test('a request is counted once for each rule, however many of its segments br
   await app.inject('/X/Y/Z')
 
   const { observations } = app.conventions.report()
-  t.match(observations, [
-    { rule: 'uppercase', route: 'GET /v1/users/:id/orders/:order', count: 2 },
-    { rule: 'encoding', route: 'GET /v1/users/:id/orders/:order', count: 1 },
-    { rule: 'uppercase', route: '*', count: 1 },
-  ])
-  t.equal(observations.length, 3)
+  t.strictSame(
+    observations.map(({ rule, route, count }) => [rule, route, count]),
+    [
+      ['uppercase', 'GET /v1/users/:id/orders/:order', 2],
+      ['encoding', 'GET /v1/users/:id/orders/:order', 1],
+      ['uppercase', '*', 1],
+    ],
+  )
 })
 
 t.test('a request that the app refuses anyway is not counted among those that would be lost', async (t) => {
@@ -132,14 +134,15 @@ t.test('a request that the app refuses anyway is not counted among those that wo
   const users = ['/v1/users/Known', '/v1/users/Known', '/v1/users/Hidden']
   for (const url of [...users, '/Admin.php', '/WP/x', '/Pages/Home']) await app.inject(url)
   const { observations } = app.conventions.report()
-  t.match(observations, [
-    { route: 'GET /v1/users/:id', effect: 'refused', status: 404, count: 2, example: '/v1/users/Known' },
-    { route: 'GET /v1/users/:id', effect: 'changed', count: 1, example: '/v1/users/Hidden: 403 anyway' },
-    { route: '*', effect: 'changed', count: 2, example: '/Admin.php: 404 anyway' },
-    { route: '*', effect: 'refused', status: 404, count: 1, example: '/Pages/Home' },
-  ])
-  const statuses = observations.map(({ status }) => status)
-  t.strictSame(statuses, [404, undefined, undefined, 404])
+  t.strictSame(
+    observations.map((one) => [one.route, one.effect, one.status, one.count, one.example]),
+    [
+      ['GET /v1/users/:id', 'refused', 404, 2, '/v1/users/Known'],
+      ['GET /v1/users/:id', 'changed', undefined, 1, '/v1/users/Hidden: 403 anyway'],
+      ['*', 'changed', undefined, 2, '/Admin.php: 404 anyway'],
+      ['*', 'refused', 404, 1, '/Pages/Home'],
+    ],
+  )
 })
 
 t.test('findings in report mode are logged, and those in enforce mode are thrown', async (t) => {
