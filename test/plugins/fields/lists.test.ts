@@ -91,6 +91,7 @@ t.test('what is an item, and what is not', async (t) => {
     ['?fields=orders', counts, { orders: 3, total: 3 }, '{"orders":3}'],
     // Defaults and hidden fields are those of the items.
     ['', listOf('orders'), one, '{"orders":[{"id":1,"id_str":"1"}],"total":1}', byDefault],
+    ['', listOf('orders'), one, '{"orders":[{"id":1,"id_str":"1"}],"total":1}', { default: ['id_str'] }],
     ['?fields=*', listOf('orders'), one, all, byDefault],
     // An optional array is a list.
     ['?fields=status', optional, one, paid, hidden],

@@ -50,12 +50,14 @@ t.test(
       await app.inject(`/v1/${target}`)
     }
     const { observations } = app.conventions.report()
-    t.match(observations, [
-      { rule: 'projection', route: 'GET /v1/users/:id', effect: 'changed', count: 1, requestId: 'req-1' },
-      { rule: 'projection', route: 'GET /v1/users/:id', effect: 'refused', count: 1, requestId: 'req-2' },
-      { rule: 'projection', route: 'GET /v1/users', effect: 'changed', count: 1, requestId: 'req-4' },
-    ])
-    t.equal(observations.length, 3)
+    t.strictSame(
+      observations.map((one) => [one.rule, one.route, one.effect, one.count, one.requestId]),
+      [
+        ['projection', 'GET /v1/users/:id', 'changed', 1, 'req-1'],
+        ['projection', 'GET /v1/users/:id', 'refused', 1, 'req-2'],
+        ['projection', 'GET /v1/users', 'changed', 1, 'req-4'],
+      ],
+    )
     const logged = lines.filter(({ msg }) => msg === 'convention not kept')
     t.equal(logged.length, 1)
     const line = { convention: 'fields.projection', route: 'GET /v1/users/:id', effect: 'changed' }
