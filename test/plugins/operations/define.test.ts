@@ -137,6 +137,7 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
     [null, none],
     [{}, none],
     [{ result: null }, { ...none, result: 'null' }],
+    [{ result: { __proto__: null, a: 1 } }, { ...none, result: '{"a":1}' }],
     [{ result: 2n ** 63n }, { ...none, result: '9223372036854775808' }],
     [{ resource: '/v1/payments/7?a=b#c' }, { ...none, resource: '/v1/payments/7?a=b#c' }],
     [{ resource: '/größe?a=ü' }, { ...none, resource: '/gr%C3%B6%C3%9Fe?a=%C3%BC' }],

@@ -16,7 +16,7 @@ import {
 import { keepLogs, type Logs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
-import { openConnection, requestBytes } from '../../support/raw.js'
+import { ask as askRaw, openConnection, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { until } from '../../support/until.js'
 import { start as startOfClock, sure } from './samples.js'
@@ -88,11 +88,25 @@ t.test('an input that is too long, or that is not JSON, is refused and starts no
   const app = await service(t, ({ input }) => void inputs.push(input), { maxLength: 100 })
   const answer = await ask(app, { method: 'POST', url: '/v1/work', payload: { text: 'x'.repeat(200) } })
   isProblem(t, answer, { status: 413, code: 'content-too-large', detail: /longer than 100 characters/ })
-  await t.rejects(app.operations.start('work', Symbol('x')), { name: 'TypeError' })
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+  // A fault of the app is not a 413.
+  for (const input of [Symbol('x'), () => 1, circle])
+    await t.rejects(app.operations.start('work', input), { name: 'TypeError' })
+  for (const depth of [5_000, 100_000]) {
+    const deep = JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+    for (const input of ['x'.repeat(99), deep, { deep, id: 2n ** 60n }])
+      await t.rejects(app.operations.start('work', input), { code: 'content-too-large', statusCode: 413 })
+  }
   await t.rejects(app.operations.start('unknown', 1), { code: 'FST_CONV_OPERATION_UNKNOWN' })
   const given = { id: 9007199254740993n, at: new Date(0), text: '\u0000 \ud800 ü' }
   await ended(app, (await app.operations.start('work', given)).id)
   t.strictSame(inputs, [{ ...given, at: '1970-01-01T00:00:00.000Z' }], 'others come with all digits')
+  const ofPrototype = JSON.parse('{"__proto__":{"a":1}}')
+  for (const input of [undefined, null, 0, '', [], 2n ** 60n, ofPrototype, 'x'.repeat(98)]) {
+    await ended(app, (await app.operations.start('work', input)).id)
+    t.strictSame(inputs.pop(), input)
+  }
 })
 
 t.test('whatever a handler throws, the client is told what it may know', async (t) => {
@@ -107,11 +121,12 @@ t.test('whatever a handler throws, the client is told what it may know', async (
   const rows: readonly (readonly [thrown: unknown, error: object])[] = [
     [new Error('secret'), hidden],
     ['secret', hidden],
+    [null, hidden],
     [undefined, hidden],
     [{ secret: true }, hidden],
     [
       Object.assign(new Error('not that one'), { statusCode: 404 }),
-      { code: 'not-found', detail: 'not that one' },
+      { code: 'not-found', status: 404, detail: 'not that one' },
     ],
     [
       new ProblemError('not-retryable', { status: 409, detail: 'd'.repeat(5_000) }),
@@ -155,6 +170,19 @@ t.test('a handler that returns garbage has failed, and the log says what it shou
   t.equal(told.length, 1)
   t.match(told[0], { level: 50, operation: 'work', run: 1, operationId: /^[0-9a-f]{32}$/ })
   t.match(told[0]?.err, { message: /has to return \{ resource, result \} or nothing/ })
+})
+
+t.test('by default, a result has at most 65536 characters', async (t) => {
+  const logs = keepLogs('info')
+  const app = await service(t, ({ input }) => ({ result: 'x'.repeat(Number(input)) }), {}, logs)
+  await app.ready()
+  for (const [length, expected] of [
+    [65_534, { status: 'Succeeded' }],
+    [65_535, { status: 'Failed', error: { code: 'operation-result-invalid' } }],
+  ] as const)
+    t.match(await ended(app, (await app.operations.start('work', length)).id), expected, `${length}`)
+  const told = logs.lines.filter(({ msg }) => msg === "operations: 'work' failed")
+  t.match(told, [{ err: { message: /result is longer than 65536/ } }])
 })
 
 t.test('what a handler may return', async (t) => {
@@ -211,6 +239,66 @@ t.test('work that never settles and heeds no signal ends by its timeout', async 
   await advance(1)
   const error = { code: 'operation-timed-out', detail: /longer than it may/ }
   t.match(await app.operations.find(id), { status: 'Failed', error })
+})
+
+t.test('unknown ids of any form are the same 404', async (t) => {
+  const app = await service(t, never, { identify: ({ headers }) => String(headers['x-caller'] ?? 'ann') })
+  const path = await start(app)
+  const id = path.slice(-32)
+  const strange = [
+    ...['0'.repeat(32), `${id}0`, id.slice(1), `%20${id}`, '__proto__', 'constructor', 'toString', '%00'],
+    ...['%2e%2e%2fetc', 'a b', "'; DROP TABLE operations; --", '*', 'x'.repeat(100), '😀'],
+    ...(id === id.toUpperCase() ? [] : [id.toUpperCase()]),
+  ]
+  for (const [method, suffix] of [
+    ['GET', ''],
+    ['GET', '/status'],
+    ['DELETE', ''],
+  ] as const) {
+    const others = await ask(app, { method, url: path + suffix, headers: { 'x-caller': 'bob' } })
+    const known = { ...isProblem(t, others, { status: 404, code: 'not-found' }), instance: '' }
+    for (const other of strange) {
+      const url = `/v1/operations/${encodeURI(decodeURI(other))}${suffix}`
+      const { status, body } = await ask(app, { method, url })
+      t.equal(status, 404, `${method} ${other}`)
+      t.strictSame({ ...JSON.parse(body), instance: '' }, known, `${method} ${other}`)
+    }
+  }
+  const long = await ask(app, { url: `/v1/operations/${'x'.repeat(10_000)}` })
+  isProblem(t, long, { status: 414, code: 'uri-too-long' })
+})
+
+t.test('callers are told apart by their ids; a number and its text are the same', async (t) => {
+  const owners: Readonly<Record<string, unknown>> = {
+    number: 7,
+    text: '7',
+    big: 7n,
+    other: '8',
+    anonymous: null,
+    none: undefined,
+  }
+  const app = await service(t, never, {
+    identify: ({ headers }) => owners[String(headers['x-caller'])] as string,
+  })
+  for (const [caller, expected] of [
+    ['number', ['number', 'text', 'big']],
+    ['other', ['other']],
+    ['anonymous', ['anonymous', 'none']],
+  ] as const) {
+    const url = await start(app, { 'x-caller': caller })
+    const seen = []
+    for (const name of Object.keys(owners))
+      if ((await ask(app, { url, headers: { 'x-caller': name } })).status === 200) seen.push(name)
+    t.strictSame(seen, expected)
+  }
+})
+
+t.test('an owner that is not an id is a 500, and is refused by start()', async (t) => {
+  for (const owner of [{ id: 7 }, '', Number.NaN, 1.5, true] as unknown as string[]) {
+    const app = await service(t, never, { identify: () => owner })
+    isProblem(t, await post(app), { status: 500, code: 'internal-server-error' })
+    await t.rejects(app.operations.start('work', 1, { owner }), /is not an id/)
+  }
 })
 
 t.test('who may not be told whether there is an operation is not told by an error either', async (t) => {
@@ -295,15 +383,42 @@ t.test('a request that waits is answered as soon as its operation is cancelled',
 
 t.test('a client that goes away while it waits leaves nothing behind; the operation goes on', async (t) => {
   const { now, schedule, waiting } = manualClock(startOfClock)
-  const app = await service(t, never, { now, schedule })
+  let begun = 0
+  const work = () => {
+    begun += 1
+    return never()
+  }
+  const app = await service(t, work, { now, schedule })
   const { port } = await serve(t, app)
   const before = waiting()
-  const connection = await openConnection(port)
-  connection.send(requestBytes('POST', '/v1/work', { prefer: 'wait=7' }))
-  await met(() => waiting(7_000) === 1)
-  connection.socket.destroy()
+  const connections = []
+  for (let count = 0; count < 20; count += 1) {
+    const connection = await openConnection(port)
+    connection.send(requestBytes('POST', '/v1/work', { prefer: 'wait=7' }))
+    connections.push(connection)
+  }
+  await met(() => waiting(7_000) === 20)
+  t.equal(begun, 10, 'as many as run at the same time by default')
+  for (const { socket } of connections) socket.destroy()
   await met(() => waiting(7_000) === 0)
-  t.equal(waiting(), before + 2, 'the run has a timer for its time and one for its signs of life')
+  t.equal(waiting(), before + 20, 'each run has a timer for its time and one for its signs of life')
+})
+
+t.test('what prefers nothing that is known is answered at once', async (t) => {
+  const app = await service(t, never)
+  const others = ['', 'wait', 'wait=-1', 'wait=1e9', 'return=minimal', '"', '\\', 'wait="']
+  for (const prefer of [...others, ','.repeat(2_000), `wait=${'5'.repeat(2_000)}`]) {
+    const answer = await post(app, { prefer })
+    t.equal(answer.status, 202)
+    t.notOk(headerOf(answer, 'preference-applied'), prefer.slice(0, 20))
+  }
+})
+
+t.test('several Prefer fields on the wire are one', async (t) => {
+  const { port } = await serve(t, await service(t, () => {}))
+  const fields = 'host: a\r\nconnection: close\r\nprefer: respond-async\r\nprefer: wait=3'
+  const answer = await askRaw(port, `POST /v1/work HTTP/1.1\r\n${fields}\r\n\r\n`)
+  t.match(answer, { status: 200, headers: { 'preference-applied': 'wait=3' } })
 })
 
 t.test('a full queue and a full store: 503, when to come back, and nothing was started', async (t) => {
@@ -342,8 +457,8 @@ t.test('a caller who starts more than their share gets 429, and the others are s
     engine: inProcessEngine({ concurrency: 1, maxQueued: 20 }),
   })
   await start(app, { 'x-caller': 'eve' })
-  // All callers who are not known have one share.
-  for (const caller of [{ 'x-caller': 'ada' }, {}] as Record<string, string>[]) {
+  // All callers who are not known have one share; what runs is no part of one.
+  for (const caller of [{ 'x-caller': 'ada' }, {}, { 'x-caller': 'eve' }] as Record<string, string>[]) {
     for (let count = 0; count < 2; count += 1) await start(app, caller)
     const refused = await post(app, caller)
     isProblem(t, refused, { status: 429, code: 'quota-exceeded', detail: /your operations/ })
@@ -463,6 +578,24 @@ t.test('a store that is away for long fills no log', async (t) => {
   t.ok(logs.lines.some(({ msg }) => msg === 'operations: the fault is over'))
 })
 
+t.test('one part that fails while another works fills no log either', async (t) => {
+  const { now, schedule, advance } = manualClock(startOfClock)
+  const logs = keepLogs('info')
+  const store = unruly(memoryOperationStore())
+  const app = await service(t, never, { store, now, schedule }, logs)
+  await app.ready()
+  const { id } = await app.operations.start('work')
+  const { replace } = store
+  store.replace = async (previous, next) => {
+    if (next.id === id) throw new Error('an invalid record')
+    return replace(previous, next)
+  }
+  for (let count = 0; count < 5; count += 1) await app.operations.start('work')
+  await advance(600_000)
+  const told = logs.lines.filter(({ msg }) => /cannot|is over/.test(msg ?? ''))
+  t.ok(told.length > 0 && told.length <= 40, `${told.length} lines in ten minutes`)
+})
+
 t.test('a close lets runs end for `drain`, aborts, waits for `unwind`, and fails what is left', async (t) => {
   const { now, schedule, advance, waiting } = manualClock(startOfClock)
   const store = memoryOperationStore()
@@ -491,6 +624,7 @@ t.test('a close lets runs end for `drain`, aborts, waits for `unwind`, and fails
   ends[0]?.()
   await advance(0)
   t.notOk(signals[0]?.aborted)
+  t.equal(await Promise.race([closed.then(() => 'closed'), pause(20, 'it waits')]), 'it waits')
   await advance(1)
   t.ok(signals[0]?.aborted)
   t.equal(waiting(10_000), 1, 'the handler has the time `unwind` to stop')
@@ -641,20 +775,24 @@ t.test('hooks of the app run once for a start, also where it waits', async (t) =
   }
 })
 
-t.test('Retry-After of starts and polls is that of the definition, or the delay of the start', async (t) => {
-  const app = await service(t, never)
-  app.operations.define('slow', { retryAfter: 60 }, never)
-  app.post('/v1/slow', async (_, reply) => reply.startOperation('slow'))
-  app.post('/v1/later', async (_, reply) => reply.startOperation('slow', null, { delay: '10 minutes' }))
-  for (const [url, seconds] of [
-    ['/v1/slow', /^60$/],
-    ['/v1/later', /^(600|599)$/],
-  ] as const) {
-    const started = await post(app, {}, url)
-    const polled = await ask(app, { url: sure(headerOf(started, 'location')) })
-    for (const answer of [started, polled]) t.match(headerOf(answer, 'retry-after'), seconds)
-  }
-})
+t.test(
+  'Retry-After of starts and polls: of the definition, or the plugin, or the delay of a start',
+  async (t) => {
+    const app = await service(t, never, { retryAfter: 7 })
+    app.operations.define('slow', { retryAfter: 60 }, never)
+    app.post('/v1/slow', async (_, reply) => reply.startOperation('slow'))
+    app.post('/v1/later', async (_, reply) => reply.startOperation('slow', null, { delay: '10 minutes' }))
+    for (const [url, seconds] of [
+      ['/v1/work', /^7$/],
+      ['/v1/slow', /^60$/],
+      ['/v1/later', /^(600|599)$/],
+    ] as const) {
+      const started = await post(app, {}, url)
+      const polled = await ask(app, { url: sure(headerOf(started, 'location')) })
+      for (const answer of [started, polled]) t.match(headerOf(answer, 'retry-after'), seconds)
+    }
+  },
+)
 
 t.test('not ready: whole seconds, progress of every kind', async (t) => {
   const app = await service(t, never)

@@ -107,6 +107,22 @@ t.test('a closing process waits for its handlers; only then another one begins t
   await b.close()
 })
 
+t.test('a process with a store of its own fails what it runs and what waits when it closes', async (t) => {
+  const store = unruly(memoryOperationStore(), false)
+  const engine = inProcessEngine({ concurrency: 1 })
+  const { begin, service, clock, find, contexts, end } = setUp({ store, engine })
+  await service.start()
+  const ids = [await begin(), await begin()].map(({ id }) => id)
+  await clock.advance(0)
+  t.equal(contexts.length, 1, 'it needs no call of work()')
+  const closed = service.close()
+  await clock.advance(0)
+  end(sure(contexts[0]).signal.reason)
+  await closed
+  for (const id of ids)
+    t.match(await find(id), { status: 'Failed', error: { code: 'operation-interrupted' } })
+})
+
 t.test('with a shared store, operations run after work(), and not during a pause', async (t) => {
   const { begin, service, clock, contexts, close } = setUp()
   await service.start()

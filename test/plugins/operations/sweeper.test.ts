@@ -87,6 +87,17 @@ t.test('a dead run is found within half a lease; live and delayed ones are left 
   await sweeper.stop()
 })
 
+t.test('of several processes that sweep the same store, one queues an operation', async (t) => {
+  const store = unruly(memoryOperationStore())
+  const clock = manualClock(start)
+  const engines = Array.from({ length: 4 }, () => idleEngine())
+  const processes = engines.map((engine) => testProcess({ store, clock, engine, works: { work: {} } }))
+  for (let count = 0; count < 200; count += 1) await stored(sure(processes[0]).registry, newOperation())
+  clock.skip(lease)
+  await Promise.all(processes.map(({ sweep }) => sweep()))
+  t.equal(engines.flatMap(({ jobs }) => jobs).length, 200)
+})
+
 t.test('an engine that takes over gets the jobs of live runs too, and ignores them', async (t) => {
   const engine = idleEngine({ takesOver: true })
   const { clock, create, registry, sweep, queued } = setUp(engine)
@@ -152,6 +163,21 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   clock.skip(lease)
   await sweep()
   t.equal(new Set(queued()).size, 5)
+})
+
+t.test('an engine that cannot be reached is tried again, and its fault is logged', async (t) => {
+  const { clock, engine, create, sweep, queued, faults } = setUp()
+  const { id } = await create()
+  clock.skip(lease)
+  const { enqueue } = engine
+  engine.enqueue = () => Promise.reject(new Error('ECONNREFUSED'))
+  await sweep()
+  t.strictSame(faults, ['operations that are due cannot be checked'])
+  engine.enqueue = enqueue
+  clock.skip(lease)
+  await sweep()
+  t.strictSame(queued(), [id])
+  t.equal(faults.at(-1), 'recovered')
 })
 
 t.test('a store that fails or hangs is asked again at the next sweep', async (t) => {

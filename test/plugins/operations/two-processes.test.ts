@@ -3,7 +3,7 @@ import t from 'tap'
 import type { OperationWork, WorkContext } from '../../../src/plugins/operations/define.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { lease, start, succeeded, sure } from './samples.js'
+import { lease, newOperation, start, stored, succeeded, sure } from './samples.js'
 import { heldWork, testProcess } from './test-process.js'
 import { unruly } from './unruly-store.js'
 
@@ -93,6 +93,78 @@ t.test('a cancellation reaches a run in another process by an announcement or a 
     await clock.advance(isLost ? lease / 3 : 0)
     t.match(await statusOf(id), { status: 'Failed', error: { code: 'operation-cancelled' } })
   }
+})
+
+t.test('an operation that a closing process hands back is run by another at its next sweep', async (t) => {
+  const { clock, one, other, runs, statusOf } = setUp()
+  await one.start()
+  await other.start()
+  const { id } = await one.begin()
+  await clock.advance(1_000)
+  await one.sweeper.stop()
+  const closed = one.engine.close()
+  one.runner.close()
+  t.strictSame(runs, [], 'not while the handler may still stop')
+  await clock.advance(10_000)
+  await closed
+  await clock.advance(lease / 2 + 5_000)
+  t.strictSame(runs, ['other 2'])
+  t.match(await statusOf(id), { status: 'Succeeded' })
+})
+
+t.test('two processes that sweep at the same time run each operation once', async (t) => {
+  const { clock, one, other, held, runs } = setUp()
+  for (let count = 0; count < 20; count += 1) await stored(one.registry, newOperation())
+  await one.start()
+  await other.start()
+  await clock.advance(lease * 1.5)
+  for (let count = 0; count < 20; count += 1) {
+    held.end()
+    await clock.advance(1_000)
+  }
+  t.equal(held.contexts.length + runs.length, 20, `${held.contexts.length} here, ${runs.length} there`)
+  t.equal(one.ended.length + other.ended.length, 20)
+})
+
+t.test('a process that hangs for longer than its lease cannot end the operation', async (t) => {
+  const { clock, one, other, held, statusOf } = setUp(60_000)
+  await one.start()
+  await other.start()
+  const { id } = await one.begin()
+  await clock.advance(1_000)
+  // The event loop of the one stands still; the other takes the run.
+  clock.skip(2 * lease)
+  const claim = await other.registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 }))
+  t.match(claim, { record: { run: 2 } })
+  held.end({ status: 'Succeeded', resource: '/v1/first', result: null })
+  await clock.advance(0)
+  t.match(await statusOf(id), { status: 'In progress', run: 2 })
+  t.match(await other.registry.finish(id, 2, succeeded), { status: 'Succeeded', resource: null })
+  t.equal(one.ended.length, 0)
+})
+
+t.test('an operation fails when its third run has died, if that is its `maxRuns`', async (t) => {
+  const clock = manualClock(start)
+  const memory = memoryOperationStore()
+  let begun = 0
+  const run = () => {
+    begun += 1
+    return new Promise<never>(() => {})
+  }
+  const { registry } = testProcess({ store: unruly(memory), clock })
+  const { id } = await stored(registry, newOperation())
+  for (let life = 0; life < 5; life += 1) {
+    const store = unruly(memory)
+    const mortal = testProcess({ store, clock, works: { work: { run } } })
+    await mortal.start()
+    await clock.advance(lease * 2)
+    await mortal.sweeper.stop()
+    store.mood = 'hangs'
+    await clock.advance(lease * 2)
+  }
+  t.equal(begun, 3)
+  const error = { code: 'operation-interrupted' }
+  t.match(await registry.find(id), { status: 'Failed', run: 3, error })
 })
 
 t.test('an operation whose runs die `maxRuns` times fails', async (t) => {
