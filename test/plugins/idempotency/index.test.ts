@@ -114,7 +114,8 @@ t.test('a malformed key is a 400, and so is a missing one where it is required',
   const { app, payments } = await serviceWith()
   app.post('/v1/transfers', { config: { idempotency: { required: true } } }, async () => 'done')
   app.post('/v1/free', { config: { idempotency: false } }, async () => 'done')
-  for (const key of ['', 'a, a', 'x'.repeat(256)]) await refused(t, app, key, 'key-invalid')
+  for (const key of ['', '""', 'a b', 'a, a', '"a', 'x'.repeat(256), '"ä"'])
+    await refused(t, app, key, 'key-invalid')
   t.equal(payments(), 0)
   await refused(t, app, null, 'key-invalid', { url: '/v1/transfers' }, /required/)
   t.equal((await inject(app, 'k', { url: '/v1/transfers' })).body, 'done')
@@ -168,8 +169,11 @@ t.test('statuses that a handler sends are kept, unless they say that nothing was
   })
   const rows = [
     ...[200, 201, 303].map((status) => [status, 'sent', 1] as const),
-    ...[402, 409, 422].flatMap((status) => [[status, 'sent', 1] as const, [status, 'thrown', 1] as const]),
-    ...[400, 404, 429, 500, 503].flatMap((status) => [
+    ...[402, 409, 410, 422].flatMap((status) => [
+      [status, 'sent', 1] as const,
+      [status, 'thrown', 1] as const,
+    ]),
+    ...[400, 401, 403, 404, 429, 500, 503].flatMap((status) => [
       [status, 'sent', 2] as const,
       [status, 'thrown', 2] as const,
     ]),

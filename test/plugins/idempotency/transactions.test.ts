@@ -75,7 +75,8 @@ for (const fault of ['after commit', 'crash'] as const) {
       const again = await app.inject(payment(key))
       t.equal(again.statusCode, 201)
       t.equal(again.body, expected.body)
-      for (const name of ['content-type', 'location']) t.equal(again.headers[name], expected.headers[name])
+      t.equal(again.headers['content-type'], expected.headers['content-type'])
+      t.equal(again.headers.location, '/v1/payments/1')
       t.equal(again.headers['idempotent-replayed'], 'true')
     }
     t.equal((await count()) - before, 1)
