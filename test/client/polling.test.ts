@@ -41,6 +41,21 @@ t.test('a date counts from the clock of the service, where the answer tells it',
   t.equal(waitOf('7', 'Fri, 20 Nov 2026 09:00:00 GMT'), 7_000)
 })
 
+t.test('a wait keeps within its bounds', async (t) => {
+  const rows: readonly (readonly [wait: number, longest: number, expected: number])[] = [
+    [-60_000, 60_000, 1_000],
+    [0, 60_000, 1_000],
+    [1_000, 60_000, 1_000],
+    [1_001, 60_000, 1_001],
+    [60_001, 60_000, 60_000],
+    [60_001, longestStop, 60_001],
+    [Number.POSITIVE_INFINITY, longestStop, 3_600_000],
+    [Number.NaN, 60_000, 1_000],
+  ]
+  for (const [wait, longest, expected] of rows)
+    t.equal(bounded(wait, longest), expected, `${wait} of ${longest}`)
+})
+
 t.test('whatever a service sends, the next poll is neither at once nor never', async () => {
   const field = fc.oneof(
     fc.string(),
