@@ -29,12 +29,24 @@ t.test('RFC 9111 §5.2.2: each directive by its name', async (t) => {
 })
 
 t.test('the order in which directives are given makes no difference', async (t) => {
-  const given = { immutable: true, maxAge: 60, public: true, staleIfError: 5, noTransform: true } as const
-  t.equal(cacheControl(given), 'public, no-transform, max-age=60, stale-if-error=5, immutable')
+  const times = { staleIfError: 5, staleWhileRevalidate: 4, sMaxAge: 3, maxAge: 2 }
+  const flags = {
+    proxyRevalidate: true,
+    mustRevalidate: true,
+    noTransform: true,
+    noStore: true,
+    noCache: true,
+  }
+  const given = { immutable: true, ...times, ...flags, private: true, public: true } as const
+  const written =
+    'public, private, no-cache, no-store, no-transform, must-revalidate, proxy-revalidate, max-age=2, s-maxage=3, stale-while-revalidate=4, stale-if-error=5, immutable'
+  t.equal(cacheControl(given), written)
+  t.equal(cacheControl(Object.fromEntries(Object.entries(given).reverse())), written)
 })
 
 t.test('compatible directives have no faults', async (t) => {
   const rows: readonly CacheDirectives[] = [
+    {},
     { private: true, noCache: true },
     { public: true, maxAge: 60, sMaxAge: 600, staleWhileRevalidate: 30, staleIfError: 86_400 },
     { private: true, maxAge: 31_536_000, immutable: true, staleWhileRevalidate: 30 },

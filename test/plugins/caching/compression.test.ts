@@ -74,9 +74,9 @@ t.test('identity does not change the tag, nor does content that the handler code
 t.test('the tag of a write names what is stored, and so has no content coding', async (t) => {
   const app = await appWith({ order: 'before', validators: false })
   app.put('/v1/plain', (_, reply) => reply.caching({ etag: 'a' }).send(small))
-  const headers = { 'accept-encoding': 'gzip' }
-  const answer = await app.inject({ method: 'PUT', url: '/v1/plain', headers })
-  t.match(answer.headers, { 'content-encoding': 'gzip', etag: '"a"' })
+  const { port } = await serve(t, app)
+  const { headers } = await ask(port, 'PUT', '/v1/plain', { 'accept-encoding': 'gzip' })
+  t.strictSame([headers['content-encoding'], headers.etag], ['gzip', '"a"'])
 })
 
 t.test('a 412 after the handler has the same Vary as the 200', async (t) => {
@@ -185,7 +185,7 @@ t.test('a weak tag is valid for all codings', async (t) => {
   const app = await appWith({ order: 'after', validators: false })
   app.get('/v1/weak', (_, reply) => reply.caching({ etag: 'W/"a"' }).send(small))
   const coded = await app.inject({ url: '/v1/weak', headers: { 'accept-encoding': 'gzip' } })
-  t.match(coded.headers, { 'content-encoding': 'gzip', etag: 'W/"a"' })
+  t.strictSame([coded.headers['content-encoding'], coded.headers.etag], ['gzip', 'W/"a"'])
 })
 
 t.test('the Vary of the app is kept, and accept-encoding is not repeated', async (t) => {

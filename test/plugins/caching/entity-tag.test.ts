@@ -27,8 +27,18 @@ t.test('RFC 9110 §8.8.3: an entity tag is a quoted opaque text, W/ in front of 
 
 t.test('RFC 9110 §8.8.3: text without quotes, or with other characters, is not an entity tag', async (t) => {
   const unquoted = ['', 'xyzzy', 'W/xyzzy', '"', 'W/"', '"xyzzy', 'xyzzy"', "'xyzzy'", ' "a"', '"a" ', '"a"b']
-  const prefixed = ['w/"xyzzy"', 'W /"xyzzy"', 'W/ "xyzzy"', 'W\\"xyzzy"', 'W/W/"xyzzy"']
-  const others = ['"a b"', '"a\tb"', '"a\nb"', '"a\x00b"', '"a\x7fb"', '"a\u0100b"', '"a"b"', '"a","b"']
+  const prefixed = ['W', 'W/', 'w/"xyzzy"', 'W /"xyzzy"', 'W/ "xyzzy"', 'W\\"xyzzy"', 'W/W/"xyzzy"']
+  const others = [
+    '"a b"',
+    '"a\tb"',
+    '"a\nb"',
+    '"a\x00b"',
+    '"a\x7fb"',
+    '"a\u0100b"',
+    '"a"b"',
+    '"a""b"',
+    '"a","b"',
+  ]
   for (const text of [...unquoted, ...prefixed, ...others])
     t.equal(isEntityTag(text), false, JSON.stringify(text))
 })
@@ -36,6 +46,9 @@ t.test('RFC 9110 §8.8.3: text without quotes, or with other characters, is not 
 t.test('RFC 9110 §5.6.1: a list may have whitespace, empty elements, and commas in tags', async (t) => {
   const rows: readonly (readonly [text: string, tags: readonly string[]])[] = [
     ['"a","b"', ['"a"', '"b"']],
+    ['"a" ', ['"a"']],
+    [' , , "a"', ['"a"']],
+    [',', []],
     ['"a"\t,\t W/"b"', ['"a"', 'W/"b"']],
     [',"a", ,"b",', ['"a"', '"b"']],
     ['"a,b", "c"', ['"a,b"', '"c"']],

@@ -4,7 +4,7 @@ import etag from '@fastify/etag'
 import rateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
-import { caching, fields, problems } from '../../../src/index.js'
+import { caching, conventions, fields, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const user = { id: 1, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
@@ -111,6 +111,27 @@ t.test('fields: Last-Modified is read before projection, and each selection has 
   }
 })
 
+t.test('the preset: twins, fields, problems and caching in one response', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  const id = { type: 'integer', format: 'int64' }
+  const updated_at = { type: 'string', format: 'date-time' }
+  const schema = { response: { 200: { type: 'object', properties: { ...properties, id, updated_at } } } }
+  app.get('/v1/users/:id', { schema }, () => ({ ...user, id: 2n ** 60n }))
+  const { headers, payload } = await app.inject('/v1/users/1')
+  t.match(payload, /"id":1152921504606846976,"id_str":"1152921504606846976"/)
+  t.match(headers, { 'cache-control': 'no-cache', 'last-modified': lastModified, etag: /^"/ })
+  const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': String(headers.etag) } })
+  t.equal(again.statusCode, 304)
+  const selected = await app.inject('/v1/users/1?fields=name')
+  t.equal(selected.headers['last-modified'], lastModified)
+  t.not(selected.headers.etag, headers.etag)
+  for (const url of ['/v1/users/1?fields=nothing', '/V1/users/1', '/v1/nothing'])
+    t.equal((await app.inject(url)).headers['cache-control'], 'no-store', url)
+  const refused = await app.inject({ method: 'DELETE', url: '/v1/users/1' })
+  t.equal(refused.headers['cache-control'], 'no-store')
+})
+
 t.test('refusals: errorHandler: 412 and 428 go to the handler of the scope or the route', async (t) => {
   for (const mode of ['enforce', 'off'] as const) {
     const app = Fastify()
@@ -166,7 +187,8 @@ t.test('without an error handler 412 and 428 are problem documents too', async (
   const headers = { 'if-match': '"old"' }
   const get = await app.inject({ url: '/v1/users', headers })
   isProblem(t, injected(get), { status: 412, code: 'precondition-failed' })
-  t.match(get.headers, { 'cache-control': 'no-store', 'content-length': String(get.rawPayload.length) })
+  t.equal(get.headers['cache-control'], 'no-store')
+  t.equal(get.headers['content-length'], String(get.rawPayload.length))
   const put = await app.inject({ method: 'PUT', url: '/v1/users' })
   isProblem(t, injected(put), { status: 428, code: 'precondition-required' })
   const head = await app.inject({ method: 'HEAD', url: '/v1/users', headers })
@@ -208,6 +230,29 @@ t.test('a decorator of the app with the name of reply.caching() stays', async (t
   t.match(app.conventions.report().findings, [
     { rule: 'decorators', problem: /^reply\.caching is a decorator/ },
   ])
+})
+
+t.test('child contexts are served, sibling contexts are not', async (t) => {
+  const app = Fastify()
+  await app.register(async (inner) => {
+    await inner.register(caching)
+    await inner.register(async (below) => {
+      below.get('/v1/below', (_, reply) => reply.caching({ etag: 'b' }).send({}))
+    })
+  })
+  await app.register(async (beside) => void beside.get('/v1/beside', () => ({})))
+  t.match((await app.inject('/v1/below')).headers, { etag: '"b"', 'cache-control': 'no-cache' })
+  const beside = await app.inject('/v1/beside')
+  t.notOk('etag' in beside.headers || 'cache-control' in beside.headers)
+  t.notOk('cache-control' in (await app.inject('/v1/nowhere')).headers)
+})
+
+t.test('exposeHeadRoutes: false leaves no HEAD route, and GET as it is', async (t) => {
+  const app = Fastify({ exposeHeadRoutes: false })
+  await app.register(caching)
+  app.get('/v1/users', () => ({}))
+  t.match((await app.inject('/v1/users')).headers.etag, /^"/)
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/users' })).statusCode, 404)
 })
 
 t.test('wildcard routes, and those with false, are not changed, and are in the report', async (t) => {
@@ -271,7 +316,7 @@ t.test('status and headers of a Response take precedence', async (t) => {
   const headers = { 'if-none-match': '*', 'if-match': '"old"' }
   t.match(await app.inject({ url: '/v1/own', headers }), { statusCode: 201, headers: init.headers })
   const plain = await app.inject({ url: '/v1/plain', headers })
-  t.match(plain, { statusCode: 200, body: '{}', headers: { 'cache-control': 'no-cache' } })
+  t.strictSame([plain.statusCode, plain.body, plain.headers['cache-control']], [200, '{}', 'no-cache'])
 })
 
 t.test('a page that the 404 handler of the app sends keeps its headers', async (t) => {

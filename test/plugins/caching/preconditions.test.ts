@@ -46,19 +46,28 @@ const cases: readonly (readonly [headers: Readonly<Record<string, string>>, stat
   [{ 'if-none-match': '*' }, 304],
   [{ 'if-none-match': '"v6"' }, 200],
   [{ 'if-none-match': 'v7' }, 200],
+  [{ 'if-none-match': '"v7", *' }, 200],
+  [{ 'if-none-match': '"v6", "v7" , "v8"' }, 304],
   [{ 'if-none-match': '' }, 200],
   [{ 'if-none-match': `${'"x", '.repeat(900)}"v7"` }, 304],
   [{ 'if-none-match': '"x",'.repeat(4_095) }, 200],
   [{ 'if-modified-since': modifiedText }, 304],
+  [{ 'if-modified-since': 'Thursday, 19-Nov-26 08:00:00 GMT' }, 304],
+  [{ 'if-modified-since': 'Thu Nov 19 08:00:00 2026' }, 304],
   [{ 'if-modified-since': before }, 200],
   [{ 'if-modified-since': 'yesterday' }, 200],
   [{ 'if-none-match': '"v6"', 'if-modified-since': modifiedText }, 200],
+  [{ 'if-none-match': '"v7"', 'if-modified-since': before }, 304],
   [{ 'if-match': '"v7"' }, 200],
+  [{ 'if-match': '*' }, 200],
+  [{ 'if-match': 'junk' }, 412],
+  [{ 'if-match': '"v7"', 'if-none-match': '"v7"' }, 304],
   [{ 'if-match': '"v6"' }, 412],
   [{ 'if-match': 'W/"v7"' }, 412],
   [{ 'if-match': '"v6"', 'if-none-match': '"v7"' }, 412],
   [{ 'if-unmodified-since': modifiedText }, 200],
   [{ 'if-unmodified-since': before }, 412],
+  [{ 'if-unmodified-since': '2026-11-19T07:00:00Z' }, 200],
   [{ 'if-match': '"v7"', 'if-unmodified-since': before }, 200],
 ]
 
@@ -398,7 +407,10 @@ t.test('a date of the items of a list is sent, and is not used for preconditions
     users = all
   }
   for (const url of ['/v1/own', '/v1/handler', '/v1/validators'])
-    t.equal((await asked(url, { 'if-modified-since': modifiedText })).statusCode, 304, url)
+    for (const method of ['GET', 'HEAD'] as const) {
+      const answer = await asked(url, { 'if-modified-since': modifiedText }, method)
+      t.equal(answer.statusCode, 304, `${method} ${url}`)
+    }
   users = []
   const empty = await asked('/v1/users', { 'if-modified-since': modifiedText })
   t.equal(empty.statusCode, 200)
@@ -411,6 +423,8 @@ t.test('a 412 is a problem, whose detail says what failed, and what to send', as
   app.route({ method: ['GET', 'PUT'], url: '/v1/users/:id', config, handler: () => ({}) })
   for (const [methods, field, value, detail] of [
     [['GET', 'PUT'], 'if-match', '2', /^If-Match .*read it again.* with its quotes/],
+    [['GET', 'PUT'], 'if-match', '"1"', /^If-Match .*read it again.* with its quotes/],
+    [['GET', 'PUT'], 'if-match', '*, "2"', /^If-Match .*read it again.* with its quotes/],
     [['GET', 'PUT'], 'if-match', 'W/"2"', /^If-Match .*read it again.* with its quotes/],
     [['GET', 'PUT'], 'if-unmodified-since', before, /^It was modified since/],
     [['PUT'], 'if-none-match', '2', /^If-None-Match names what exists already/],

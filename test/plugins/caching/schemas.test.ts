@@ -108,7 +108,11 @@ t.test('responses are serialized as without the plugin, also 412', async (t) => 
   const response = { 200: user, '4xx': { type: 'object', properties: { code: { type: 'string' } } } }
   app.get('/v1/users', { schema: { response } }, () => ({ id: 1, secret: 2 }))
   app.get('/v1/class', { schema: { response } }, (_, reply) => reply.code(412).send({ code: 'x', secret: 2 }))
+  app.get('/v1/own', { schema: { response: { 200: user } } }, (_, reply) =>
+    reply.code(412 as 200).send({ a: 1 } as never),
+  )
   t.equal((await app.inject('/v1/users')).payload, '{"id":1}')
+  t.equal((await app.inject('/v1/own')).statusCode, 412)
   const refused = await app.inject({ url: '/v1/users', headers: { 'if-match': '"old"' } })
   t.match(refused.json(), { status: 412, code: 'precondition-failed' })
   t.notMatch((await app.inject('/v1/class')).payload, /secret/)

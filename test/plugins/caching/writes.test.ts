@@ -1,7 +1,7 @@
 /** Writes under preconditions: nothing is overwritten that the caller has not seen (RFC 9110 §13.1). */
 import Fastify, { type FastifyInstance, type HTTPMethods } from 'fastify'
 import t from 'tap'
-import { type CachingRouteOptions, caching, problems } from '../../../src/index.js'
+import { type CachingRouteOptions, caching, ProblemError, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
 
@@ -36,15 +36,20 @@ async function appWith(own: CachingRouteOptions, method: HTTPMethods | HTTPMetho
 
 t.test('an existing resource: the results of If-Match, If-Unmodified-Since and If-None-Match', async (t) => {
   const cases: readonly (readonly [headers: Readonly<Record<string, string>>, status: 200 | 412])[] = [
+    [{ 'if-match': '"7"' }, 200],
     [{ 'if-match': '"6", "7"' }, 200],
     [{ 'if-match': '*' }, 200],
+    [{ 'if-match': '"6"' }, 412],
     [{ 'if-match': 'W/"7"' }, 412],
     [{ 'if-match': '7' }, 412],
     [{ 'if-match': '' }, 412],
     [{ 'if-unmodified-since': modifiedText }, 200],
     [{ 'if-unmodified-since': before }, 412],
+    [{ 'if-unmodified-since': 'junk' }, 200],
     [{ 'if-match': '"7"', 'if-unmodified-since': before }, 200],
     [{ 'if-none-match': '*' }, 412],
+    [{ 'if-none-match': '"7"' }, 412],
+    [{ 'if-none-match': 'W/"7"' }, 412],
     [{ 'if-none-match': '"6"' }, 200],
     [{ 'if-none-match': 'junk' }, 412],
     [{ 'if-match': '"7"', 'if-none-match': '"7"' }, 412],
@@ -68,15 +73,17 @@ t.test('an existing resource: the results of If-Match, If-Unmodified-Since and I
 t.test('a missing resource: 412 or the handler’s 404 for If-Match, creation for If-None-Match', async (t) => {
   for (const validators of [() => null, async () => null]) {
     const { app, expected } = await appWith({ validators }, [...writing])
+    const ofIfMatch = ['"7"', '"7--gzip"', '*'].flatMap((tag) => [
+      ['PUT', { 'if-match': tag }, 412] as const,
+      ['POST', { 'if-match': tag }, 412] as const,
+      ['PATCH', { 'if-match': tag }, 200] as const,
+      ['DELETE', { 'if-match': tag }, 200] as const,
+    ])
     for (const [method, headers, status] of [
-      ['PUT', { 'if-match': '"7"' }, 412],
-      ['PUT', { 'if-match': '*' }, 412],
-      ['POST', { 'if-match': '"7--gzip"' }, 412],
-      ['PATCH', { 'if-match': '"7"' }, 200],
-      ['DELETE', { 'if-match': '*' }, 200],
-      ['PUT', { 'if-none-match': '*' }, 200],
-      ['PUT', { 'if-none-match': '"7"' }, 200],
-    ] as const) {
+      ...ofIfMatch,
+      ['PUT', { 'if-none-match': '*' }, 200] as const,
+      ['PUT', { 'if-none-match': '"7"' }, 200] as const,
+    ]) {
       const answer = await app.inject({ method, url: '/v1/users/1', headers })
       t.equal(answer.statusCode, status, `${method} ${JSON.stringify(headers)}`)
       // `null`, so that a statement that compares it changes nothing that somebody made in between.
@@ -134,6 +141,31 @@ t.test('a route without validators leaves preconditions of writes to its handler
   t.strictSame(answer.json(), { seen: '"7"' })
 })
 
+t.test('the tag of a GET is valid in If-Match of a write, also in a child context', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(caching)
+  await app.register(async (inner) => {
+    let version = 1
+    const validators = async () => ({ version })
+    inner.get('/v1/users/:id', { config: { caching: { validators } } }, () => ({ version }))
+    const guarded = { caching: { validators, preconditions: 'required' } } as const
+    inner.put('/v1/users/:id', { config: guarded }, (request) => {
+      if (request.expectedVersion !== version) throw new ProblemError('precondition-failed')
+      // Somebody else is faster.
+      if (request.headers['x-race'] !== undefined) version++
+      if (request.expectedVersion !== version) throw new ProblemError('precondition-failed')
+      return { version: ++version }
+    })
+  })
+  const etag = String((await app.inject('/v1/users/1')).headers.etag)
+  const put = (headers: Record<string, string>) => app.inject({ method: 'PUT', url: '/v1/users/1', headers })
+  t.strictSame((await put({ 'if-match': etag })).json(), { version: 2 })
+  t.equal((await put({ 'if-match': etag })).statusCode, 412, 'the second time it is stale')
+  const raced = injected(await put({ 'if-match': '"2"', 'x-race': '1' }))
+  isProblem(t, raced, { status: 412, code: 'precondition-failed' }, 'a change since the check')
+})
+
 t.test('a route for reads and writes evaluates preconditions by the method', async (t) => {
   const validators = () => ({ version: 7, lastModified: modified })
   for (const own of [{}, { validators }, { validators, preconditions: 'required' }] as const) {
@@ -154,8 +186,9 @@ t.test('a route for reads and writes evaluates preconditions by the method', asy
       if (method === 'GET') continue
       t.equal(answer.headers['cache-control'], 'no-store')
       t.notOk('etag' in answer.headers || 'last-modified' in answer.headers)
+      const seen = ofWrites && 'if-match' in headers ? 7 : undefined
+      t.strictSame(expected(), status === 200 ? [seen] : [], `${JSON.stringify(headers)}: expectedVersion`)
     }
-    t.strictSame(expected(), [ofWrites ? 7 : undefined])
   }
 })
 
