@@ -21,6 +21,7 @@ t.test('a body that is not JSON is a 400', async (t) => {
   for (const payload of [
     '{"name":"A',
     '{"name":"A",}',
+    "{'name':'A'}",
     '  ',
     '{"age":01}',
     '{"__proto__":{"admin":true}}',
@@ -48,15 +49,17 @@ t.test('a body over the limit of the route is a 413', async (t) => {
   isProblem(t, injected(whole), expected, 'by the limit of the server')
 })
 
-t.test('an unsupported or invalid Content-Type is a 415, and a text where an object is needed', async (t) => {
+t.test('an unsupported or invalid Content-Type is a 415 (RFC 9110 §15.5.16)', async (t) => {
   const app = await appWithUsers()
   const unsupported = ['application/xml', 'text/html; charset=utf-8', 'application/x-www-form-urlencoded']
-  for (const type of [...unsupported, 'json', '/', 'application/', ';', 'application/json, text/html']) {
+  for (const type of [...unsupported, 'json', '/', 'application/', ';', ',', 'application/json, text/html']) {
     const headers = { 'content-type': type }
     const response = await app.inject({ method: 'POST', url: '/v1/users', headers, payload: '{}' })
     const expected = { status: 415, code: 'unsupported-media-type', title: 'Unsupported media type' }
     const detail = unsupported.includes(type) ? `${type.split(';')[0]} is not supported here` : /./
     isProblem(t, injected(response), { ...expected, detail }, type)
+    t.equal(response.headers.accept, json, `${type}: Accept`)
+    t.notOk('accept-patch' in response.headers, `${type}: no Accept-Patch on POST`)
   }
 })
 
@@ -248,6 +251,7 @@ t.test('404 and 405 are sent before the body is read', async (t) => {
     for (const [type, payload] of [...bodies, ['text/csv', 'a'] as const, ['no type', 'a'] as const]) {
       const response = await app.inject({ method: 'PUT', url, headers: { 'content-type': type }, payload })
       isProblem(t, injected(response), { status, code }, `${status}: ${type}`)
+      if (status === 405) t.equal(response.headers.allow, 'GET, HEAD, OPTIONS')
     }
   }
   const { port } = await serve(t, app)

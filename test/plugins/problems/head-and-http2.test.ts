@@ -51,6 +51,7 @@ t.test('errors are the same problems over HTTP/2', async (t) => {
     [{ ':path': '/v1/payments' }, '', 500, 'internal-server-error'],
     [{ ':path': '/nothing' }, '', 404, 'not-found'],
     [{ ':path': '/v1/Users' }, '', 404, 'path-uppercase'],
+    [{ ':path': '/v1/us%65rs' }, '', 404, 'path-encoded'],
     [{ ':path': '/v1/users', ':method': 'DELETE' }, '', 405, 'method-not-allowed'],
     [{ ':path': '/v1/users', accept: 'text/html' }, '', 406, 'not-acceptable'],
     [{ ':path': '/%zz' }, '', 400, 'uri-malformed'],

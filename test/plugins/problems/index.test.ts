@@ -10,10 +10,13 @@ import { injected, isProblem } from '../../support/problem.js'
 
 t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   const invalid = 'FST_CONV_OPTION_INVALID'
+  const unknown =
+    'problems.typebase: there is no such option; expected one of codes, errorHandler, keepMembers, mode, refusals, typeBase, whileClosing'
   const noMember = 'problems.keepMembers[0]: expected a name that a problem document does not have'
   const rows: ReadonlyArray<readonly [options: object, message: string | RegExp, code?: string]> = [
     [{ mode: 'loud' }, "problems.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
     [{ typeBase: '' }, "problems.typeBase: expected a non-empty string, received ''"],
+    [{ typeBase: 5 }, 'problems.typeBase: expected a non-empty string, received 5'],
     [{ whileClosing: null }, "problems.whileClosing: expected one of 'refuse', 'serve', received null"],
     [{ refusals: true }, "problems.refusals: expected one of 'answer', 'errorHandler', received true"],
     [{ errorHandler: 'keep' }, "problems.errorHandler: expected one of 'leave', 'wrap', received 'keep'"],
@@ -25,7 +28,7 @@ t.test('an invalid option throws, with its name, the expected and the received v
     [{ codes: { E_FUNDS: 409 } }, /^problems\.codes/],
     [{ codes: { funds: 200 } }, /^problems\.codes/],
     [{ codes: ['funds'] }, /^problems\.codes: expected an object of codes/],
-    [{ typebase: 'x' }, /^problems\.typebase: there is no such option.* typeBase/, 'FST_CONV_OPTION_UNKNOWN'],
+    [{ typebase: 'x' }, unknown, 'FST_CONV_OPTION_UNKNOWN'],
   ]
   for (const [options, message, code = invalid] of rows)
     await t.rejects(async () => Fastify().register(problems, options), { code, message })
@@ -87,6 +90,26 @@ t.test('mode: the route takes precedence over the plugin, the plugin over the pr
       t.equal(type === 'application/problem+json', isEnforced, about)
     }
   }
+})
+
+t.test('errors of a route that is declared before the plugin are problems too', async (t) => {
+  const app = Fastify()
+  app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
+  await app.register(problems, { earlierRoutes: [{ url: '/v1/thrown', reason: 'declared earlier' }] })
+
+  t.equal((await app.inject('/v1/thrown')).statusCode, 500)
+})
+
+t.test('the plugin serves the context that registers it, and no other', async (t) => {
+  const app = Fastify()
+  app.register(async (child) => {
+    await child.register(problems)
+    child.get('/v1/inside', async () => Promise.reject(new Error('broken')))
+  })
+  app.get('/v1/outside', async () => Promise.reject(new Error('broken')))
+
+  isProblem(t, injected(await app.inject('/v1/inside')), { status: 500, code: 'internal-server-error' })
+  t.equal((await app.inject('/v1/outside')).json().message, 'broken')
 })
 
 t.test('a route with problems: false answers as without the plugin, whatever is thrown', async (t) => {

@@ -15,7 +15,9 @@ t.test('large integers in an error body keep their digits', async (t) => {
 })
 
 t.test('digits at any depth, and in strings, are kept', async (t) => {
-  const kept = `"orders":[{"id":${long}}],"note":"id ${long}, not","share":0.1234567890123456`
+  const numbers = `"debt":-${long},"most":18446744073709551615,"count":9000000000000001`
+  const deep = `"orders":[{"id":${long}}],"__proto__":{"id":${long}}`
+  const kept = `${deep},"note":"id ${long}, not","share":0.1234567890123456,${numbers}`
   const app = await appThatSends((reply) => reply.code(409).type('application/json').send(`{${kept}}`))
   const response = await app.inject('/v1/orders')
   isProblem(t, injected(response), { status: 409, code: 'conflict' })

@@ -18,6 +18,9 @@ t.test('406 if Accept has no media type of the route (RFC 9110 §12.5.1, §15.5.
     ['text/html,application/xml;q=0.9,*/*;q=0.8', 200],
     ['text/html, application/json;q=0.1', 200],
     ['*/*, application/json;q=0', 406],
+    ['*/*', 200],
+    ['application/json;q=0', 406],
+    ['text/html', 406],
     ['*/*;q=0', 406],
     ['application/xml, text/*', 406],
     ['application/problem+json', 406],
@@ -32,6 +35,25 @@ t.test('406 if Accept has no media type of the route (RFC 9110 §12.5.1, §15.5.
     if (status === 406) isProblem(t, injected(response), { ...expected, detail })
     const head = await app.inject({ method: 'HEAD', url: '/v1/users', headers })
     t.equal(head.statusCode, status, `HEAD, Accept: ${accept}`)
+    t.equal(head.payload, '')
+  }
+})
+
+t.test('the handler does not run for a 406', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  app.get('/v1/users', json, async () => t.fail('the handler runs'))
+
+  t.equal((await app.inject({ url: '/v1/users', headers: { accept: 'text/html' } })).statusCode, 406)
+})
+
+t.test('many different Accept headers each have the right result', async (t) => {
+  const app = await appWithRoute(json)
+  for (let index = 0; index < 300; index++) {
+    const odd = index % 2 === 1
+    const accept = `text/x${index}${odd ? '' : ', application/json'}`
+    const { statusCode } = await app.inject({ url: '/v1/users', headers: { accept } })
+    if (statusCode !== (odd ? 406 : 200)) t.fail(`Accept: ${accept} gave ${statusCode}`)
   }
 })
 

@@ -99,15 +99,25 @@ t.test('the response of an error handler is not changed, even HTML', async (t) =
   app.get('/html', answers('text/html', '<h1>Sorry</h1>'), broken)
   app.get('/form', answers('application/json', own), broken)
   const html = await app.inject('/html')
-  t.match(html, { statusCode: 500, payload: '<h1>Sorry</h1>', headers: { 'content-type': 'text/html' } })
+  t.strictSame([html.statusCode, html.payload], [500, '<h1>Sorry</h1>'])
+  t.match(html.headers['content-type'], 'text/html')
   t.strictSame((await app.inject('/form')).json(), own)
 })
 
-t.test('an error that an error handler throws itself is a problem', async (t) => {
+t.test('an error that an error handler rethrows, or throws itself, is a problem', async (t) => {
   const app = Fastify()
   await app.register(problems)
-  app.setErrorHandler(async () => Promise.reject(new Error('secret')))
-  app.get('/failed', async () => Promise.reject(new Error('broken')))
+  const paid = Object.assign(new Error('paid'), { statusCode: 409 })
+  app.register(async (child) => {
+    child.setErrorHandler((error, _request, reply) => void reply.send(error))
+    child.get('/passed-on', async () => Promise.reject(paid))
+  })
+  app.register(async (child) => {
+    child.setErrorHandler(async () => Promise.reject(new Error('secret')))
+    child.get('/failed', async () => Promise.reject(new Error('broken')))
+  })
+  const passedOn = injected(await app.inject('/passed-on'))
+  isProblem(t, passedOn, { status: 409, code: 'conflict', detail: 'paid' })
   const failed = injected(await app.inject('/failed'))
   isProblem(t, failed, { status: 500, code: 'internal-server-error' })
   t.notMatch(failed.body, 'secret')

@@ -53,7 +53,10 @@ t.test('any thrown value is a 500 with a fixed text; its cause is in the log alo
       t.match(line, { reqId, res: { statusCode: 500 } }, `${name}, ${way}: under the id that the client sees`)
       t.equal(another, undefined, `${name}, ${way}: once`)
       if (name === 'an error with a cause')
-        t.match(line, { err: { message: secret, stack: /the disk is full/ }, req: { method: 'GET' } })
+        t.match(line, {
+          err: { message: secret, stack: /the disk is full/ },
+          req: { url: `/v1/${way}/${index}` },
+        })
     }
   }
 })
@@ -100,7 +103,10 @@ t.test('an error keeps its status; its message is sent below 500 only (RFC 9457 
   const { app } = await appWithLogs()
   const table = [
     [400, 'bad-request', 'Bad request'],
+    [401, 'unauthorized', 'Unauthorized'],
+    [403, 'forbidden', 'Forbidden'],
     [404, 'not-found', 'Not found'],
+    [409, 'conflict', 'Conflict'],
     [422, 'unprocessable-content', 'Unprocessable content'],
     [429, 'too-many-requests', 'Too many requests'],
     [501, 'not-implemented', 'Not implemented'],
@@ -275,6 +281,7 @@ t.test('a ProblemError with invalid arguments is corrected, and is not a second 
     ['', { status: 409 }, 409, 'conflict'],
     [undefined, { status: 409 }, 409, 'conflict'],
     ['x'.repeat(200), { status: 409 }, 409, 'conflict'],
+    ['funds', {}, 500, 'funds'],
     ['funds', null, 500, 'funds'],
     ['funds', { status: '409' }, 500, 'funds'],
     ['not-found', wrong, 404, 'not-found'],

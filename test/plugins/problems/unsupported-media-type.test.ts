@@ -38,6 +38,9 @@ t.test('a context with parsers of its own names those in Accept, or none', async
   await refuses(t, app, 'PATCH', { 'accept-patch': type }, '/child')
   await refuses(t, app, 'PATCH', { 'accept-patch': 'application/json' })
   for (const method of ['POST', 'PATCH'] as const) await refuses(t, app, method, {}, '/none')
+  const headers = { 'content-type': type }
+  const taken = await app.inject({ method: 'PATCH', url: '/child', headers, payload: '{"name":"Ada"}' })
+  t.strictSame([taken.statusCode, taken.payload], [200, '{"name":"Ada"}'])
 })
 
 t.test('the detail says that there is no Content-Type, and has the start of a long one', async (t) => {
@@ -106,10 +109,11 @@ t.test('a validation problem is a 415 only if a text was sent for another body',
   const post = (type: string, payload: string, url = '/') =>
     app.inject({ method: 'POST', url, headers: { 'content-type': type }, payload })
   const text = await post('text/plain; charset=utf-8', 'Ada')
-  isProblem(t, injected(text), { status: 415, code: 'unsupported-media-type' })
+  isProblem(t, injected(text), { status: 415, code: 'unsupported-media-type', detail: /^text\/plain is not/ })
   t.equal(text.headers.accept, 'application/json')
   for (const [about, response] of [
     ['a JSON string', await post('application/json', '"Ada"')],
+    ['one with a charset', await post('application/json; charset=utf-8', '"Ada"')],
     ['a member', await post('application/json', '{"name":"Grace"}')],
     ['the query', await post('application/json', '{}', '/?limit=x')],
   ] as const) {

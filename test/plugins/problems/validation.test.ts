@@ -100,7 +100,9 @@ t.test('errors of another validator, of a formatter of the app, and of attachVal
     Promise.reject(request.validationError),
   )
   const post = (path: string) => app.inject({ method: 'POST', url: `/v1/${path}`, payload: {} })
-  t.match((await post('validator')).json(), { detail: /no name/, status: 400 })
+  const ofValidator = await post('validator')
+  t.equal(ofValidator.statusCode, 400)
+  t.match(ofValidator.json(), { detail: /no name/, status: 400 })
   t.strictSame((await post('seen')).json(), { seen: 'body' }, 'the handler decides')
   for (const path of ['formatter', 'attached']) {
     const errors = [inBody('/name', 'is required')]

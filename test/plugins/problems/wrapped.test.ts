@@ -6,7 +6,12 @@ import Fastify, {
   type RouteShorthandOptions,
 } from 'fastify'
 import t from 'tap'
-import conventions, { ProblemError, type ProblemsOptions, problems } from '../../../src/index.js'
+import conventions, {
+  formatReport,
+  ProblemError,
+  type ProblemsOptions,
+  problems,
+} from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 /** The handler that most apps have. */
@@ -145,7 +150,8 @@ t.test('leave: findings name the routes whose errors a handler of the app answer
   app.get('/v1/own', { errorHandler: answerMessage }, async () => ({}))
   app.register(async (child) => {
     child.setErrorHandler(answerMessage)
-    child.route({ method: ['GET', 'POST'], url: '/v1/users', handler: async () => ({}) })
+    child.get('/v1/users', async () => ({}))
+    child.post('/v1/users', async () => ({}))
   })
   await app.ready()
   const { findings } = app.conventions.report()
@@ -153,9 +159,24 @@ t.test('leave: findings name the routes whose errors a handler of the app answer
   const common = { plugin: 'problems', rule: 'error-handler', mode: 'report', effect: 'none', problem }
   t.match(findings, [
     { ...common, route: 'GET /v1/own' },
-    { ...common, route: /\/v1\/users/ },
+    { ...common, route: 'GET /v1/users' },
+    { ...common, route: 'POST /v1/users' },
   ])
-  t.equal(findings.length, 2)
+  t.equal(findings.length, 3)
+})
+
+t.test('leave: a handler of the whole app is one row of the report', async (t) => {
+  for (const isBefore of [true, false]) {
+    const app = Fastify()
+    if (isBefore) app.setErrorHandler(answerMessage)
+    await app.register(problems)
+    for (let index = 0; index < 30; index++) app.get(`/v1/users-${index}`, async () => ({}))
+    if (!isBefore) app.setErrorHandler(answerMessage)
+    await app.ready()
+    const report = app.conventions.report()
+    t.equal(report.findings.length, 30)
+    t.match(formatReport(report, 'github'), /^::notice .*GET \/v1\/users-10 and 27 more: [^\n]*$/)
+  }
 })
 
 t.test('keepMembers: each problem has the members that earlier clients read', async (t) => {
@@ -182,6 +203,7 @@ t.test('keepMembers: each problem has the members that earlier clients read', as
     }
     t.same((await bodyOf('/v1/issues')).issues, [{ id: 1 }], 'or as the app sent it')
     const broken = await bodyOf('/v1/broken')
+    t.notOk('issues' in broken)
     t.equal(broken.message, broken.detail, 'a 5xx has the fixed text')
     t.notMatch(JSON.stringify(broken), 'secret')
   }
@@ -207,7 +229,7 @@ t.test('what a health route sends is kept; what it throws is a problem', async (
   }
 })
 
-t.test('handlers of the app in any order: no warning of Fastify; a second is its error', async (t) => {
+t.test('handlers of the app in any order: no warning of Fastify, and no refusal is a 500', async (t) => {
   const warnings: string[] = []
   const note = (warning: Error & { readonly code?: string }) => void warnings.push(`${warning.code}`)
   process.on('warning', note)
@@ -219,13 +241,49 @@ t.test('handlers of the app in any order: no warning of Fastify; a second is its
       await app.ready()
     }
   }
-  const app = Fastify(strict)
-  await app.register(conventions, { rateLimit: { max: 1 } })
-  app.setNotFoundHandler((_, reply) => void reply.code(404).send({ own: true }))
-  app.setErrorHandler(always500)
-  app.get('/v1/users', async () => ({}))
-  await app.inject('/v1/users')
-  isProblem(t, injected(await app.inject('/v1/users')), { status: 429, code: 'quota-exceeded' })
+  const [csv, stale] = [{ accept: 'text/csv' }, { 'if-match': '"old"' }]
+  const refusals = [
+    [{ url: '/v1/users', headers: csv }, 406],
+    [{ url: '/v1/orders', headers: csv }, 406],
+    [{ url: '/v1/users', headers: stale }, 412],
+    [{ method: 'PUT', url: '/v1/users/1', headers: stale }, 412],
+    [{ method: 'PUT', url: '/v1/users/1' }, 428],
+    [{ url: '/v1/Users' }, 404],
+    [{ url: '/v1/nothing' }, 404],
+    [{ method: 'PUT', url: '/v1/users' }, 405],
+  ] as const
+  for (const handler of [answerMessage, always500]) {
+    for (const isBefore of [true, false]) {
+      for (const errorHandler of ['leave', 'wrap'] as const) {
+        const app = Fastify(strict)
+        if (isBefore) app.setErrorHandler(handler)
+        await app.register(conventions, { problems: { errorHandler }, rateLimit: { max: 4 } })
+        const schema = { response: { 200: { type: 'object' } } }
+        const caching = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
+        app.get('/v1/users', { schema, config: { rateLimit: false } }, async () => ({}))
+        app.put('/v1/users/:id', { config: { caching, rateLimit: false } }, async () => ({}))
+        app.get('/v1/counted', { config: { pathGuard: false } }, async () => ({}))
+        if (!isBefore) app.setErrorHandler(handler)
+        app.register(async (child) => {
+          child.setErrorHandler(handler)
+          child.get('/v1/orders', { schema, config: { rateLimit: false } }, async () => ({}))
+        })
+        const about = `${handler.name}, ${isBefore ? 'before' : 'after'}, ${errorHandler}`
+        for (const [request, status] of refusals) {
+          const answer = await app.inject(request)
+          isProblem(t, injected(answer), { status, code: answer.json().code }, `${about}: ${status}`)
+        }
+        for (let count = 0; count < 4; count++) await app.inject('/v1/counted')
+        const limited = injected(await app.inject('/v1/counted'))
+        isProblem(t, limited, { status: 429, code: 'quota-exceeded' }, about)
+      }
+    }
+    const app = Fastify(strict)
+    await app.register(problems)
+    app.setNotFoundHandler((_, reply) => void reply.code(404).send({ own: true }))
+    app.setErrorHandler(handler)
+    await app.ready()
+  }
   const twice = Fastify(strict)
   await twice.register(problems)
   twice.setErrorHandler(answerMessage)
