@@ -120,7 +120,17 @@ t.test('the context of a handler', async (t) => {
 t.test('an outcome has a JSON result and an allowed resource; others are errors', async (t) => {
   const none = { status: 'Succeeded', resource: null, result: null }
   const foreign = [
-    [7, '', 'payments/7', '//example.com', '/\\example.com', '/a\nb', '/a\u0000', `/${'x'.repeat(4_096)}`],
+    [
+      7,
+      '',
+      'payments/7',
+      '//example.com',
+      '/\\example.com',
+      '/a\nb',
+      '/a\r\nset-cookie: b=c',
+      '/a\u0000',
+      `/${'x'.repeat(4_096)}`,
+    ],
     [
       '/..//example.com',
       '/.//example.com',

@@ -189,7 +189,11 @@ t.test('what a handler may return', async (t) => {
   let outcome: unknown
   const app = await service(t, () => outcome)
   const rows: readonly (readonly [outcome: unknown, status: number, document: object])[] = [
+    [undefined, 200, {}],
     [null, 200, {}],
+    [{}, 200, {}],
+    [{ resource: null }, 200, {}],
+    [{ resource: 'https://example.com/a?b=c' }, 303, { resourceLocation: 'https://example.com/a?b=c' }],
     [{ result: null }, 200, { result: null }],
     [{ result: false }, 200, { result: false }],
     [{ resource: '/ü', result: { b: 1 } }, 303, { resourceLocation: '/%C3%BC', result: { b: 1 } }],
@@ -239,6 +243,31 @@ t.test('work that never settles and heeds no signal ends by its timeout', async 
   await advance(1)
   const error = { code: 'operation-timed-out', detail: /longer than it may/ }
   t.match(await app.operations.find(id), { status: 'Failed', error })
+})
+
+t.test('progress of every kind does no harm', async (t) => {
+  const { now, schedule, advance } = manualClock(startOfClock)
+  const app = await bare(t, { now, schedule })
+  let tell: (progress: unknown) => void = () => {}
+  app.operations.define('work', ({ progress }) => {
+    tell = progress as typeof tell
+    return never()
+  })
+  await app.ready()
+  const { id } = await app.operations.start('work')
+  await advance(0)
+  for (const [told, seen] of [
+    [Number.NaN, undefined],
+    ['half', undefined],
+    [0.25, 0.25],
+    [Number.NaN, 0.25],
+    [100, 1],
+    [-1, 0],
+  ] as const) {
+    tell(told)
+    await advance(10_000)
+    t.equal((await app.operations.find(id))?.progress, seen)
+  }
 })
 
 t.test('unknown ids of any form are the same 404', async (t) => {
