@@ -1,12 +1,11 @@
 /** Together with the real `@fastify/compress`: a strong tag stands for the bytes that are sent (RFC 9110 §8.8.3.3). */
-import { type IncomingMessage, request } from 'node:http'
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { caching, problems } from '../../../src/index.js'
+import { exchange, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
 const small = { id: 1, name: 'a'.repeat(100), updated_at: '2026-11-19T08:00:00Z' }
@@ -38,14 +37,35 @@ async function appWith({ order, validators }: Setup): Promise<FastifyInstance> {
   return app
 }
 
-/** A request over a socket, and its response with the body as bytes. */
-async function ask(port: number, method: string, path: string, headers: Readonly<Record<string, string>>) {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request({ host: '127.0.0.1', port, method, path, headers, agent: false }, resolve)
-      .on('error', reject)
-      .end()
-  })
-  return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
+/** A request over a socket, and its response with all bytes that come after its head. */
+async function ask(
+  port: number,
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
+  const bytes = Buffer.from(await exchange(port, requestBytes(method, url, headers)), 'latin1')
+  const end = bytes.indexOf('\r\n\r\n')
+  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
+  const fields = lines.map((line) => [
+    line.slice(0, line.indexOf(':')).toLowerCase(),
+    line.slice(line.indexOf(':') + 2),
+  ])
+  const received = Object.fromEntries(fields) as Record<string, string>
+  const rest = bytes.subarray(end + 4)
+  const body = received['transfer-encoding'] === 'chunked' ? unchunked(rest) : rest
+  return { status: Number(statusLine.split(' ')[1]), headers: received, body }
+}
+
+function unchunked(bytes: Buffer): Buffer {
+  const chunks: Buffer[] = []
+  for (let at = 0; ; ) {
+    const start = bytes.indexOf('\r\n', at) + 2
+    const size = Number.parseInt(bytes.subarray(at, start).toString('latin1'), 16)
+    if (!(size > 0)) return Buffer.concat(chunks)
+    chunks.push(bytes.subarray(start, start + size))
+    at = start + size + 2
+  }
 }
 
 t.test('identity does not change the tag, nor does content that the handler coded', async (t) => {

@@ -306,6 +306,7 @@ t.test('a permanent redirect is left to caches; any other redirect and a 202 hav
     const handler = (_: unknown, reply: FastifyReply) =>
       reply.code(status).header('location', '/login').send()
     app.get(`/v1/${status}`, { config: { caching: own } }, handler)
+    app.get(`/v1/plain-${status}`, handler)
     app.get(`/v1/secret-${status}`, { config: { caching: confidential } }, handler)
   }
   for (const [status, cacheControl] of [
@@ -318,6 +319,8 @@ t.test('a permanent redirect is left to caches; any other redirect and a 202 hav
     [202, 'no-store'],
   ] as const) {
     for (const headers of [{}, cookie]) {
+      const plain = await app.inject({ url: `/v1/plain-${status}`, headers })
+      t.equal(plain.headers['cache-control'], cacheControl, `${status}, without options`)
       const answer = await app.inject({ url: `/v1/${status}`, headers })
       t.equal(answer.headers['cache-control'], cacheControl, `${status}`)
       const names = Object.keys(answer.headers)

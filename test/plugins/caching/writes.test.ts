@@ -297,8 +297,9 @@ t.test('the tag of a write is that of the handler, else of validatorsOf, else mi
 })
 
 t.test('on a route that reads, validatorsOf replaces the tag of the bytes', async (t) => {
-  const { app } = await appWith({ validatorsOf: () => ({ version: 7, lastModified: modified }) }, 'GET')
-  app.get('/v1/own', { config: { caching: { validatorsOf: () => ({ version: 7 }) } } }, (_, reply) =>
+  const validatorsOf = () => ({ version: 7, lastModified: modified })
+  const { app } = await appWith({ validatorsOf }, 'GET')
+  app.get('/v1/own', { config: { caching: { validatorsOf } } }, (_, reply) =>
     reply.caching({ etag: 'own' }).header('last-modified', before).send({}),
   )
   app.get('/v1/undated', { config: { caching: { validatorsOf: () => ({ version: 7 }) } } }, () => ({}))
