@@ -98,9 +98,17 @@ t.test('the response of an error handler is not changed, even HTML', async (t) =
   const broken = async () => Promise.reject(new Error('broken'))
   app.get('/html', answers('text/html', '<h1>Sorry</h1>'), broken)
   app.get('/form', answers('application/json', own), broken)
-  const html = await app.inject('/html')
-  t.strictSame([html.statusCode, html.payload], [500, '<h1>Sorry</h1>'])
-  t.match(html.headers['content-type'], 'text/html')
+  app.register(async (child) => {
+    child.setErrorHandler((_error, _request, reply) =>
+      reply.code(500).type('text/html').send('<h1>Sorry</h1>'),
+    )
+    child.get('/child', broken)
+  })
+  for (const path of ['/html', '/child']) {
+    const html = await app.inject(path)
+    t.strictSame([html.statusCode, html.payload], [500, '<h1>Sorry</h1>'], path)
+    t.match(html.headers['content-type'], 'text/html', path)
+  }
   t.strictSame((await app.inject('/form')).json(), own)
 })
 
@@ -200,18 +208,15 @@ t.test('refusals of the package are problems, if the app’s handler would send 
 })
 
 t.test('a ProblemError that an error handler sends in its own format is not changed', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  for (const status of [409, 422, 200]) {
-    const errorHandler = (error: unknown, _request: FastifyRequest, reply: FastifyReply) =>
-      void reply.code(status).send({ own: (error as ProblemError).code })
-    app.get(`/v1/${status}`, { errorHandler }, async () =>
-      Promise.reject(new ProblemError('not-retryable', { status: 409 })),
-    )
-  }
-  for (const status of [409, 422, 200]) {
-    const answer = await app.inject(`/v1/${status}`)
-    t.strictSame([answer.statusCode, answer.json()], [status, { own: 'not-retryable' }])
+  for (const [place, setUp] of Object.entries(places)) {
+    for (const status of [409, 422, 200]) {
+      const app = Fastify()
+      const answer: Handler = (error, _request, reply) =>
+        void reply.code(status).send({ own: (error as ProblemError).code })
+      await setUp(app, () => app.register(problems), addRefusingRoutes, answer)
+      const { statusCode, payload } = await app.inject('/v1/conflicts')
+      t.strictSame([statusCode, payload], [status, '{"own":"not-retryable"}'], place)
+    }
   }
 })
 
