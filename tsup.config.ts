@@ -14,11 +14,11 @@ const library = defineConfig({
     ...Object.fromEntries(plugins.map((name) => [name, `src/plugins/${name}/index.ts`])),
     client: 'src/client/index.ts',
     convention: 'src/convention/index.ts',
+    'dev-issuer': 'src/dev-issuer/index.ts',
     'engines/bullmq': 'src/plugins/operations/engines/bullmq.ts',
     'engines/pg-boss': 'src/plugins/operations/engines/pg-boss.ts',
     'stores/postgres': 'src/stores/postgres.ts',
     'stores/redis': 'src/stores/redis.ts',
-    spectral: 'src/spectral/index.ts',
     testing: 'src/testing/index.ts',
     typebox: 'src/schema/typebox.ts',
     zod: 'src/schema/zod.ts',
@@ -32,6 +32,7 @@ const library = defineConfig({
   treeshake: { moduleSideEffects: false },
   esbuildOptions(options) {
     options.minifyWhitespace = true
+    options.minifyIdentifiers = true
   },
   esbuildPlugins: [subpathsOfRoot],
   plugins: [markPure, requireInCommonJs],

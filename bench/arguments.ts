@@ -13,10 +13,13 @@ export interface Arguments {
   readonly rounds: number | undefined
   /** In place of each load scenario's own number. */
   readonly requests: number | undefined
+  /** Requests per second of load scenarios, in place of as many as the server answers. */
+  readonly rate: number | undefined
 }
 
 const mostRounds = 1_000
 const mostRequests = 1_000_000
+const mostRate = 100_000
 
 /** Reads the arguments. @throws Error that says what is wrong, for the person at the keyboard. */
 export function readArguments(args: readonly string[], known: readonly string[]): Arguments {
@@ -29,6 +32,7 @@ export function readArguments(args: readonly string[], known: readonly string[])
       only: { type: 'string', multiple: true },
       rounds: { type: 'string' },
       requests: { type: 'string' },
+      rate: { type: 'string' },
     },
   })
   return {
@@ -38,6 +42,7 @@ export function readArguments(args: readonly string[], known: readonly string[])
     quick: values.quick,
     rounds: count('--rounds', values.rounds, mostRounds),
     requests: count('--requests', values.requests, mostRequests),
+    rate: count('--rate', values.rate, mostRate),
   }
 }
 
@@ -52,6 +57,7 @@ npm run bench -- [options]
   --page           run nothing; make the files and docs/performance.md anew, of the results that there are
   --rounds <n>     rounds that count, per scenario (1 to ${mostRounds})
   --requests <n>   requests per variant and round, for scenarios under load (1 to ${mostRequests})
+  --rate <n>       requests per second (1 to ${mostRate}), for scenarios under load; without it, as many as are answered
   -h, --help       print this
 
 Scenarios: ${known.join(', ')}

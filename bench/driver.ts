@@ -1,12 +1,16 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type RawResponse, readResponse } from './response-reader.js'
 import type { BenchRequest } from './scenario.js'
 
 /** Keep-alive connections to one server. Each has one request under way at a time. */
 export interface Driver {
-  /** Sends that many requests, as fast as they are answered; the requests are taken in turn. */
-  readonly send: (total: number) => Promise<void>
+  /**
+   * Sends that many requests, which are taken in turn: as fast as they are answered, or `rate` in a second if the server
+   * answers as many.
+   */
+  readonly send: (total: number, rate?: number | null) => Promise<void>
   /** The same with requests that are made one by one. */
   readonly sendEach: (total: number, make: () => BenchRequest) => Promise<void>
   /** Sends one request and gives its answer. */
@@ -41,7 +45,10 @@ export async function openDriver(
   for (const socket of sockets) socket.on('error', () => undefined)
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
   return {
-    send: (total) => sendAll(sockets, total, (index) => prepared[index % prepared.length]),
+    send: (total, rate = null) => {
+      const requestAt = (index: number) => prepared[index % prepared.length]
+      return rate === null ? sendAll(sockets, total, requestAt) : sendAtRate(sockets, total, requestAt, rate)
+    },
     sendEach: (total, make) => sendAll(sockets, total, () => prepare(make())),
     exchange: (request) => exchangeOne(sockets[0], request),
     close: () => {
@@ -58,6 +65,26 @@ async function sendAll(
   let sent = 0
   const next = () => (sent < total ? requestAt(sent++) : undefined)
   await Promise.all(sockets.map((socket) => converse(socket, next, checkStatus)))
+}
+
+async function sendAtRate(
+  sockets: readonly Socket[],
+  total: number,
+  requestAt: (index: number) => PreparedRequest | undefined,
+  rate: number,
+) {
+  const start = performance.now()
+  let sent = 0
+  const sendInTurn = async (socket: Socket): Promise<void> => {
+    while (sent < total) {
+      const index = sent++
+      const wait = start + (index * 1_000) / rate - performance.now()
+      if (wait > 0) await delay(wait)
+      const left = [requestAt(index)]
+      await converse(socket, () => left.pop(), checkStatus)
+    }
+  }
+  await Promise.all(sockets.map(sendInTurn))
 }
 
 async function exchangeOne(socket: Socket | undefined, request: BenchRequest): Promise<RawResponse> {

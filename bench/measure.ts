@@ -24,10 +24,12 @@ export interface RoundsPlan {
   /** Rounds before those that count. */
   readonly warmUps: number
   readonly rounds: number
+  /** Runs in the middle of the warm-up rounds: collections throw compiled code away. */
+  readonly settle?: () => Promise<void>
   /** Which variant starts the first round; for rounds that go on from others. @default 0 */
   readonly firstTurn?: number
   /** Runs one variant once and gives its figure. */
-  readonly measure: (variant: string) => number | Promise<number>
+  readonly measure: (variant: string, counts: boolean) => number | Promise<number>
 }
 
 /**
@@ -36,10 +38,11 @@ export interface RoundsPlan {
  */
 export async function runRounds(plan: RoundsPlan): Promise<Samples> {
   const samples = Object.fromEntries(plan.variants.map((variant) => [variant, [] as number[]]))
-  const { warmUps, rounds, firstTurn = 0 } = plan
+  const { warmUps, rounds, firstTurn = 0, settle } = plan
   for (let round = -warmUps; round < rounds; round++) {
+    if (round === -Math.floor(warmUps / 2)) await settle?.()
     for (const variant of rotated(plan.variants, firstTurn + warmUps + round)) {
-      const figure = await plan.measure(variant)
+      const figure = await plan.measure(variant, round >= 0)
       if (round >= 0) samples[variant]?.push(figure)
     }
   }

@@ -6,6 +6,8 @@ import type { MemoryReading } from './scenario.js'
 export type Question =
   /** Serve the variant. Answered with the port. */
   | { readonly ask: 'listen' }
+  /** Collect garbage while idle, as in a server that lives for long. Answered with the ns that a tick takes then. */
+  | { readonly ask: 'settle' }
   /** How much CPU time has the process used so far? */
   | { readonly ask: 'cpu' }
   /** How much memory does the process need, after a garbage collection? */
@@ -18,8 +20,10 @@ export type Question =
 /** What a child answers, by question. */
 export interface Replies {
   readonly listen: { readonly port: number }
-  readonly cpu: { readonly micros: number }
+  readonly settle: { readonly tick: number }
+  /** In µs. */
+  readonly cpu: { readonly user: number; readonly system: number }
   readonly memory: MemoryReading
-  readonly boot: { readonly micros: number; readonly answers: readonly Answer[] }
+  readonly boot: { readonly figure: number; readonly answers: readonly Answer[] }
   readonly micro: { readonly samples: Samples }
 }

@@ -25,7 +25,7 @@ export interface BoundRatio extends Bound {
 }
 
 /** What a report needs of a scenario. */
-interface Described extends Pick<Scenario, 'kind' | 'title' | 'baseline' | 'bounds'> {
+interface Described extends Pick<Scenario, 'kind' | 'title' | 'baseline' | 'bounds' | 'unit'> {
   readonly clock?: 'cpu' | 'time'
   readonly variants: Readonly<Record<string, { readonly about: string }>>
 }
@@ -47,6 +47,7 @@ export function suiteReport(
   facts: SuiteReport['facts'],
 ): SuiteReport {
   const { title, baseline, variants, bounds, kind, clock } = scenario
+  const unit = scenario.unit ?? (clock === 'time' ? 'µs per request' : units[kind])
   const rows = summarize(samples, baseline).map((summary) => ({
     ...summary,
     about: variants[summary.variant]?.about ?? '',
@@ -55,7 +56,7 @@ export function suiteReport(
       ratio: ratioTo(samples, summary.variant, bound.to ?? baseline),
     })),
   }))
-  return { name, title, baseline, unit: clock === 'time' ? 'µs per request' : units[kind], rows, facts }
+  return { name, title, baseline, unit, rows, facts }
 }
 
 /** The report as JSON, of which the pages and charts are made; six digits of each number. */

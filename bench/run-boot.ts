@@ -8,7 +8,7 @@ export interface BootSettings {
   readonly warmUps: number
 }
 
-/** Boots the apps of a scenario in interleaved rounds, each time in a fresh process, and gives CPU ms per boot. */
+/** Boots the apps of a scenario in interleaved rounds, each time in a fresh process. */
 export async function runBoot(
   name: string,
   scenario: BootScenario,
@@ -19,9 +19,9 @@ export async function runBoot(
     variants: Object.keys(scenario.variants),
     ...settings,
     measure: async (variant) => {
-      const { micros, answers } = await bootFresh(name, variant)
+      const { figure, answers } = await bootFresh(name, variant)
       refuseFaults(variant, answerFaults(scenario.requests, answers, scenario.sameBody ? expected : null))
-      return micros / 1000
+      return figure
     },
   })
 }
@@ -29,7 +29,7 @@ export async function runBoot(
 async function bootFresh(
   name: string,
   variant: string,
-): Promise<{ micros: number; answers: readonly Answer[] }> {
+): Promise<{ figure: number; answers: readonly Answer[] }> {
   const child = startChild(name, variant)
   try {
     return await child.ask({ ask: 'boot' })

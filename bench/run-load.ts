@@ -1,7 +1,7 @@
 import { type Answer, answerFaults, refuseFaults } from './answers.js'
 import { type Child, startChild } from './child.js'
 import { type Driver, openDriver } from './driver.js'
-import { joined, runRounds, type Samples, shares } from './measure.js'
+import { joined, median, runRounds, type Samples, shares } from './measure.js'
 import { type LoadScenario, requestsOf } from './scenario.js'
 
 export interface LoadSettings {
@@ -10,6 +10,8 @@ export interface LoadSettings {
   /** Per variant and round. */
   readonly requests: number
   readonly connections: number
+  /** Requests per second; `null` for as many as the server answers. */
+  readonly rate: number | null
   /** After that many rounds that count, the servers are started afresh. */
   readonly roundsPerStart: number
 }
@@ -21,31 +23,49 @@ interface RunningServer {
 
 type RunningServers = ReadonlyMap<string, RunningServer>
 
+/** Figures by variant. */
+type Figures = Map<string, number[]>
+
+interface Start extends LoadSettings {
+  readonly firstTurn: number
+  /** The user part of the CPU time, in µs per request. */
+  readonly user: Figures
+  /** What a tick of Node.js takes after the collections, in ns. */
+  readonly ticks: Figures
+}
+
 /**
  * Drives the servers of a scenario in interleaved rounds and gives their CPU µs per request. The same server may be a
  * sixth slower from one start to the next for as long as it lives (what the compiler chose to optimize, and when), so
- * the servers are warmed up for long and started afresh every few rounds.
+ * the servers are warmed up for long and started afresh every few rounds. Before the rounds that count, all collect garbage
+ * while idle: servers that live for long have done so, and `process.nextTick()` may be slower from then on.
  */
 export async function runLoad(
   name: string,
   scenario: LoadScenario,
   settings: LoadSettings,
-): Promise<Samples> {
+): Promise<{ samples: Samples; facts: Readonly<Record<string, string>> }> {
   const runs: Samples[] = []
   let firstTurn = 0
+  const [user, ticks]: [Figures, Figures] = [new Map(), new Map()]
   for (const rounds of shares(settings.rounds, settings.roundsPerStart)) {
-    runs.push(await runStart(name, scenario, { ...settings, rounds, firstTurn }))
+    runs.push(await runStart(name, scenario, { ...settings, rounds, firstTurn, user, ticks }))
     firstTurn += rounds
   }
-  return joined(runs)
+  const ofCpu = scenario.clock === 'time' ? {} : { 'User CPU µs per request': medians(user, 1) }
+  return { samples: joined(runs), facts: { ...ofCpu, 'ns per tick of Node.js': medians(ticks, 0) } }
 }
 
-async function runStart(
-  name: string,
-  scenario: LoadScenario,
-  settings: LoadSettings & { readonly firstTurn: number },
-): Promise<Samples> {
-  const { rounds, warmUps, firstTurn, requests, connections } = settings
+function medians(figures: Figures, digits: number): string {
+  return [...figures].map(([variant, all]) => `${variant} ${median(all).toFixed(digits)}`).join(', ')
+}
+
+function note(figures: Figures, variant: string, figure: number): void {
+  figures.set(variant, [...(figures.get(variant) ?? []), figure])
+}
+
+async function runStart(name: string, scenario: LoadScenario, settings: Start): Promise<Samples> {
+  const { rounds, warmUps, firstTurn, connections, ticks } = settings
   const servers = await startServers(name, scenario, connections)
   try {
     await checkServers(scenario, servers)
@@ -54,7 +74,15 @@ async function runStart(
       rounds,
       warmUps,
       firstTurn,
-      measure: (variant) => microsPerRequest(servers, variant, requests, scenario.clock ?? 'cpu'),
+      async settle() {
+        for (const [variant, { child }] of servers)
+          note(ticks, variant, (await child.ask({ ask: 'settle' })).tick)
+      },
+      async measure(variant, counts) {
+        const { user, all } = await microsPerRequest(servers, variant, settings, scenario.clock ?? 'cpu')
+        if (counts) note(settings.user, variant, user)
+        return all
+      },
     })
   } finally {
     await stopServers(servers)
@@ -112,21 +140,21 @@ async function answersOf(
 async function microsPerRequest(
   servers: RunningServers,
   variant: string,
-  requests: number,
+  { requests, rate }: LoadSettings,
   clock: 'cpu' | 'time',
-): Promise<number> {
+): Promise<{ user: number; all: number }> {
   const { child, driver } = serverOf(servers, variant)
-  const read =
-    clock === 'cpu'
-      ? async () => (await child.ask({ ask: 'cpu' })).micros
-      : async () => performance.now() * 1_000
+  const read = () =>
+    clock === 'cpu' ? child.ask({ ask: 'cpu' }) : { user: performance.now() * 1_000, system: 0 }
   const before = await read()
   try {
-    await driver.send(requests)
+    await driver.send(requests, rate)
   } catch (error) {
     throw new Error(`variant '${variant}' failed under load`, { cause: error })
   }
-  return ((await read()) - before) / requests
+  const after = await read()
+  const user = after.user - before.user
+  return { user: user / requests, all: (user + after.system - before.system) / requests }
 }
 
 function serverOf(servers: RunningServers, variant: string): RunningServer {

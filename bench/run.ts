@@ -91,7 +91,7 @@ async function runScenario(
   const plan = args.quick ? quick : whole
   const rounds =
     args.rounds ?? Math.min(scenario.rounds ?? Number.POSITIVE_INFINITY, plan.rounds[scenario.kind])
-  const { samples, facts: more } = await measure(name, scenario, plan, rounds, args.requests)
+  const { samples, facts: more } = await measure(name, scenario, plan, rounds, args)
   return suiteReport(name, scenario, samples, { ...facts, 'Rounds that count': rounds, ...more })
 }
 
@@ -105,19 +105,22 @@ async function measure(
   scenario: Scenario,
   { warmUps, roundsPerStart, share }: Plan,
   rounds: number,
-  requestsAsked: number | undefined,
+  { requests: requestsAsked, rate }: Pick<Arguments, 'requests' | 'rate'>,
 ): Promise<Measured> {
   switch (scenario.kind) {
     case 'load': {
       const requests = requestsAsked ?? (scenario.requestsPerRound ?? requestsPerRound) * share
-      const samples = await runLoad(name, scenario, {
+      const { samples, facts: found } = await runLoad(name, scenario, {
         rounds,
         warmUps: warmUps.load,
         requests,
         connections,
+        rate: rate ?? null,
         roundsPerStart,
       })
       const facts = {
+        ...found,
+        ...(rate === undefined ? {} : { 'Requests per second': rate }),
         'Requests per variant and round': requests,
         Connections: connections,
         'Rounds per start of the servers': roundsPerStart,

@@ -31,6 +31,8 @@ interface Comparison<Name extends string> {
   readonly bounds?: {
     readonly [Variant in NoInfer<Name>]?: Bound<NoInfer<Name>> | readonly Bound<NoInfer<Name>>[]
   }
+  /** What the cost counts. Default: that of the kind, such as `CPU ms per boot`. */
+  readonly unit?: string
   /** Rounds that count, unless the command line says otherwise. */
   readonly rounds?: number
 }
@@ -66,10 +68,15 @@ export interface LoadVariant {
   readonly sameBody?: boolean
 }
 
-/** An app until it is ready, in a process of its own each time, for its CPU time. */
+/** An app until it is ready, in a process of its own each time. */
 export interface BootScenario<Name extends string = string> extends Comparison<Name> {
   readonly kind: 'boot'
   readonly routes: number
+  /**
+   * `document`: the CPU time of the first `app.swagger()`. `heap`: what the heap has grown by when the app is ready.
+   * @default 'boot': the CPU time until the app is ready
+   */
+  readonly measures?: 'boot' | 'document' | 'heap'
   /** Answered by each app after it was measured. */
   readonly requests: readonly BenchRequest[]
   readonly sameBody: boolean

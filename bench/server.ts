@@ -4,6 +4,7 @@ import { bootOnce } from './boot.js'
 import { readMemory } from './memory.js'
 import type { Question, Replies } from './messages.js'
 import { runMicro } from './micro.js'
+import { collectWhileIdle, costOfTick } from './next-tick.mjs'
 import type { GrowthScenario, Scenario } from './scenario.js'
 import { findScenario } from './scenarios.js'
 
@@ -39,8 +40,11 @@ async function answer(
   question: Question,
 ): Promise<Replies[Question['ask']]> {
   switch (question.ask) {
+    case 'settle':
+      await collectWhileIdle()
+      return { tick: await costOfTick() }
     case 'cpu':
-      return { micros: cpuMicros() }
+      return process.cpuUsage()
     case 'memory':
       return readMemory()
     case 'listen':
@@ -50,11 +54,6 @@ async function answer(
     case 'micro':
       return { samples: await runMicro(ofKind(scenario, 'micro'), question.rounds, question.warmUps) }
   }
-}
-
-function cpuMicros(): number {
-  const { user, system } = process.cpuUsage()
-  return user + system
 }
 
 async function buildApp(scenario: Scenario | GrowthScenario): Promise<FastifyInstance> {

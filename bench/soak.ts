@@ -11,8 +11,9 @@ import { parseArgs } from 'node:util'
 import { Pool } from 'pg'
 import { postgresIdempotency } from '../src/stores/postgres.js'
 import { pay } from '../test/plugins/idempotency/faults/payments.js'
-import { kill, startWork, stateOf } from '../test/plugins/operations/faults/fleet.js'
+import { startWork, stateOf } from '../test/plugins/operations/faults/fleet.js'
 import { obstacleToPostgres, startPostgres } from '../test/support/postgres.js'
+import { endProgram } from '../test/support/program.js'
 import { obstacleToRedis, startRedis } from '../test/support/redis.js'
 import type { SoakMemberSetUp } from './fixtures/soak-member.js'
 import { isKept, type SuiteReport, suiteReport, textReport } from './report.js'
@@ -65,11 +66,11 @@ const isOver = () => Date.now() >= until
 /** What happens in turn; each is over, or healed, when its promise is fulfilled. */
 const faults: Readonly<Record<string, () => Promise<unknown>>> = {
   'a server is killed': async () => {
-    await kill(web.process)
+    await endProgram(web.process)
     web = await start('web', web.port)
   },
   'a worker is killed': async () => {
-    await kill(worker.process)
+    await endProgram(worker.process)
     worker = await start('worker')
   },
   'Redis is killed': () => redis.restart('SIGKILL'),
@@ -99,7 +100,7 @@ const isGood = failures.length === 0 && !hasGrown
 console.log(
   isGood ? 'Nothing was lost.' : `Failed: ${failures.length} failures${hasGrown ? ', memory grew' : ''}.`,
 )
-for (const { process: child } of members) await kill(child)
+for (const { process: child } of members) await endProgram(child)
 await pool.end()
 await Promise.all([redis.stop(), postgres.stop()])
 process.exit(isGood ? 0 : 1)
@@ -125,7 +126,9 @@ async function client(number: number): Promise<void> {
     await get(`/v1/nothings/${turn}`, 404)
     await get(`/v1/users?limit=${turn}x`, 400)
     if (turn % 4 === 0) {
-      const paid = await attempt('POST /v1/payments', () => pay((members[0] as Member).origin, randomUUID()))
+      const paid = await attempt('POST /v1/payments', () =>
+        pay(() => ({ at: (members[0] as Member).origin }), randomUUID()),
+      )
       counts.payments += 1
       counts.retries += (paid?.attempts ?? 1) - 1
     }

@@ -1,11 +1,11 @@
-// Stryker for the convention that MUTATE names; scripts/mutate.mjs starts it.
-import { readdirSync } from 'node:fs'
+// Stryker for the folder that MUTATE names, of src/plugins or of src; scripts/mutate.mjs starts it.
+import { existsSync, readdirSync } from 'node:fs'
 
 const name = process.env.MUTATE ?? 'problems'
-const folder = `test/plugins/${name}`
+const folder = existsSync(`src/plugins/${name}`) ? `plugins/${name}` : name
 
 // Without tests that start programs or measure memory: each takes seconds.
-const tests = readdirSync(folder, { recursive: true }).filter(
+const tests = readdirSync(`test/${folder}`, { recursive: true }).filter(
   (file) => /(?<!\.slow|-heap)\.test\.ts$/.test(file) && !/(^|\/)(redis|postgres|bullmq)\b/.test(file),
 )
 
@@ -14,14 +14,13 @@ export default {
   testRunner: 'bundles',
   plugins: ['./checks/stryker-runner.mjs'],
   // The sources are bundled once, with all mutants; the process that tests a mutant switches it on.
-  buildCommand: `node scripts/test.mjs --bundle ${tests.map((file) => `${folder}/${file}`).join(' ')}`,
+  buildCommand: `node scripts/test.mjs --bundle ${tests.map((file) => `test/${folder}/${file}`).join(' ')}`,
   mutate: [
-    `src/plugins/${name}/**/*.ts`,
+    `src/${folder}/**/*.ts`,
     '!src/plugins/operations/{engines/{bullmq,pg-boss},stores/{redis,postgres}*}/**',
   ],
-  // Tests do not check texts for people.
-  mutator: { excludedMutations: ['StringLiteral'] },
-  ignorePatterns: ['/dist', '/docs', '/bench/results', '/.cache', '/.tap', '/reports'],
+  ignorers: ['texts'],
+  ignorePatterns: ['/dist', '/bench/results', '/.cache', '/.tap', '/reports'],
   coverageAnalysis: 'perTest',
   ignoreStatic: true,
   // Each run leaves its modules in memory.

@@ -1,4 +1,4 @@
-// Work that takes long: a 202, progress, server-sent events, cancellation, and a 303 to what came of it.
+// Work that takes long: a 202, progress, cancellation, and a 303 to what came of it.
 // node examples/operation.js
 import { setTimeout as pause } from 'node:timers/promises'
 import Fastify from 'fastify'

@@ -10,7 +10,6 @@ const houseRules = convention({
   name: 'houseRules',
   rules,
   // Only requests show whether they name a tenant.
-  rulesOfRequests: ['tenant'],
   options: { ...ruleOptions(rules), header: option(checks.text(), 'x-tenant') },
   routeOptions: routeRuleOptions(rules),
   route({ route, options: { header }, addFinding }) {

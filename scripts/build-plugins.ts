@@ -41,15 +41,18 @@ export const markPure: BuildPlugin = {
 }
 
 /**
- * Has the CommonJS build load packages with `require()`: Jest, among others, has no `import()` there. Not jose, which has no
- * CommonJS build.
+ * Has the CommonJS build load packages with `require()`: Jest, among others, has no `import()` there. Not jose and
+ * oidc-provider, which have no CommonJS build.
  */
 export const requireInCommonJs: BuildPlugin = {
   name: 'require-in-commonjs',
   renderChunk(code) {
     if (this.format !== 'cjs') return undefined
     return {
-      code: code.replace(/\bimport\(("(?!jose")[^"]+")\)/g, 'Promise.resolve().then(() => require($1))'),
+      code: code.replace(
+        /\bimport\(("(?!(?:jose|oidc-provider)")[^"]+")\)/g,
+        'Promise.resolve().then(() => require($1))',
+      ),
     }
   },
 }

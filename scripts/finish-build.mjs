@@ -1,8 +1,8 @@
 // Makes the package lighter after tsup:
 // - The declarations of the ES modules become exports of those of the CommonJS build: the package has its types once, and a
 //   type is the same whichever build a file imports.
-// - The CommonJS build is minified. Of the ES modules only the white space goes (tsup.config.ts), because bundlers remove
-//   what an app does not import of declarations that stand alone.
+// - The CommonJS build is minified. Of the ES modules only white space and long names go (tsup.config.ts), because bundlers
+//   remove what an app does not import of declarations that stand alone.
 // - Each statement has a line of its own: Node.js prints the line that throws above an uncaught error.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

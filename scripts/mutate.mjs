@@ -1,19 +1,83 @@
-// Changes the sources of a convention in one place at a time, and checks that a test fails (mutation testing):
-// npm run test:mutation [-- folder of src/plugins …] [option of Stryker …]
-// Without names, it tests all conventions, which takes hours.
-import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+// Changes the sources of a folder in one place at a time, and checks that a test of its mirror in test/ fails (mutation testing):
+// npm run test:mutation [-- folder of src/plugins or of src …] [--changed] [option of Stryker …]
+// Without names, it tests all folders, which takes hours; with `--changed`, the files that differ from origin/main, or of the
+// last commit where none does. The table of the scores is test/mutation-scores.md; each run replaces its rows.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 const stryker = 'checks/node_modules/.bin/stryker'
+const table = 'test/mutation-scores.md'
+
 const args = process.argv.slice(2)
 const named = args.filter((arg) => !arg.startsWith('-'))
-const options = args.filter((arg) => arg.startsWith('-'))
-let failed = false
-for (const name of named.length > 0 ? named : readdirSync('src/plugins')) {
-  const { status } = spawnSync(stryker, ['run', 'checks/stryker.config.mjs', ...options], {
+const options = args.filter((arg) => arg.startsWith('-') && arg !== '--changed')
+const changed = args.includes('--changed') ? changedFiles() : null
+const all = () => [...readdirSync('src/plugins'), ...readdirSync('src')].filter(hasMirror)
+const names = named.length > 0 ? named : changed === null ? all() : [...new Set(changed.map(nameOf))]
+
+const unknown = named.filter((name) => !hasMirror(name))
+if (unknown.length > 0) {
+  console.error(`no folder of src and test: ${unknown.join(', ')}`)
+  process.exit(2)
+}
+
+for (const name of names.filter(hasMirror)) {
+  rmSync(reportOf(name), { force: true })
+  const files = changed?.filter((file) => nameOf(file) === name) ?? []
+  const mutate = files.length > 0 ? ['--mutate', files.join(',')] : []
+  const { status } = spawnSync(stryker, ['run', 'checks/stryker.config.mjs', ...mutate, ...options], {
     stdio: 'inherit',
     env: { ...process.env, MUTATE: name },
   })
-  failed ||= status !== 0
+  if (status !== 0) process.exitCode = 1
+  // A part of a folder is not its score.
+  if (files.length === 0 && options.length === 0 && existsSync(reportOf(name))) note(name)
 }
-process.exitCode = failed ? 1 : 0
+
+function changedFiles() {
+  const differing = (...range) =>
+    execFileSync('git', ['diff', '--name-only', '--diff-filter=d', ...range, '--', 'src'], {
+      encoding: 'utf8',
+    })
+      .split('\n')
+      .filter((file) => file.endsWith('.ts'))
+  const since = differing('origin/main')
+  return since.length > 0 ? since : differing('HEAD~1')
+}
+
+/** Returns the folder of a source file: `fields` of `src/plugins/fields/index.ts`, `http` of `src/http/url.ts`. */
+function nameOf(file) {
+  const [, first, second] = file.split('/')
+  return first === 'plugins' ? second : first
+}
+
+function hasMirror(name) {
+  return ['plugins/', ''].some((at) => existsSync(`src/${at}${name}`) && existsSync(`test/${at}${name}`))
+}
+
+function reportOf(name) {
+  return `.cache/mutation/${name}-report.json`
+}
+
+function note(name) {
+  const { files } = JSON.parse(readFileSync(reportOf(name), 'utf8'))
+  const mutants = Object.values(files).flatMap((file) => file.mutants)
+  const count = (...statuses) => mutants.filter(({ status }) => statuses.includes(status)).length
+  const [killed, late, survived] = [count('Killed'), count('Timeout'), count('Survived', 'NoCoverage')]
+  const score = ((killed + late) / (killed + late + survived)) * 100
+  const head = `# Mutation scores
+
+Made by \`npm run test:mutation\`. Mutants are changes of the sources; the tests are those of the same folder in \`test/\`.
+
+| folder | score | killed | by the time limit | survived |
+|---|---|---|---|---|
+`
+  const rows = existsSync(table)
+    ? readFileSync(table, 'utf8')
+        .split('\n')
+        .filter((line) => /^\| [a-z-]+ \| \d/.test(line))
+    : []
+  const others = rows.filter((row) => !row.startsWith(`| ${name} |`))
+  const row = `| ${name} | ${score.toFixed(1)} % | ${killed} | ${late} | ${survived} |`
+  writeFileSync(table, `${head}${[...others, row].sort().join('\n')}\n`)
+}

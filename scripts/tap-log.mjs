@@ -1,9 +1,6 @@
-// A reporter for logs: one line per test file, the diagnosis of each failure, the reason of each skipped test.
-//   tap --reporter=node --reporter-arg=scripts/tap-log.mjs --reporter-arg=<file to keep the TAP in>
-// tap's own reporters either redraw the screen or, if CI is set, leave out the diagnoses of failures.
+// Logs TAP: one line per test program, the diagnosis of each failure, the reason of each skipped test.
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { createInterface } from 'node:readline'
 
 const indentation = 4
 // The name of a failure may be a long error message, which is in its diagnosis too.
@@ -12,8 +9,6 @@ const point = /^( *)(not )?ok \d+(?: - )?(.*)$/
 const subtest = /^( *)# Subtest: (.*)$/
 const totals = /^# \{ total: /
 
-const keep = process.argv[2]
-const copy = keep === undefined ? undefined : openCopy(keep)
 /** Names of the subtests that are open, outermost first. */
 let names = []
 /** Depths of the open subtests in which a failure has been reported already. */
@@ -21,11 +16,17 @@ const reported = new Set()
 /** Set while the lines of a diagnosis are printed. */
 let diagnosisOf
 
-for await (const line of createInterface({ input: process.stdin })) {
-  copy?.write(`${line}\n`)
-  logLine(line)
+/** Opens the log; the TAP is kept in a file, if there is one. */
+export function openLog(keep) {
+  const copy = keep === undefined ? undefined : openCopy(keep)
+  return {
+    write(line) {
+      copy?.write(`${line}\n`)
+      logLine(line)
+    },
+    end: () => copy?.end(),
+  }
 }
-copy?.end()
 
 function logLine(line) {
   if (diagnosisOf !== undefined) return logDiagnosis(line)

@@ -1,12 +1,14 @@
-// Runs the tests: node scripts/test.mjs [--all] [--package] [--fuzz] [--coverage] [--bundle] [file or folder …] [option of tap …]
-// Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these, and `--package` leaves out those of
-// the demo, the docs and the bench. `--fuzz` gives
-// property tests new random values instead of the same ones in each run.
-// esbuild bundles each test with the sources that it imports, and tap runs the bundles: this takes a third of the time that
-// compiling in every test process takes. `npm run types` checks the types. `--bundle` makes one bundle per test file, for
-// another runner, and runs no test.
+// Runs the tests: node scripts/test.mjs [--all] [--package] [--fuzz] [--bundle] [--shuffle SEED] [--tap=FILE] [name …]
+// Without names, every `*.test.ts` runs except `*.slow.test.ts`; `--all` adds these, and what test/support/thorough.ts says.
+// `--package` leaves out those of the demo, the docs and the bench. `--fuzz` gives property tests new random values instead of
+// the same ones in each run.
+// esbuild bundles each test with the sources that it imports: this takes a third of the time that compiling in every test
+// process takes. `npm run types` checks the types. `--bundle` makes one bundle per test file, for another runner, and runs no
+// test. `--shuffle SEED` runs the files in another order, and in other processes. `--tap=FILE` keeps the TAP. With an option of
+// tap, such as `--coverage`, tap's own runner runs the bundles.
 import { spawn } from 'node:child_process'
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
@@ -19,6 +21,7 @@ const { build } = createRequire(require.resolve('tsup'))('esbuild')
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const bundles = join(root, '.cache/tests')
+const ownProgram = join(root, 'scripts/run-programs.mjs')
 const tapProgram = join(root, 'node_modules/tap/dist/esm/run.mjs')
 const parentCheckInterval = 500
 
@@ -26,45 +29,29 @@ const parentCheckInterval = 500
 const programs = [
   'examples/demo-server/main.ts',
   'examples/demo-server/worker.ts',
-  'test/demo/lock-racer.ts',
   'test/convention/failed-boot-app.ts',
   'test/plugins/fields/selection-growth.ts',
   'test/plugins/idempotency/faults/server.ts',
   'test/plugins/operations/engines/worker-process.ts',
   'test/plugins/operations/faults/member.ts',
   'test/plugins/operations/service-growth.ts',
-  'test/plugins/operations/stores/memory-growth.ts',
 ]
 
-// Files that share a number of processes. Files that start servers or processes, set clocks, or measure memory must not be
-// among them.
-const shared = [
-  {
-    name: 'pure',
-    files: /^test\/(http|json|schema|time|problem|report|bench|client|stores)\//,
-    processes: 1,
-  },
-  { name: 'convention', files: /^test\/convention\/(?!.*(watch|plugin))/, processes: 1 },
-  {
-    name: 'plugins',
-    files:
-      /^test\/plugins\/(?!.*(sockets|redis|postgres|sources|heap|memory|processes|bullmq|pg-boss|faults|found-once|core-lro|decorators|neighbours|(rate-limit|operations)\/index))/,
-    processes: 3,
-  },
-  // PGlite takes seconds to start in a process.
-  {
-    name: 'demo',
-    files:
-      /^test\/demo\/(actions|caching|conflicts|crud|database|fields|invoices|large-ids|lists|merge-patch|openapi|operations|preconditions|preset|random-requests|seed|terms|validation)\./,
-    processes: 2,
-  },
-]
+/**
+ * How many processes the files of a folder share; those of all other folders share `others`. A file whose first line is
+ * `// Own process: <why>` has its own: it waits, measures, replaces a global, or needs the root of tap.
+ */
+const processCounts = { plugins: 3, demo: 2, others: 2, shuffled: 7 }
+const ownProcess = /^\/\/ Own process: \w/
 
 const args = process.argv.slice(2)
-const own = ['--all', '--package', '--fuzz', '--coverage', '--bundle']
+const own = /^--(all|package|fuzz|bundle|tap=.*)$/
+const shuffleAt = args.indexOf('--shuffle')
+const [, seed] = shuffleAt === -1 ? [] : args.splice(shuffleAt, 2)
 if (args.includes('--fuzz')) process.env.FUZZ = '1'
+if (args.includes('--all')) process.env.ALL_TESTS = '1'
 const named = args.filter((arg) => !arg.startsWith('-'))
-const tapOptions = args.filter((arg) => arg.startsWith('-') && !own.includes(arg))
+const tapOptions = args.filter((arg) => arg.startsWith('-') && !own.test(arg))
 
 const files =
   named.length > 0
@@ -80,7 +67,7 @@ const bundleOnly = args.includes('--bundle')
 const programsToRun = await bundle(
   processesOf(files, !bundleOnly && named.every((name) => !name.endsWith('.ts'))),
 )
-if (!bundleOnly) await runTap(programsToRun)
+if (!bundleOnly) runAll(programsToRun)
 
 /** The test files at or below a path, relative to the root of the package. */
 function testFiles(path, withSlow) {
@@ -98,18 +85,24 @@ function testFiles(path, withSlow) {
 function processesOf(files, share) {
   const processes = new Map()
   const turns = new Map()
-  for (const file of files) {
-    const group = share ? shared.find((one) => one.files.test(file)) : undefined
-    let name = file.replace(/\.ts$/, '')
-    if (group !== undefined) {
-      const turn = turns.get(group) ?? 0
-      turns.set(group, turn + 1)
-      name = `test/${group.name}${group.processes > 1 ? `-${(turn % group.processes) + 1}` : ''}`
-    }
+  for (const file of seed === undefined ? files : shuffled(files)) {
+    const [, folder] = file.split('/')
+    const ofFolder = folder in processCounts ? folder : 'others'
+    const group = seed === undefined ? ofFolder : 'shuffled'
+    const turn = turns.get(group) ?? 0
+    const isShared = share && !ownProcess.test(readFileSync(join(root, file), 'utf8'))
+    const name = isShared ? `test/${group}-${(turn % processCounts[group]) + 1}` : file.replace(/\.ts$/, '')
+    if (isShared) turns.set(group, turn + 1)
     processes.set(name, [...(processes.get(name) ?? []), file])
   }
   // The processes with most files start first, so that no core waits for them at the end.
   return new Map([...processes].sort(([, one], [, other]) => other.length - one.length))
+}
+
+/** Returns the files in an order that depends on the seed alone. */
+function shuffled(files) {
+  const keyOf = (file) => createHash('sha256').update(`${seed} ${file}`).digest('hex')
+  return files.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
 }
 
 /** Makes a bundle for each process. Returns the files that tap runs. */
@@ -174,18 +167,23 @@ function entryOf(files) {
   return [...imports, "import tap from 'tap'", `tap.pass('${files.length} files ran')`].join('\n')
 }
 
-/** Runs tap in its own process group. The group ends with this process, unless SIGKILL ends this process. */
-async function runTap(programs) {
-  const options = args.includes('--coverage') ? [] : ['--disable-coverage']
-  const tap = spawn(
-    process.execPath,
-    [tapProgram, `--jobs=${availableParallelism() + 1}`, ...options, ...tapOptions, ...programs],
-    { cwd: root, detached: true, stdio: ['ignore', 'inherit', 'inherit'] },
-  )
+/** Runs the programs in a process group of their own. The group ends with this process, unless SIGKILL ends this process. */
+function runAll(programs) {
+  const coverage = tapOptions.includes('--coverage') ? [] : ['--disable-coverage']
+  const ofTap = tapOptions.filter((option) => option !== '--coverage')
+  const runner =
+    tapOptions.length > 0
+      ? [tapProgram, `--jobs=${availableParallelism() + 1}`, ...coverage, ...ofTap]
+      : [ownProgram, ...args.filter((arg) => arg.startsWith('--tap='))]
+  const child = spawn(process.execPath, [...runner, ...programs], {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   const parent = process.ppid
   const end = () => {
     try {
-      process.kill(-tap.pid, 'SIGKILL')
+      process.kill(-child.pid, 'SIGKILL')
     } catch {}
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -199,7 +197,7 @@ async function runTap(programs) {
     () => process.ppid !== parent && process.kill(process.pid, 'SIGTERM'),
     parentCheckInterval,
   )
-  tap.once('exit', (code) => {
+  child.once('exit', (code) => {
     clearInterval(watch)
     // Ends processes that a test has left behind.
     end()

@@ -12,6 +12,7 @@ export const sidebar: readonly { readonly title: string; readonly pages: readonl
       'type-providers',
       'openapi',
       'testing',
+      'dev-issuer',
       'commonjs-and-bundling',
       'platforms',
       'beside-other-plugins',
@@ -53,7 +54,7 @@ export const sidebar: readonly { readonly title: string; readonly pages: readonl
   {
     title: 'Reference',
     pages: [
-      ...guides('server-options', 'convention', 'decorators', 'errors', 'spectral'),
+      ...guides('server-options', 'convention', 'decorators', 'errors'),
       'bench/README.md',
       'CHANGELOG.md',
       'CONTRIBUTING.md',

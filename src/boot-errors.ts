@@ -12,12 +12,12 @@ const messages = {
   FST_CONV_OPERATION_DEFINED: "the operation '%s' is already defined",
   FST_CONV_OPERATION_UNKNOWN: "there is no operation '%s'; the defined operations are: %s",
   FST_CONV_PACKAGE_MISSING: '%s needs a package that is not installed: npm install %s',
+  FST_CONV_DEVELOPMENT_ONLY: '%s is for development only, and NODE_ENV is production: remove it here',
   FST_CONV_FINDINGS: '%s',
 } as const
 
 type Messages = typeof messages
 
-/** A text for each `%s` of a message. */
 type Texts<Message extends string> = Message extends `${string}%s${infer Rest}`
   ? [string, ...Texts<Rest>]
   : []

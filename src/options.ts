@@ -4,7 +4,6 @@ import { clip } from './text.js'
 /** Returns the value of an option, or throws an error with its name (`label`), what was expected and what was received. */
 export type Check<T> = (label: string, received: unknown) => T
 
-/** A check for every option of `Options`. */
 export type Checks<Options> = {
   readonly [Key in keyof Required<Options>]: Check<Exclude<Required<Options>[Key], undefined>>
 }
@@ -13,7 +12,10 @@ export type Checks<Options> = {
 const optionsOfRegister: ReadonlySet<string> = new Set(['prefix', 'logLevel', 'logSerializers'])
 
 /** Returns the options of a plugin, checked and merged over its defaults, in a new frozen object. */
-export function resolveOptions<Options extends object, Defaults extends Options>(
+export function resolveOptions<
+  Options extends object,
+  Defaults extends Partial<Record<keyof Options, unknown>>,
+>(
   label: string,
   received: Options | undefined,
   checks: Checks<Options>,
@@ -26,25 +28,21 @@ export function resolveOptions<Options extends object, Defaults extends Options>
 }
 
 /**
- * Returns the options of a route under `config.<plugin>`: those of the plugin if absent, an object merged over them in a
- * new frozen object, or `false` for off.
+ * Returns the options of a route under `config.<plugin>`, checked, in a new frozen object; or `false` for off.
  *
  * @param acceptsTrue whether `true` is the same as `{}`
- * @throws FST_CONV_OPTION_INVALID for anything else, FST_CONV_OPTION_UNKNOWN
  */
-export function resolveRouteOptions<Options extends object, Resolved extends Options>(
+export function routeOptionsOf<Options extends object>(
   label: string,
-  received: Options | boolean | undefined,
+  received: unknown,
   checks: Checks<Options>,
-  resolved: Resolved,
   acceptsTrue = false,
-): Readonly<Resolved> | false {
-  if (received === undefined || (acceptsTrue && received === true)) return resolved
+): Readonly<Options> | false {
   if (received === false) return false
-  if (!isObject(received)) {
-    return invalid(label, acceptsTrue ? 'an object, true or false' : 'an object or false', received)
-  }
-  return Object.freeze({ ...resolved, ...checkEach(label, received, checks) })
+  const given = acceptsTrue && received === true ? {} : received
+  if (!isObject(given))
+    return invalid(label, acceptsTrue ? 'an object, true or false' : 'an object or false', given)
+  return Object.freeze(checkEach(label, given, checks))
 }
 
 /** An option: its check, and its value if it is absent. */
@@ -76,7 +74,6 @@ export function optional<T>(check: Check<T>): Option<T | undefined> {
   return { check, default: undefined }
 }
 
-/** Returns the checks of options, and their defaults. */
 export function checksOf<Declared extends DeclaredOptions>(
   declared: Declared,
 ): [checks: Checks<OptionsOf<Declared>>, defaults: ResolvedOptions<Declared>] {
@@ -119,7 +116,6 @@ export function functionOf<Fn>(expected: string): Check<Fn> {
     typeof received === 'function' ? (received as Fn) : invalid(label, expected, received)
 }
 
-/** Returns a check for `false`, or for what `check` accepts. */
 export function orFalse<T>(check: Check<T>): Check<T | false> {
   return (label, received) => (received === false ? false : check(label, received))
 }
@@ -157,17 +153,14 @@ export function objectOf<Options extends object, Needed extends keyof Options = 
   }
 }
 
-/** Returns an object with the same value under each key. */
 export function each<Key extends string, Value>(keys: readonly Key[], value: Value): Record<Key, Value> {
   return Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>
 }
 
-/** Throws FST_CONV_OPTION_INVALID. */
 export function invalid(label: string, expected: string, received: unknown): never {
   throw new bootErrors.FST_CONV_OPTION_INVALID(label, expected, show(received))
 }
 
-/** Whether a value is an object, and not an array or `null`. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,6 +3,7 @@ import type { AnyRequest } from './convention/any-request.js'
 import { isRoot } from './convention/contexts.js'
 import type { RegistrationOptions } from './convention/declared-routes.js'
 import { conventionPlugin } from './convention/plugin.js'
+import { fastTicksOption, keepTicksFast } from './fast-ticks.js'
 import {
   basePath,
   type Check,
@@ -151,7 +152,6 @@ type Plugins = typeof plugins
 /** The plugins that are registered only if the app gives their options: no default fits every service. */
 const optIn: ReadonlySet<keyof Plugins> = new Set<keyof Plugins>(['httpsOnly', 'bearer', 'formats', 'xsrf'])
 
-/** The options of a plugin, without those of its registration. */
 type OptionsOf<Plugin> =
   Plugin extends FastifyPluginAsync<infer Options & RegistrationOptions> ? Options : never
 
@@ -163,10 +163,8 @@ export type IdentifyCaller = AnyRequest<
   string | number | bigint | null | Promise<string | number | bigint | null>
 >
 
-/** The plugins with an option `identify`. */
 const identifying: ReadonlySet<string> = new Set(['selfAlias', 'operations', 'idempotency'])
 
-/** The plugins with an option `basePath`. */
 const belowBase: ReadonlySet<string> = new Set(['pathGuard', 'versions'])
 
 /**
@@ -208,9 +206,14 @@ export interface ConventionsOptions extends PluginsOptions, RegistrationOptions 
    * @default []
    */
   readonly exceptions?: readonly ConventionsException[]
+  /**
+   * Whether one object of `process.nextTick()` is kept alive for the life of the process, as by the same option of
+   * {@link serverOptions}. An app that uses both turns it off in both.
+   * @default true
+   */
+  readonly fastTicks?: boolean
 }
 
-/** The options of the preset, without those of its registration. */
 type OwnOptions = Omit<ConventionsOptions, keyof RegistrationOptions>
 
 // The plugin checks the members of the object.
@@ -231,9 +234,9 @@ const declared = checksOf({
   identify: optional(functionOf('a function of the request that returns the id of the caller')),
   basePath: optional(basePath),
   exceptions: option(listOf(routeException(exceptable)), []),
+  fastTicks: fastTicksOption,
 })
 
-/** The options of the preset with their defaults. */
 type ResolvedOptions = Required<Omit<OwnOptions, 'identify' | 'basePath'>> &
   Pick<OwnOptions, 'identify' | 'basePath'>
 
@@ -252,15 +255,14 @@ type ResolvedOptions = Required<Omit<OwnOptions, 'identify' | 'basePath'>> &
  */
 export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlugin<OwnOptions>(
   'conventions',
-  async function setUpConventions(app, received) {
+  async function setUpConventions(app, received, entry) {
     const [checks, defaults] = declared
-    const { mode, identify, basePath, exceptions, ...options } = resolveOptions<OwnOptions, ResolvedOptions>(
-      'conventions',
-      received,
-      checks as Checks<OwnOptions>,
-      defaults as unknown as ResolvedOptions,
-    )
-    if (exceptions.length > 0) exceptRoutes(app, exceptions, exceptable, mode)
+    const { mode, identify, basePath, exceptions, fastTicks, ...options } = resolveOptions<
+      OwnOptions,
+      ResolvedOptions
+    >('conventions', received, checks as Checks<OwnOptions>, defaults as unknown as ResolvedOptions)
+    if (fastTicks) keepTicksFast()
+    if (exceptions.length > 0) exceptRoutes(entry, exceptions, exceptable, mode)
     for (const name of names) {
       const given = options[name] as { readonly mode?: Mode } | false
       if (given === false) continue

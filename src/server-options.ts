@@ -1,20 +1,13 @@
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isFramingFaulty, rawFieldsOf, runFirstSteps } from './convention/early-answers.js'
+import { rawFields, runFirstSteps } from './convention/early-answers.js'
+import { isFramingFaulty } from './convention/exchange.js'
 import { exchangeOn } from './convention/internals.js'
-import { type Checks, resolveOptions, text } from './options.js'
+import { fastTicksOption, keepTicksFast } from './fast-ticks.js'
+import { checksOf, type OptionsOf, option, resolveOptions, text } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
 import { problemOf } from './problem/problem-of.js'
 import { defaultStyle, logProblem, sendProblem, sendRawProblem } from './problem/send-problem.js'
-
-/** Options of {@link serverOptions}. */
-export interface ServerOptions {
-  /**
-   * The prefix of the `type` of a problem; the same as that of the plugin `problems`.
-   * @default 'urn:problem-type:fastify-conventions:'
-   */
-  readonly typeBase?: string
-}
 
 /** The options for Fastify that {@link serverOptions} returns. */
 export interface ConventionServerOptions {
@@ -34,7 +27,25 @@ export interface ConventionServerOptions {
   readonly requestTimeout: number
 }
 
-const checks: Checks<ServerOptions> = { typeBase: text() }
+const serverOptionsOptions = {
+  /**
+   * The prefix of the `type` of a problem; the same as that of the plugin `problems`.
+   * @default 'urn:problem-type:fastify-conventions:'
+   */
+  typeBase: option(text(), defaultStyle.typeBase),
+  /**
+   * Whether one object of `process.nextTick()` is kept alive for the life of the process. Without it, ticks take five times
+   * as long on Node.js 20 to 24 after a garbage collection of the idle process; see `docs/performance.md`. The preset has the
+   * same option: an app that uses both turns it off in both.
+   * @default true
+   */
+  fastTicks: fastTicksOption,
+}
+
+/** Options of {@link serverOptions}. */
+export interface ServerOptions extends OptionsOf<typeof serverOptionsOptions> {}
+
+const [checks, defaults] = checksOf(serverOptionsOptions)
 
 /**
  * Returns options for the Fastify constructor, for errors that no plugin can answer. Spread them first, then your own:
@@ -54,7 +65,8 @@ const checks: Checks<ServerOptions> = { typeBase: text() }
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function serverOptions(received?: ServerOptions): ConventionServerOptions {
-  const { typeBase } = resolveOptions('serverOptions', received, checks, { typeBase: defaultStyle.typeBase })
+  const { typeBase, fastTicks } = resolveOptions('serverOptions', received, checks, defaults)
+  if (fastTicks) keepTicksFast()
   return {
     frameworkErrors: function answerFrameworkError(error, request, reply) {
       if (isFramingFaulty(request)) reply.header('connection', 'close')
@@ -78,9 +90,14 @@ export function serverOptions(received?: ServerOptions): ConventionServerOptions
         return
       }
       // Fastify calls this function on the app.
-      const fields = this === undefined ? {} : rawFieldsOf(this, socket)
+      const fields = this === undefined ? undefined : rawFields.get(this)
       const [code, detail] = clientProblems[error.code ?? ''] ?? malformed
-      sendRawProblem(socket, new ProblemError(code, { detail }), typeBase, fields)
+      sendRawProblem(
+        socket,
+        new ProblemError(code, { detail }),
+        typeBase,
+        fields?.['encrypted' in socket ? 'secure' : 'plain'],
+      )
       lingerThenDestroy(socket)
     },
     return503OnClosing: false,

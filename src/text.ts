@@ -5,7 +5,19 @@ export function clip(text: string, length: number): string {
   return `${text.slice(0, splitsPair ? length - 1 : length)}…`
 }
 
-/** Returns a number with its noun: `1 route`, `2 routes`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
+}
+
+export function groupsOf<Item>(
+  items: readonly Item[],
+  textOf: (item: Item) => string,
+): Map<string, [Item, ...Item[]]> {
+  const groups = new Map<string, [Item, ...Item[]]>()
+  for (const item of items) {
+    const group = groups.get(textOf(item))
+    if (group === undefined) groups.set(textOf(item), [item])
+    else group.push(item)
+  }
+  return groups
 }

@@ -3,14 +3,16 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { emptyEmbeddedDatabase } from './demo/databases.js'
+import { emptyDatabase } from './demo/databases.js'
 import { serveEmbedded } from './demo/embedded.js'
 import { curlSettings, hasCurl, runLine } from './docs/curl.js'
 import { type Block, blocksOf, curlLinesOf, missingOf, promisedStatus } from './docs/markdown.js'
 import { startListening } from './support/listening.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const documented = /\b(?:localhost|127\.0\.0\.1):3000\b/g
+const documented = /\b(?:localhost|127\.0\.0\.1):(?:3000|8080)\b/g
+/** Where the service of the README listens; the demo has port 3000. */
+const ofService = 'localhost:8080'
 
 const pages = [
   'README.md',
@@ -29,39 +31,34 @@ const skip =
 
 for (const page of pages) {
   const shellBlocks = blocksOf(await readPage(page)).filter(({ language }) => language === 'sh')
-  const withCurl = shellBlocks.filter((block) => curlLinesOf(block).length > 0)
+  const withCurl = shellBlocks.filter(
+    (block) => curlLinesOf(block).length > 0 && !block.text.includes(ofService),
+  )
   if (withCurl.length === 0) continue
   t.test(`${page}: its curl commands`, { skip }, (t) => tryCommands(t, withCurl))
 }
 
 t.test('README.md: the whole service', async (t) => {
   const blocks = blocksOf(await readPage('README.md'))
-  const serviceIn = (language: string): string => {
-    const services = blocks.filter(
-      (block) => block.language === language && block.text.includes('app.listen('),
-    )
-    t.equal(services.length, 1, `there is one in ${language}`)
-    return services[0]?.text ?? ''
-  }
-  const service = serviceIn('js')
+  const services = blocks.filter(({ language, text }) => language === 'js' && text.includes('app.listen('))
+  t.equal(services.length, 1, 'there is one')
+  const service = services[0]?.text ?? ''
 
-  await t.test('serves both of its routes', async (t) => {
-    const origin = await startService(t, service)
-    const order = { id: 1, status: 'pending' }
-    t.strictSame(await ask(origin, '/v1/orders/1'), [200, order])
-    t.strictSame(await ask(origin, '/v1/orders'), [200, { orders: [order] }])
+  await t.test('does what its commands say', { skip }, async (t) => {
+    const { host } = new URL(await startService(t, service))
+    const ofPage = blocks.filter(({ language, text }) => language === 'sh' && text.includes(ofService))
+    t.ok(ofPage.length > 0, 'the page has commands for it')
+    await tryBlocks(t, ofPage, { folder: t.testdir(curlSettings), host })
+    const read = await fetch(`http://${host}/v1/orders/1`)
+    t.strictSame([await read.json(), read.headers.get('etag')], [{ id: 1, status: 'pending' }, '"7"'])
     const detail = 'There is no order 2'
-    t.match(await ask(origin, '/v1/orders/2'), [404, { code: 'not-found', detail }])
-    t.match(await ask(origin, '/v1/orders?before_id=1'), [200, { orders: [] }])
-    t.match(await ask(origin, '/v1/orders?after_id=0'), [200, { orders: [order] }])
-    t.match(await ask(origin, '/v1/orders?after_id=1'), [200, { orders: [] }])
-    t.match(await ask(origin, '/v1/orders?before_time=2026-01-01T00:00:00Z'), [400, { code: 'validation' }])
-  })
-
-  await t.test('keeps the conventions in CommonJS too', async (t) => {
-    const origin = await startService(t, serviceIn('cjs'), 'service.cjs')
-    t.strictSame(await ask(origin, '/v1/orders'), [200, { orders: [] }])
-    t.match(await ask(origin, '/v1/Orders'), [404, { code: 'path-uppercase' }])
+    t.match(await ask(`http://${host}`, '/v1/orders/2'), [404, { code: 'not-found', detail }])
+    const allow = (await fetch(`http://${host}/v1/orders/1`, { method: 'DELETE' })).headers.get('allow')
+    t.equal(allow, 'GET, HEAD, OPTIONS, PATCH')
+    const headers = { 'content-type': 'application/json', 'if-match': '"7"' }
+    const change = { method: 'PATCH', headers, body: '{"status":"paid"}' }
+    t.equal((await fetch(`http://${host}/v1/orders/1`, change)).status, 200)
+    t.equal((await fetch(`http://${host}/v1/orders/1`, change)).status, 412, 'no update is lost')
   })
 
   await t.test('does not boot with the path in the page, and throws the table in the page', async (t) => {
@@ -77,31 +74,42 @@ t.test('README.md: the whole service', async (t) => {
   })
 })
 
+t.test('README.md: the cost is that of the page about performance', async (t) => {
+  const [readme = '', page = ''] = await Promise.all(['README.md', 'docs/performance.md'].map(readPage))
+  const [, micros = '?', percent = '?'] = /preset adds\s+(\d+) µs, or ([\d.]+) %/.exec(page) ?? []
+  const [, ofReadme, percentOfReadme] = /add (\d+) µs to a request[\s\S]+? or ([\d.]+) %/.exec(readme) ?? []
+  t.strictSame([ofReadme, percentOfReadme], [micros, percent])
+})
+
 /** Runs the commands of a page, in their order, on a demo that has seen no other. */
 async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
   const folder = t.testdir(curlSettings)
-  const database = await emptyEmbeddedDatabase()
+  const database = await emptyDatabase(t)
   const { origin } = await serveEmbedded(t, database)
-  const here = (line: string) => line.replace(documented, new URL(origin).host)
-  const tokens = await runLine(
-    [...tokenLines.map(here), 'printf "%s" "$TOKEN $USER_TOKEN"'].join('\n'),
-    folder,
-  )
+  const { host } = new URL(origin)
+  const lines = tokenLines.map((line) => line.replace(documented, host))
+  const tokens = await runLine([...lines, 'printf "%s" "$TOKEN $USER_TOKEN"'].join('\n'), folder)
   const [TOKEN = '', USER_TOKEN = ''] = tokens.printed.split(' ')
   for (const token of [TOKEN, USER_TOKEN]) t.match(token, /^[\w-]+\.[\w-]+\.[\w-]+$/, 'a token in one line')
+  await tryBlocks(t, blocks, { folder, host, variables: { TOKEN, USER_TOKEN } })
+}
 
+interface Server {
+  readonly folder: string
+  readonly host: string
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+/** Runs the commands of blocks on a server; they end as the page says. */
+async function tryBlocks(t: Test, blocks: readonly Block[], server: Server): Promise<void> {
+  const { folder, host, variables } = server
   for (const block of blocks) {
     const printed: string[] = []
     for (const documentedLine of curlLinesOf(block)) {
-      const line = here(documentedLine)
-      t.not(line, documentedLine, `it asks the demo: ${documentedLine}`)
+      const line = documentedLine.replace(documented, host)
+      t.not(line, documentedLine, `it asks the server: ${documentedLine}`)
       if (line === documentedLine) continue
-      const {
-        exitCode,
-        complaints,
-        statuses,
-        printed: output,
-      } = await runLine(line, folder, { TOKEN, USER_TOKEN })
+      const { exitCode, complaints, statuses, printed: output } = await runLine(line, folder, variables)
       printed.push(output)
       t.equal(exitCode, 0, `${documentedLine}\n${complaints}`)
       t.ok(statuses.length > 0 && statuses.every((status) => status >= 200 && status < 500), statuses.join())
@@ -116,7 +124,7 @@ async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
 }
 
 function startService(t: Test, code: string, name = 'service.mjs'): Promise<string> {
-  const file = join(t.testdir({ [name]: replaced(code, 'port: 3000', 'port: 0') }), name)
+  const file = join(t.testdir({ [name]: replaced(code, 'port: 8080', 'port: 0') }), name)
   return startListening(t, { args: [file] })
 }
 

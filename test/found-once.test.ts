@@ -219,13 +219,6 @@ t.test('a problem document of a handler with 503 gets Retry-After', async (t) =>
   t.ok('retry-after' in (await app.inject('/v1/a')).headers)
 })
 
-t.test('an exception of the plugin that matches no route is reported', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard, { exceptions: [{ url: '/nope', except: ['plural'], reason: 'a typo' }] })
-  await app.ready()
-  t.equal(app.conventions.report().exceptions.length, 1)
-})
-
 t.test('the summary of one breach has the singular', async (t) => {
   const app = Fastify()
   await app.register(pathGuard)
@@ -248,14 +241,6 @@ t.test('the plain text of a 4xx becomes the detail', async (t) => {
   await app.register(problems)
   app.get('/v1/a', async (_request, reply) => reply.code(409).send('It is paid'))
   isProblem(t, injected(await app.inject('/v1/a')), { status: 409, code: 'conflict', detail: 'It is paid' })
-})
-
-t.test('report mode beside a decorator of the app called page', async (t) => {
-  const app = Fastify()
-  const loose = app as { decorateRequest(name: string, value: null): unknown }
-  loose.decorateRequest('page', null)
-  await app.register(conventions, { mode: 'report' })
-  await t.resolves(async () => void (await app.ready()))
 })
 
 t.test('an error that a route’s error handler rethrows is a problem', async (t) => {

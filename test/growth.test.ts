@@ -1,3 +1,4 @@
+// Own process: measures time
 /** No text that a client can send costs the server more than linearly in its length. */
 import type { AddressInfo } from 'node:net'
 import t from 'tap'

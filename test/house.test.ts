@@ -76,7 +76,7 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
     [
       fastify,
       "import { refuse } from '../problem/send-problem.js'",
-      "import { hookError } from '../convention/reply.js'",
+      "import { hookError } from '../convention/exchange.js'",
     ],
     ["import { invalid } from '../options.js'"],
   ],

@@ -57,9 +57,9 @@ t.test('every plugin has a subpath, and every other subpath is known', async (t)
   const others = [
     './client',
     './convention',
+    './dev-issuer',
     './engines/bullmq',
     './engines/pg-boss',
-    './spectral',
     './stores/postgres',
     './stores/redis',
     './testing',

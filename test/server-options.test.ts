@@ -197,7 +197,7 @@ t.test('an invalid option throws, with its name, the expected and the received v
   })
   t.throws(() => serverOptions({ base: 'x' } as object), {
     code: 'FST_CONV_OPTION_UNKNOWN',
-    message: 'serverOptions.base: there is no such option; expected one of typeBase',
+    message: 'serverOptions.base: there is no such option; expected one of fastTicks, typeBase',
   })
 })
 

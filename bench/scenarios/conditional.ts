@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import etag from '@fastify/etag'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { type CachingRouteOptions, caching, serverOptions } from 'fastify-conventions'
@@ -8,8 +7,8 @@ import { loadScenario } from '../scenario.js'
 
 const payload = Object.freeze({ users })
 const target = '/v1/users'
-const { body } = await withList(Fastify()).inject(target)
-const digest = createHash('sha1').update(body).digest('base64')
+const tagOf = async (app: FastifyInstance) => String((await withList(app).inject(target)).headers.etag)
+const [ofEtag, ofCaching] = [await tagOf(await withEtag()), await tagOf(await withCaching())]
 const accept = 'application/json'
 
 /** Asks for what the client has already, by the tag that the server gives it. */
@@ -36,12 +35,12 @@ export default loadScenario({
     caching: { about: 'caching alone, 200', build: async () => withList(await withCaching()) },
     etag304: {
       about: '@fastify/etag, 304',
-      ...asked(`"${digest}"`),
+      ...asked(ofEtag),
       build: async () => withList(await withEtag()),
     },
     cachingBytes: {
       about: 'caching alone, 304 by the bytes',
-      ...asked(`"${digest.slice(0, 27)}"`),
+      ...asked(ofCaching),
       build: async () => withList(await withCaching()),
     },
     cachingValidators: {

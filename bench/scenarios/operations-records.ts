@@ -1,26 +1,30 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { memoryOperationStore, type OperationStore, operations, serverOptions } from 'fastify-conventions'
+import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
 import { redisOperationStore } from 'fastify-conventions/stores/redis'
 import { Redis } from 'ioredis'
-import { obstacleToRedis, startRedis } from '../../test/support/redis.js'
+import pg from 'pg'
 import { operationRecord, startedAt } from '../fixtures/operation-record.js'
+import { postgresOfBench, redisOfBench } from '../fixtures/servers.js'
 import { loadScenario } from '../scenario.js'
 
-// One server for all variants: the process that runs the bench starts it, and it ends with that process.
-const obstacle = await obstacleToRedis()
-if (obstacle === null) process.env.BENCH_REDIS_URL ??= (await startRedis()).url
-const url = process.env.BENCH_REDIS_URL ?? ''
+const { obstacle: noRedis, url } = await redisOfBench()
+const { obstacle: noPostgres, url: connectionString } = await postgresOfBench()
 
 const [few, many] = [100, 100_000]
 
 /** The cost of a poll, by the number of records in the store. */
 export default loadScenario({
   title: 'a poll of an operation, with 100 and with 100,000 records in the store',
-  obstacle,
+  obstacle: noRedis ?? noPostgres,
   baseline: 'memory',
   requests: [{ target: `/v1/operations/${idOf(1)}/status`, headers: { accept: 'application/json' } }],
   sameBody: true,
-  bounds: { memoryFull: { max: 1.1 }, redisFull: { max: 1.1, to: 'redis' } },
+  bounds: {
+    memoryFull: { max: 1.1 },
+    redisFull: { max: 1.1, to: 'redis' },
+    postgresFull: { max: 1.1, to: 'postgres' },
+  },
   variants: {
     memory: {
       about: '100 records in memory',
@@ -38,6 +42,14 @@ export default loadScenario({
       about: '100,000 records in Redis',
       build: () => inRedis(many),
     },
+    postgres: {
+      about: '100 records in PostgreSQL',
+      build: () => inPostgres(few),
+    },
+    postgresFull: {
+      about: '100,000 records in PostgreSQL',
+      build: () => inPostgres(many),
+    },
   },
 })
 
@@ -48,8 +60,21 @@ async function inRedis(count: number): Promise<FastifyInstance> {
   return app
 }
 
+async function inPostgres(count: number): Promise<FastifyInstance> {
+  const schema = `records_${count}`
+  const pool = new pg.Pool({ connectionString, options: `-c search_path=${schema}` })
+  await pool.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+  const store = postgresOperationStore(pool)
+  await store.migrate()
+  const app = await withRecords(store, count)
+  app.addHook('onClose', () => pool.end())
+  return app
+}
+
+/** A store of a server has the records already if another process of the bench has filled it. */
 async function withRecords(store: OperationStore, count: number): Promise<FastifyInstance> {
-  for (let first = 0; first < count; first += 1_000) {
+  const isFilled = (await store.get(idOf(count - 1))) !== null
+  for (let first = 0; first < (isFilled ? 0 : count); first += 1_000) {
     const page = Array.from({ length: Math.min(count - first, 1_000) }, (_, index) => idOf(first + index))
     await Promise.all(page.map((id) => store.create(operationRecord(id), null)))
   }

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import { hasLongDigits } from '../../src/json/json-text.js'
+import { hasLongDigits } from '../../src/json/exact-json.js'
 import { withLongNumbers } from '../../src/plugins/integer-twins/hooks.js'
 import { type Input, putIntegers } from '../../src/plugins/integer-twins/input.js'
 import { shapeOf } from '../../src/schema/shape-reader.js'

@@ -5,64 +5,54 @@ import conventions, {
   serverOptions,
   type XsrfOptions,
 } from 'fastify-conventions'
+import { type DevIssuerOptions, devIssuer as devIssuerPlugin } from 'fastify-conventions/dev-issuer'
 import { postgresIdempotency } from 'fastify-conventions/stores/postgres'
 import { redisMaintenanceStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
-import type { AuthorizationServer } from './authorization/server.js'
 import { requireUser } from './caller.js'
 import { collections, items } from './collections/index.js'
 import { connectionOf, type Database } from './database.js'
 import { mountHealth } from './health.js'
 import { mountInvoices } from './invoices.js'
 import { describeApi, type OpenApiVersion, openPages, provided, securityScheme } from './openapi.js'
-import { mountPlayground, playgroundPages } from './playground.js'
+import { mountPlayground, playgroundPages, watchCards } from './playground.js'
 import { fetchFrom, mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
 import { type Certificate, closeSessionsAtStop, secureServer } from './tls.js'
-import { acceptBodies, longestBody, refuseEmptyIds, validatorCompiler } from './validation.js'
+import { acceptPatches, longestBody, refuseEmptyIds, validatorCompiler } from './validation.js'
 
-/** What the service needs from the outside. */
 export interface AppOptions {
   /** Migrated; the caller closes it after the app. */
   readonly database: Database
   /** What instances share is in there; without it each is by itself. The caller closes it after the app. */
   readonly redis?: Redis | null
-  /** As Fastify takes it. Default: no log. */
   readonly logger?: FastifyServerOptions['logger']
-  /** Serves HTTP/2 and HTTP/1.1 over TLS with it; HTTP/1.1 without TLS by default. */
   readonly certificate?: Certificate | null
-  /** Whose tokens the service takes. */
-  readonly bearer: Omit<BearerOptions, 'securityScheme'>
-  /** An authorization server to be part of the service, for development; none by default. */
-  readonly authorizationServer?: AuthorizationServer | null
-  /** Lets browsers log in; by default there are tokens only. */
+  readonly bearer: Omit<BearerOptions, 'securityScheme' | 'audience'> & { readonly audience: string }
+  /** Makes the issuer of these tokens part of the service, for development. */
+  readonly devIssuer?: Omit<DevIssuerOptions, 'issuer' | 'audience'> | null
   readonly sessions?:
     | (Pick<SessionOptions, 'clientId' | 'secret' | 'fetch'> & Pick<XsrfOptions, 'mode'>)
     | null
   /** Addresses of proxies that are believed who the client is, as Fastify takes them; none by default. */
   readonly trustProxy?: string | false
-  /** A file whose existence means maintenance; none by default. */
   readonly maintenanceFile?: string | null
-  /** Origins whose pages may use the service, such as `https://app.example`; none by default. */
   readonly corsOrigins?: readonly string[]
-  /** Requests per minute and caller. */
   readonly rateLimitMax?: number
   /** Where operations are kept and what runs them; in this process by default. The caller closes them after the app. */
   readonly operations?: Pick<OperationsOptions, 'store' | 'engine'>
-  /** Version of OpenAPI of the document. Default: `3.1.0`. */
   readonly openApiVersion?: OpenApiVersion
   /** Of what takes long: 1 for that of a real service, less for a faster one. */
   readonly pace?: number
 }
 
-/** Builds the service, ready to listen. */
 export async function buildApp({
   database,
   bearer,
+  devIssuer = null,
   redis = null,
   logger = false,
   certificate = null,
-  authorizationServer = null,
   sessions = null,
   trustProxy = false,
   maintenanceFile = null,
@@ -81,17 +71,14 @@ export async function buildApp({
   })
   if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
-  acceptBodies(app)
+  acceptPatches(app)
   refuseEmptyIds(app)
-  const { issuer } = bearer
-  const isEmbedded = authorizationServer !== null
-  const login = sessions && {
-    ...sessions,
-    issuer,
-    isSecure: certificate !== null,
-    ...(isEmbedded && { fetch: fetchFrom(app) }),
-  }
+  const { issuer, audience } = bearer
+  const isEmbedded = devIssuer !== null
+  const own = isEmbedded && { fetch: fetchFrom(app), allowHttp: true }
+  const login = sessions && { ...sessions, issuer, isSecure: certificate !== null, ...own }
   if (login !== null) await openSessions(app, login)
+  if (isEmbedded) watchCards(app)
   await app.register(conventions, {
     maintenance: {
       ...(maintenanceFile && { file: maintenanceFile }),
@@ -100,7 +87,7 @@ export async function buildApp({
     rateLimit: { max: rateLimitMax, ...(redis && { redis }) },
     versions: { versions: provided },
     selfAlias: { collections: ['users'], identify: requireUser },
-    bearer: { ...bearer, securityScheme },
+    bearer: { ...bearer, ...own, securityScheme },
     exceptions: [...openPages, ...playgroundPages].map((page) => ({ ...page, except: ['bearer'] as const })),
     operations: { ...operations, identify: ({ caller }) => caller?.subject ?? null },
     // In the database, so that an effect and its answer can be committed together.
@@ -113,14 +100,11 @@ export async function buildApp({
     problems: { whileClosing: 'serve', codes: { forbidden: 403, 'database-unavailable': 503 } },
     ...(corsOrigins.length > 0 && { cors: { origin: corsOrigins } }),
   })
-  if (authorizationServer !== null) {
-    const { mountAuthorizationServer } = await import('./authorization/mount.js')
-    await mountAuthorizationServer(app, { server: authorizationServer, database })
-  }
+  if (devIssuer !== null) await app.register(devIssuerPlugin, { issuer, audience, ...devIssuer })
   if (login !== null) await mountLogin(app, login)
   await describeApi(app, { issuer, isEmbedded, version: openApiVersion })
   await app.register(mountHealth, { db: database })
-  await app.register(mountPlayground, { mayMaintain: isEmbedded })
+  await app.register(mountPlayground, { isDevelopment: isEmbedded })
   for (const item of Object.values(items)) app.addSchema(item)
   for (const mountCollection of collections) await app.register(mountCollection, { db: database, pace })
   await app.register(mountInvoices, { db: database, pace })

@@ -9,48 +9,34 @@ const ofCollections = ['users', 'friends', 'orders', 'subscriptions', 'payments'
   [`${name}:write`, `Create, change and delete ${name}`],
 ])
 
-/** What each scope of the service allows. */
 export const scopes: Readonly<Record<string, string>> = {
   ...Object.fromEntries(ofCollections),
   [adminScope]: 'Do so with the records of all users',
 }
 
-/** The scopes that a user may give to an app. */
 export const userScopes: readonly string[] = Object.keys(scopes).filter((scope) => scope !== adminScope)
 
-/** Whose records: those of the user with an id, or of all users. */
 export type Owner = bigint | 'all'
 
-type Called = Pick<FastifyRequest, 'caller'>
+export type Called = Pick<FastifyRequest, 'caller'>
 
 const maxId = 2n ** 63n - 1n
 
-/** Returns the id of a user from the subject of a token; `null` if it is none. */
 export function userIdOf(subject: string): bigint | null {
   if (!/^[1-9]\d{0,18}$/.test(subject)) return null
   const id = BigInt(subject)
   return id <= maxId ? id : null
 }
 
-/**
- * Returns whose records a request may see and change.
- *
- * @throws ProblemError 403 `forbidden` for the token of a client without the scope `admin`: it has no records of its own
- */
+// The token of a client without the scope `admin` has no records of its own.
 export function ownerOf(request: Called): Owner {
   return isAdmin(request) ? 'all' : requireUser(request)
 }
 
-/** Whether the token of a request is for the records of all users. */
 export function isAdmin({ caller }: Called): boolean {
   return caller?.scopes.includes(adminScope) === true
 }
 
-/**
- * Returns the id of the user whose token the request has.
- *
- * @throws ProblemError 403 `forbidden` for the token of a client that acts for itself
- */
 export function requireUser({ caller }: Called): bigint {
   const id = userIdOf(caller?.subject ?? '')
   if (id === null) throw forbidden('the token is of a client that acts for itself, not of a user')
@@ -62,22 +48,12 @@ export function forbidden(detail: string): ProblemError {
   return new ProblemError('forbidden', { status: 403, detail })
 }
 
-/**
- * Refuses values that only an admin gives.
- *
- * @throws ProblemError 403 `forbidden`
- */
 export function refuseReserved(request: Called, changes: object, reserved: readonly string[]): void {
   const changed = reserved.filter((name) => name in changes)
   if (changed.length > 0 && ownerOf(request) !== 'all')
     throw forbidden(`${changed.join(', ')}: only an admin changes it`)
 }
 
-/**
- * Refuses to write an item of another user.
- *
- * @throws ProblemError 403 `forbidden`
- */
 export function refuseForeign(request: Called, user_id: bigint | undefined, item: string): void {
   const owner = ownerOf(request)
   if (owner === 'all' || user_id === undefined || user_id === owner) return

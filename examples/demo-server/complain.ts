@@ -5,7 +5,6 @@ export function messageOf(error: unknown): string {
   return texts.join('; ').replace(/\s*\n\s*/g, ' ')
 }
 
-/** Prints what goes wrong, in one line. */
 export function complain(error: unknown): void {
   console.error(`demo server: ${messageOf(error)}`)
 }

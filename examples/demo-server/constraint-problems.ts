@@ -1,11 +1,9 @@
 import { ProblemError } from 'fastify-conventions'
 
-/** What PostgreSQL says of a write that a constraint refused. */
 interface Violation {
   /** PostgreSQL, appendix A: class 23. */
   readonly code: '23503' | '23505' | '23514'
   readonly constraint: string
-  /** The table that has the constraint. */
   readonly table: string
   /** `Key (user_id)=(7) …`; the words around it depend on the language of the server. */
   readonly detail?: string
@@ -40,7 +38,6 @@ export function problemOfConstraint(error: unknown): ProblemError | undefined {
     : noReference(field, value, referred, error)
 }
 
-/** Whether a constraint refused a write. */
 export function isRefusedBy(constraint: string, error: unknown): boolean {
   return (
     error instanceof ProblemError &&

@@ -7,10 +7,7 @@ import { columnParsers, type Database, databaseOf } from './database.js'
 /** How long a request waits for a connection, and for the result of a statement, in milliseconds. */
 export const databaseTimeouts = { connectionTimeoutMillis: 2_000, query_timeout: 3_000 } as const
 
-/**
- * Opens a database of a PostgreSQL server, by its URL. Where the server is down or does not reply in time, statements reject
- * with the problem `database-unavailable`: 503, with `Retry-After`.
- */
+// Where the server is down or does not reply in time, statements reject with a 503 with `Retry-After`.
 export async function openServerDatabase(
   url: string,
   query_timeout: number = databaseTimeouts.query_timeout,

@@ -16,12 +16,10 @@ import type { Subscription } from './collections/subscriptions.js'
 import type { User } from './collections/users.js'
 import { problemOfConstraint } from './constraint-problems.js'
 
-/** The tables of the database: those of the collections have the types of their schemas. */
 export interface Tables {
   readonly users: Table<Static<typeof User>, 'gender' | 'email_verified'>
   readonly friends: Table<Static<typeof Friend>>
   readonly orders: Table<Omit<Static<typeof Order>, 'items'>> & {
-    /** Written as JSON text. */
     readonly items: ColumnType<Static<typeof Order>['items'], string, string>
   }
   readonly subscriptions: Table<Static<typeof Subscription>, 'renews_at'>
@@ -47,13 +45,11 @@ type Table<Row, Defaults extends keyof Row = never> = {
     : Row[Name]
 }
 
-/** A PostgreSQL database, embedded or on a server. */
 export type Database = Kysely<Tables>
 
 /** A transaction, or the database itself where a statement needs none. */
 export type Queries = Database | Transaction<Tables>
 
-/** What the routes need. */
 export interface Service {
   readonly db: Database
   /** Of what takes long: 1 for that of a real service, less for a faster one. */

@@ -8,11 +8,7 @@ import { type ItemRequest, isVisible, notFound, type RequestById } from './items
 import { idParams, noQuery } from './schemas.js'
 import { takeTime } from './work.js'
 
-/**
- * Mounts the invoices of orders, as CSV. An invoice is made when it is first asked for and the order is paid; until it is
- * there, who asks is told to come back; who asks after its making failed starts it again. It never changes again, whatever becomes of the order: caches need not ask for it
- * twice.
- */
+// An invoice is made when it is first asked for, and never changes: caches need not ask for it twice.
 export const mountInvoices: FastifyPluginAsyncTypebox<Service> = async function mountInvoices(
   app,
   { db, pace },

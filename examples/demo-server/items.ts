@@ -1,25 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyRequest } from 'fastify'
-import { type Page, ProblemError, type RouteValidators } from 'fastify-conventions'
-import { type SelectQueryBuilder, sql } from 'kysely'
-import { ownerOf } from './caller.js'
+import { keyset, ProblemError, type RouteValidators } from 'fastify-conventions'
+import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { type Called, ownerOf } from './caller.js'
 import type { Queries, Tables } from './database.js'
 
-/** A request for an item. */
 export type RequestById = FastifyRequest<{ readonly Params: { readonly id: bigint } }>
 
-/** What is read of it, on whichever route. */
-export interface ItemRequest<Body = unknown>
-  extends Pick<FastifyRequest, 'caller' | 'expectedVersion' | 'headers'> {
+export interface ItemRequest extends Pick<FastifyRequest, 'caller' | 'expectedVersion' | 'headers'> {
   readonly params: { readonly id: bigint }
-  readonly body: Body
 }
 
-/** Returns the condition of items that the caller sees: users see their own, and admins see all. */
-export function isVisible(request: Pick<FastifyRequest, 'caller'>, owned = 'user_id') {
-  const owner = ownerOf(request)
-  return owner === 'all' ? sql<boolean>`true` : sql<boolean>`${sql.ref(owned)} = ${owner}`
-}
+/** Members by name, as a body or a row has them. */
+export type Values = Readonly<Record<string, unknown>>
 
 /** Returns the problem of a request for an item that does not exist, or that belongs to another user. */
 export function notFound(item: string, id: bigint): ProblemError {
@@ -28,59 +21,40 @@ export function notFound(item: string, id: bigint): ProblemError {
 
 // Reading
 
+/** Returns the condition of items that the caller sees: users see their own, and admins see all. */
+export function isVisible(request: Called, isOwn = (user: bigint) => sql<boolean>`user_id = ${user}`) {
+  const owner = ownerOf(request)
+  return owner === 'all' ? sql<boolean>`true` : isOwn(owner)
+}
+
 /** Returns the columns of an item: those that the request selects with `fields`, and those that are needed all the same. */
-export function columnsOf<Item extends object>(
-  item: { readonly properties: Item },
+export function columnsOf(
+  item: { readonly properties: object },
   { fields }: Pick<FastifyRequest, 'fields'>,
   needed: readonly string[] = [],
-): (keyof Item & string)[] {
-  const columns = Object.keys(item.properties) as (keyof Item & string)[]
+) {
+  // All collections have the columns of one, and some have more.
+  const columns = Object.keys(item.properties) as (keyof Tables['friends'])[]
   const names = fields?.names ?? null
   return columns.filter((name) => names === null || names.includes(name) || needed.includes(name))
 }
 
-/** Returns the filters of a list that a query has, beside the parameters of its page. */
-export function given<Query extends object, Name extends keyof Query>(
-  query: Query,
-  filters: { readonly properties: Readonly<Record<Name, unknown>> },
-): { [name in Name]?: Exclude<Query[name], undefined> } {
-  const isGiven = ([name, value]: [string, unknown]) => name in filters.properties && value !== undefined
-  return Object.fromEntries(Object.entries(query).filter(isGiven)) as ReturnType<typeof given<Query, Name>>
-}
-
 /** Reads one page of the items that a query finds, and counts them all if the client asks for `total`. */
-export async function readPage<Table extends keyof Tables>(
-  query: SelectQueryBuilder<Tables, Table, object>,
+export async function readPage(
+  found: SelectQueryBuilder<Tables, 'friends', object>,
   item: { readonly properties: object },
   { fields, page }: Pick<FastifyRequest, 'fields' | 'page'>,
 ) {
-  // All collections have these columns, so that one stands for all.
-  const found = query as unknown as SelectQueryBuilder<Tables, 'friends', object>
   // The link to the next page and `Last-Modified` need columns that the client need not have selected.
   const cursor = page.beforeTime === undefined ? ['id', 'updated_at'] : ['id', 'created_at', 'updated_at']
-  const columns = columnsOf(item, { fields }, cursor) as (keyof Tables['friends'])[]
-  const rows = await onePage(found.select(columns), page as Page).execute()
+  const { where, orderBy } = keyset(page, { sql: sql<SqlBool> })
+  const columns = columnsOf(item, { fields }, cursor)
+  const rows = await found.select(columns).where(where).orderBy(orderBy).limit(page.fetch).execute()
   if (!page.includeTotal) return { rows }
   const { total } = await found
     .select(({ fn }) => fn.countAll<bigint>().as('total'))
     .executeTakeFirstOrThrow()
   return { rows, total }
-}
-
-/** The order of a page: newest first by id or by time or, after an id, oldest first. */
-function onePage<Row>(
-  query: SelectQueryBuilder<Tables, 'friends', Row>,
-  { fetch, by, afterId, beforeId, beforeTime }: Page,
-) {
-  const page = query.limit(fetch)
-  if (afterId !== undefined) return page.where('id', '>', afterId).orderBy('id', 'asc')
-  const newest = by === 'id' ? page : page.orderBy('created_at', 'desc')
-  const before = newest.orderBy('id', 'desc')
-  if (beforeTime === undefined) return beforeId === undefined ? before : before.where('id', '<', beforeId)
-  if (beforeId === undefined) return before.where('created_at', '<', beforeTime)
-  return before.where(({ eb, refTuple, tuple }) =>
-    eb(refTuple('created_at', 'id'), '<', tuple(beforeTime, beforeId)),
-  )
 }
 
 // Writing
@@ -98,11 +72,7 @@ export function isExpected({ expectedVersion: expected }: Pick<FastifyRequest, '
   return expected === undefined ? sql<boolean>`true` : sql<boolean>`updated_at = ${expected}`
 }
 
-/**
- * Refuses to write an item that is not the one for which the preconditions were evaluated: another request changed it since.
- *
- * @throws ProblemError 404 `not-found` if there is none, 412 `precondition-failed`
- */
+// Another request may have changed it since the preconditions were evaluated.
 export function expectItem<Row extends { readonly updated_at: string }>(
   item: string,
   { params: { id }, expectedVersion: expected }: ItemRequest,
@@ -115,12 +85,7 @@ export function expectItem<Row extends { readonly updated_at: string }>(
   })
 }
 
-/**
- * Refuses a `PUT` that may not make the item that it names. An admin's may, with `If-None-Match: *`: any other precondition is
- * about an item that is gone, and users who chose ids would learn which are in use.
- *
- * @throws ProblemError 404 `not-found`; 422 `id-not-given-out` for an id that a later POST would give out
- */
+// Only an admin makes items by PUT, with `If-None-Match: *`: users who chose ids would learn which are in use.
 export async function expectNewId(
   queries: Queries,
   table: keyof Tables & `${string}s`,
@@ -140,17 +105,8 @@ export async function expectNewId(
   })
 }
 
-/**
- * Returns the members of a body that may be written. The others are read-only: a body may repeat their values.
- *
- * @param row the item as it is; of one that is yet to be made, its id alone
- * @throws ProblemError 400 `validation` if a read-only member has another value
- */
-export function writableOf<Body extends object, Name extends keyof Body & string>(
-  body: Body,
-  row: object,
-  writable: { readonly properties: Readonly<Record<Name, unknown>> },
-): Pick<Body, Name> {
+// A body may repeat the values of read-only members.
+export function writableOf(body: Values, row: object, writable: { readonly properties: object }): Values {
   const changed = Object.keys(changesOf(body, row)).filter((name) => !(name in writable.properties))
   if (changed.length > 0) {
     throw new ProblemError('validation', {
@@ -162,33 +118,17 @@ export function writableOf<Body extends object, Name extends keyof Body & string
       })),
     })
   }
-  const members = Object.entries(body).filter(([name]) => name in writable.properties)
-  return Object.fromEntries(members) as Pick<Body, Name>
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name in writable.properties))
 }
 
-/** Returns the members whose values differ from those of a row. */
-export function changesOf<Values extends object>(values: Values, row: object): Partial<Values> {
+export function changesOf(values: Values, row: object): Values {
   const differs = ([name, value]: [string, unknown]) =>
-    !isDeepStrictEqual(comparable(name, value), comparable(name, (row as Record<string, unknown>)[name]))
-  return Object.fromEntries(Object.entries(values).filter(differs)) as Partial<Values>
+    !isDeepStrictEqual(comparable(name, value), comparable(name, (row as Values)[name]))
+  return Object.fromEntries(Object.entries(values).filter(differs))
 }
 
 /** One time can be written in several ways, and an amount is a BigInt in a row. */
 function comparable(name: string, value: unknown): unknown {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
   return name.endsWith('_at') && typeof value === 'string' ? Date.parse(value) : value
-}
-
-/** Refuses to end a status that stays. */
-export function refuseToLeave(
-  final: string,
-  item: string,
-  { id, status }: { readonly id: bigint; readonly status: string },
-  changes: { readonly status?: string },
-): void {
-  if (status !== final || changes.status === undefined) return
-  throw new ProblemError('status-final', {
-    status: 409,
-    detail: `the ${item} ${id} is ${status}, and stays so`,
-  })
 }

@@ -1,5 +1,4 @@
-import type { ClientSecrets } from './authorization/clients.js'
-import { clientIds, endpoints, userGrantType } from './authorization/clients.js'
+import { type ClientSecrets, clientIds } from './authorization.js'
 import { firstId } from './migrations.js'
 import { runProcess } from './process.js'
 import type { Settings } from './settings.js'
@@ -26,12 +25,12 @@ ${authorization === null ? tokens(origin, curl, secrets) : `  TOKEN=…   # of $
 
 function tokens(origin: string, curl: string, { admin, service }: ClientSecrets): string {
   const read = `node -pe 'JSON.parse(require("fs").readFileSync(0)).access_token'`
-  const token = `${origin}${endpoints.token}`
+  const token = `${origin}/oauth/token`
   return `  TOKEN=$(${curl} -s -u ${clientIds.admin}:${admin} -d grant_type=client_credentials ${token} | ${read})
 
 of an admin, or of a user, who sees no records but their own:
 
-  TOKEN=$(${curl} -s -d client_id=${clientIds.app} -d grant_type=${userGrantType} -d user_id=${firstId} ${token} | ${read})
+  TOKEN=$(${curl} -s -d client_id=${clientIds.app} -d grant_type=urn:fastify-conventions:demo:user -d user_id=${firstId} ${token} | ${read})
 
 Another program with a secret is ${clientIds.service}:${service}. For development only: whoever reaches the demo may be any user.
 `

@@ -1,5 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
+import { randomUUID } from 'node:crypto'
 import type { OperationsOptions } from 'fastify-conventions'
 import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
 import { pgBossEngine } from 'fastify-conventions/engines/pg-boss'
@@ -11,10 +10,8 @@ import { complain } from './complain.js'
 import { databaseTimeouts } from './database-server.js'
 import type { Settings } from './settings.js'
 
-/** Where operations are kept and what runs them. */
 export interface OperationsBackend {
   readonly options: Pick<OperationsOptions, 'store' | 'engine'>
-  /** Lets go of it, once the app is closed. */
   close(): Promise<void>
 }
 
@@ -24,18 +21,19 @@ export interface OperationsBackend {
  * @param redis the client of the service, where there is one
  */
 export async function openOperations(
-  { operations, work, redisUrl, storage }: Settings,
+  { operations, work, redisUrl, databaseUrl }: Settings,
   redis: Redis | null,
 ): Promise<OperationsBackend> {
   if (operations === 'redis' && redis !== null && redisUrl !== null) {
-    const name = `operations${scopeOf(storage)}`
+    // Who runs an operation has to see its data.
+    const name = databaseUrl === null ? `operations-${randomUUID()}` : 'operations'
     const store = redisOperationStore(redis, { keyPrefix: `demo:${name}` })
     // Who works waits for its next job, where requests must not wait: it has connections of its own.
     const engine = bullmqEngine({ redis: work ? redisUrl : redis, queue: name, work })
     return { options: { store, engine }, close: async () => {} }
   }
-  if (operations === 'postgres' && storage !== null && 'url' in storage) {
-    const pool = new pg.Pool({ connectionString: storage.url, ...databaseTimeouts })
+  if (operations === 'postgres' && databaseUrl !== null) {
+    const pool = new pg.Pool({ connectionString: databaseUrl, ...databaseTimeouts })
     pool.on('error', complain)
     const store = postgresOperationStore(pool)
     try {
@@ -48,11 +46,4 @@ export async function openOperations(
     return { options: { store, engine }, close: () => pool.end() }
   }
   return { options: {}, close: async () => {} }
-}
-
-/** Who runs an operation has to see its data: an embedded database has operations of its own. */
-function scopeOf(storage: Settings['storage']): string {
-  if (storage === null) return `-${randomUUID()}`
-  if ('url' in storage) return ''
-  return `-${createHash('sha256').update(resolve(storage.folder)).digest('hex').slice(0, 16)}`
 }

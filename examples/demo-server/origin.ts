@@ -2,10 +2,8 @@ import { once } from 'node:events'
 import { createServer, isIPv6 } from 'node:net'
 import type { Settings } from './settings.js'
 
-/** Where the service will be. */
 export interface Place {
   readonly port: number
-  /** The origin that clients of this machine know it by. */
   readonly origin: string
 }
 

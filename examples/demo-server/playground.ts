@@ -1,12 +1,14 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
-import Fastify, { type FastifyInstance } from 'fastify'
-import conventions, { serverOptions } from 'fastify-conventions'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import conventions, { type ExplainedStep, ProblemError, serverOptions } from 'fastify-conventions'
+import { pageHeaders } from './pages.js'
 
 /** What {@link mountPlayground} needs. */
 export interface PlaygroundOptions {
-  /** Whether any visitor may turn the service off for some seconds: for development only. */
-  readonly mayMaintain: boolean
+  /** Whether any visitor may turn the service off for some seconds, and see the path of a request. */
+  readonly isDevelopment: boolean
 }
 
 /** The files of the page, which another plugin serves. */
@@ -14,14 +16,8 @@ export const playgroundPages = [{ url: '/playground/*', reason: 'the playground 
 
 const maintenanceSeconds = 6
 
-/** No script and no style but those of the page, requests to this server alone, and no page around it. */
-const pageHeaders = {
-  'content-security-policy': "default-src 'self';img-src 'self' data:;base-uri 'none';frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'same-origin',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-}
+// No script and no style but those of the page, and requests to this server alone.
+const headers = pageHeaders("default-src 'self';img-src 'self' data:", 'same-origin')
 
 /** These routes are of the page, not of the API. */
 const config = {
@@ -38,17 +34,47 @@ interface Route {
   readonly url: string
 }
 
+interface Path {
+  readonly steps: readonly ExplainedStep[]
+  isHandled: boolean
+}
+
+/** Fastify publishes each start of a handler there. */
+const handlerStarts = 'tracing:fastify.request.handler:start'
+
+const keptPaths = 100
+
+/** The paths of the last requests of cards, by the ids that the page gave them. */
+const paths = new Map<string, Path>()
+
+const idOf = ({ headers }: Pick<FastifyRequest, 'headers'>) => String(headers['x-playground-id'])
+
+/** Keeps the paths of the requests of cards. To be called before the conventions are registered. */
+export function watchCards(app: FastifyInstance): void {
+  app.addHook('onRequest', async function watchCard(request) {
+    if (request.headers['x-playground-id'] === undefined) return
+    for (const id of [...paths.keys()].slice(0, 1 - keptPaths)) paths.delete(id)
+    paths.set(idOf(request), { steps: app.conventions.watch(request), isHandled: false })
+  })
+  const noteHandler = (message: unknown) => {
+    const path = paths.get(idOf((message as { readonly request: FastifyRequest }).request))
+    if (path !== undefined) path.isHandled = true
+  }
+  subscribe(handlerStarts, noteHandler)
+  app.addHook('onClose', async () => void unsubscribe(handlerStarts, noteHandler))
+}
+
 /** Mounts the playground at `/`, and the routes that its cards need beside those of the API. */
 export async function mountPlayground(
   app: FastifyInstance,
-  { mayMaintain }: PlaygroundOptions,
+  { isDevelopment }: PlaygroundOptions,
 ): Promise<void> {
   const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   await app.register(fastifyStatic, {
     root: folder('playground'),
     prefix: '/playground/',
     schemaHide: true,
-    setHeaders: (reply) => reply.headers(pageHeaders),
+    setHeaders: (reply) => reply.headers(headers),
   })
   await app.register(fastifyStatic, {
     root: folder('../../docs'),
@@ -59,7 +85,7 @@ export async function mountPlayground(
   })
 
   app.get('/', { schema: hide, config }, function showPlayground(_request, reply) {
-    return reply.headers(pageHeaders).sendFile('index.html')
+    return reply.headers(headers).sendFile('index.html')
   })
 
   app.get(
@@ -93,7 +119,17 @@ export async function mountPlayground(
     },
   )
 
-  if (mayMaintain) {
+  if (isDevelopment) {
+    app.get<{ Params: { id: string } }>(
+      '/playground/paths/:id',
+      { schema: hide, config: { ...config, maintenance: false, rateLimit: false } },
+      async function showPath({ params }) {
+        const path = paths.get(params.id)
+        if (path === undefined) throw new ProblemError('not-found')
+        return path
+      },
+    )
+
     app.post('/playground/maintenance', { schema: hide, config }, async function beginMaintenance() {
       const until = new Date(Date.now() + maintenanceSeconds * 1000)
       await app.maintenance.enable({ until, reason: 'A visitor of the playground tries it' })

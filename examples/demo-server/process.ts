@@ -1,8 +1,8 @@
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import type { Redis } from 'ioredis'
-import { type AppOptions, buildApp } from './app.js'
-import { type ClientSecrets, clientSecrets } from './authorization/clients.js'
+import { buildApp } from './app.js'
+import { audienceOf, type ClientSecrets, clientSecrets, devIssuerOptions } from './authorization.js'
 import { complain } from './complain.js'
 import type { Database } from './database.js'
 import { openEmbeddedDatabase } from './database-embedded.js'
@@ -12,19 +12,14 @@ import { openOperations } from './operations-backend.js'
 import { choosePlace, type Place } from './origin.js'
 import { openRedis } from './redis.js'
 import { seed } from './seed.js'
-import { audienceOf, readSettings, type Settings } from './settings.js'
+import { readSettings, type Settings } from './settings.js'
 import { openCertificate } from './tls.js'
 
 const oneHour = 3_600_000
 /** How long the process may take to end, in milliseconds. Operations may run for five seconds more. */
 export const closeTimeout = 30_000
 
-/**
- * Runs the service as this process: opens what the environment names, hands the app to `begin`, and closes all in the
- * opposite order when the process is told to end. What cannot be opened is one line, and exit code 1.
- *
- * @param begin lets the app do what this process is for
- */
+// What cannot be opened is one line, and exit code 1.
 export async function runProcess(
   begin: (app: FastifyInstance, settings: Settings, place: Place, secrets: ClientSecrets) => Promise<void>,
 ): Promise<void> {
@@ -58,22 +53,21 @@ async function open(
   const certificate = await openCertificate(settings)
   const redis = settings.redisUrl === null ? null : await openRedis(settings.redisUrl)
   if (redis !== null) opened.push(() => (redis as Redis).disconnect())
-  const database = await openDatabase(settings.storage)
+  const database = await openDatabase(settings.databaseUrl)
   opened.push(() => database.destroy())
   const operations = await openOperations(settings, redis)
   opened.push(() => operations.close())
   const { logLevel, maintenanceFile, corsOrigins, rateLimitMax, trustProxy, pace, issuerAddress } = settings
   const issuerFetch = issuerAddress === null ? {} : { fetch: fetchAt(issuerAddress) }
-  const authorization =
-    settings.authorization === null
-      ? await embedAuthorization(origin, secrets, database)
-      : { bearer: { ...settings.authorization, ...issuerFetch } }
+  const devIssuer = settings.authorization === null ? devIssuerOptions(secrets, database) : null
+  const issuer = settings.authorization ?? { issuer: origin, audience: audienceOf(origin) }
   const app = await buildApp({
     database,
     redis,
     logger: { level: logLevel },
     certificate,
-    ...authorization,
+    bearer: { ...issuer, ...issuerFetch },
+    devIssuer,
     sessions:
       settings.clientId === null
         ? null
@@ -97,27 +91,14 @@ function fetchAt(address: string) {
   }
 }
 
-/** Loaded only where it is used: a service with another issuer does not need it. */
-async function embedAuthorization(
-  origin: string,
-  secrets: ClientSecrets,
-  database: Database,
-): Promise<Pick<AppOptions, 'authorizationServer' | 'bearer'>> {
-  const { createAuthorizationServer } = await import('./authorization/server.js')
-  const audience = audienceOf(origin)
-  const server = await createAuthorizationServer({ issuer: origin, audience, secrets, database })
-  return { authorizationServer: server, bearer: server.bearer }
-}
-
-/** Opens the database, which is up to date then and has data. */
-async function openDatabase(storage: Settings['storage']): Promise<Database> {
-  if (storage !== null && 'url' in storage) {
+async function openDatabase(url: string | null): Promise<Database> {
+  if (url !== null) {
     // Its statements may take longer than a request waits.
-    const first = await openServerDatabase(storage.url, oneHour)
+    const first = await openServerDatabase(url, oneHour)
     await prepare(first).finally(() => first.destroy())
-    return openServerDatabase(storage.url)
+    return openServerDatabase(url)
   }
-  const database = await openEmbeddedDatabase(storage?.folder)
+  const database = await openEmbeddedDatabase()
   await prepare(database)
   return database
 }

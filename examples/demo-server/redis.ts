@@ -1,10 +1,7 @@
 import { Redis } from 'ioredis'
 import { complain, messageOf } from './complain.js'
 
-/**
- * What a request waits for is not sent later: a command that cannot be sent fails at once, one whose connection breaks
- * fails with it, and what is not answered is given up.
- */
+// A command that cannot be sent fails at once: what a request waits for is not sent later.
 const options = {
   lazyConnect: true,
   enableOfflineQueue: false,
@@ -16,10 +13,7 @@ const options = {
   retryStrategy: (attempt: number) => Math.min(100 * attempt, 2_000),
 }
 
-/**
- * Connects to Redis, by its URL. What goes wrong before it is ready is thrown; from then on a connection that is lost is
- * opened anew by itself, as often as it takes.
- */
+// Only what goes wrong before it is ready is thrown.
 export async function openRedis(url: string): Promise<Redis> {
   const redis = new Redis(url, options)
   const faults: Error[] = []

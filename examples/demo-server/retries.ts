@@ -1,10 +1,12 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type OperationContext, type OperationOutcome, ProblemError } from 'fastify-conventions'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { forbidden, isAdmin } from './caller.js'
+import type { Mounted } from './collection.js'
 import type { Queries, Service } from './database.js'
-import { nextVersion } from './items.js'
+import { type ItemRequest, nextVersion } from './items.js'
+import { withArticle } from './routes.js'
 import { closed } from './schemas.js'
 import { once, takeTime } from './work.js'
 
@@ -20,84 +22,92 @@ const Retry = Type.Object(
   closed,
 )
 
-/** The body of a retry, or none. */
-export const RetryBody = Type.Unsafe<Static<typeof Retry> | null>({ ...Retry, type: ['object', 'null'] })
-
-/** Problem codes of a route that starts a retry. */
-export const retryCodes = { 'not-retryable': 409, 'retry-running': 409, 'already-retried': 409 } as const
+const RetryBody = Type.Unsafe<Static<typeof Retry> | null>({ ...Retry, type: ['object', 'null'] })
 
 /** What is tried again. Ids are text, as they are longer than a Number. */
-export interface RetryInput extends Static<typeof Retry> {
+interface RetryInput extends Static<typeof Retry> {
   readonly id: string
-  /** The path of the payment or order. */
   readonly item: string
   /** The order that a success pays. */
   readonly order_id: string
 }
 
-/** A payment or order that is to be tried again. */
-export interface Retryable {
-  readonly id: bigint
-  readonly status: string
-  readonly order_id: bigint
+export interface RetryOptions<Row> {
+  readonly one: 'order' | 'payment'
+  readonly description: string
+  readonly seconds: number
+  readonly orderOf: (row: Row) => bigint
+  /** Does the work, in one transaction with the mark that it succeeded. */
+  readonly work: (trx: Queries, id: bigint, isForced: boolean) => Promise<OperationOutcome>
 }
 
-/** A payment that a retry makes. */
-interface NewPayment {
-  readonly order_id: bigint
-  readonly amount: number | bigint
-  readonly currency: string
-}
-
-/**
- * Starts the retry of a payment or order, unless it is being tried again already, or was with success.
- *
- * @throws ProblemError 403 `forbidden`, 409 `not-retryable`, `already-retried` or `retry-running`
- */
-export async function startRetry(
-  { db }: Service,
-  request: Pick<FastifyRequest, 'caller'> & { readonly body: Static<typeof RetryBody> },
-  reply: FastifyReply,
-  collection: 'payments' | 'orders',
-  { id, status, order_id }: Retryable,
-): Promise<unknown> {
-  const { body } = request
-  if (body?.force_retry === true && !isAdmin(request)) throw forbidden('force_retry: only an admin sets it')
-  if (body?.force_retry !== true && status !== 'failed')
-    throw notRetryable(collection.slice(0, -1), id, status)
-  const item = `/v1/${collection}/${id}`
-  const input: RetryInput = { ...body, id: String(id), item, order_id: String(order_id) }
-  await claim(db, input)
-  return reply.startOperation<RetryInput>(`${collection}.retry`, input).catch(async (error: unknown) => {
-    await release(db, input)
-    throw error
-  })
-}
-
-/** Does the work of a retry in one transaction with the mark that it succeeded; a failure gives the claim back. */
-export async function runRetry(
+/** Mounts the retry of an item: once at a time for its order, and with success once. */
+export function mountRetry<Row extends { readonly id: bigint; readonly status: string }>(
+  app: Parameters<FastifyPluginAsyncTypebox>[0],
   { db, pace }: Service,
-  context: OperationContext<RetryInput>,
-  milliseconds: number,
-  work: (trx: Queries) => Promise<OperationOutcome>,
-): Promise<OperationOutcome> {
-  const { item, retry_reason } = context.input
-  context.log.info({ retry_reason }, `${item} is tried again`)
-  try {
-    await takeTime(context, milliseconds, pace)
-    return await once(db, context, async (trx) => {
-      await markSuccess(trx, context.input)
-      return work(trx)
-    })
-  } catch (error) {
-    // Another process may go on with it. Where nothing gives the claim back, it ends by itself.
-    if (!isInterrupted(context)) await release(db, context.input).catch(() => undefined)
-    throw error
-  }
+  {
+    action,
+    findVersion,
+    find,
+  }: Omit<Mounted, 'find'> & { find(from: Queries, request: ItemRequest): Promise<Row> },
+  { one, description, seconds, orderOf, work }: RetryOptions<Row>,
+): void {
+  const name = `${one}s.retry`
+
+  app.operations.define<RetryInput>(name, { cancellable: true, retryAfter: seconds }, async (context) => {
+    const { id, item, force_retry = false, retry_reason } = context.input
+    context.log.info({ retry_reason }, `${item} is tried again`)
+    try {
+      await takeTime(context, seconds * 1_000, pace)
+      return await once(db, context, async (trx) => {
+        await markSuccess(trx, context.input)
+        return work(trx, BigInt(id), force_retry)
+      })
+    } catch (error) {
+      // Another process may go on with it. Where nothing gives the claim back, it ends by itself.
+      if (!isInterrupted(context)) await release(db, context.input).catch(() => undefined)
+      throw error
+    }
+  })
+
+  app.post(
+    `/v1/${one}s/:id/retry`,
+    {
+      schema: {
+        operationId: `retry${one.charAt(0).toUpperCase()}${one.slice(1)}`,
+        summary: `Try ${withArticle(one)} again`,
+        description,
+        ...action.schema,
+        body: RetryBody,
+      },
+      config: {
+        ...action.config,
+        caching: { validators: findVersion },
+        operations: { starts: name },
+        problems: { codes: { 'not-retryable': 409, 'retry-running': 409, 'already-retried': 409 } },
+      },
+    },
+    async function retryItem(request, reply) {
+      const { body } = request
+      const row = await find(db, request)
+      const isForced = body?.force_retry === true
+      if (isForced && !isAdmin(request)) throw forbidden('force_retry: only an admin sets it')
+      if (!isForced && row.status !== 'failed') throw notRetryable(one, row.id, row.status)
+      const id = String(row.id)
+      const input = { ...body, id, item: `/v1/${one}s/${id}`, order_id: String(orderOf(row)) }
+      await claim(db, input)
+      return reply.startOperation(name, input).catch(async (error: unknown) => {
+        await release(db, input)
+        throw error
+      })
+    },
+  )
 }
 
-/** Pays an order, and returns the path of the new payment. */
-export async function pay(trx: Queries, payment: NewPayment): Promise<string> {
+export async function pay(
+  trx: Queries,
+  payment: { readonly order_id: bigint; readonly amount: number | bigint; readonly currency: string },
+): Promise<string> {
   const { id } = await trx
     .insertInto('payments')
     .values({ ...payment, status: 'succeeded' })
@@ -115,25 +125,21 @@ export async function pay(trx: Queries, payment: NewPayment): Promise<string> {
 /** Fails as the account does, unless the retry is forced. */
 export function refuseWithoutFunds(
   payment: { readonly failure_reason: string | null } | undefined,
-  isForced: boolean | undefined,
+  isForced: boolean,
 ): void {
-  if (isForced === true || payment?.failure_reason !== 'insufficient_funds') return
+  if (isForced || payment?.failure_reason !== 'insufficient_funds') return
   throw new ProblemError('insufficient-funds', {
     status: 409,
     detail: 'there is still not enough on the account',
   })
 }
 
-/** Returns the problem of a retry of what has not failed. */
 export function notRetryable(item: string, id: bigint, status: string): ProblemError {
   const detail = `the ${item} ${id} is ${status}; force_retry tries it all the same`
   return new ProblemError('not-retryable', { status: 409, detail })
 }
 
-/**
- * Claims that an item is tried again, before that is started: an item once, unless it fails, and an order once at a time. A
- * claim that is a minute old without a success counts no more: the process that made it is taken for dead.
- */
+// A claim that is a minute old without a success counts no more: its process is taken for dead.
 async function claim(db: Service['db'], { item, order_id }: RetryInput): Promise<void> {
   const orderId = BigInt(order_id)
   await db.transaction().execute(async (trx) => {
@@ -179,7 +185,6 @@ async function markSuccess(trx: Queries, { item, order_id }: RetryInput): Promis
   if (marked === undefined) throw alreadyRetried(item)
 }
 
-/** Gives a claim back after a retry that came to nothing. */
 async function release(queries: Queries, { item }: RetryInput): Promise<void> {
   await queries.deleteFrom('retries').where('item', '=', item).where('has_succeeded', '=', false).execute()
 }

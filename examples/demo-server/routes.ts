@@ -1,7 +1,8 @@
 import type { CachingRouteOptions, FieldsRouteOptions, RouteValidators } from 'fastify-conventions'
-import type { TSchema } from 'typebox'
-import { type RequestById, validatorsOf } from './items.js'
+import { type TObject, type TProperties, Type } from 'typebox'
+import { type RequestById, type Values, validatorsOf } from './items.js'
 import {
+  closed,
   createdResponse,
   type Item,
   idParams,
@@ -9,43 +10,56 @@ import {
   listResponse,
   noContent,
   noQuery,
+  readOnly,
+  readOnlyMembers,
+  withDefault,
 } from './schemas.js'
 
-/** A collection, for {@link routesOf}. */
-interface Collection<Of extends Item, Filters, New, Whole, Patch> {
-  readonly item: Of
-  /** The query of the list. */
-  readonly filters: Filters
-  /** The bodies of POST, PUT and PATCH. */
-  readonly bodies: { readonly made: New; readonly whole: Whole; readonly changed: Patch }
+export interface Described {
+  readonly item: Item
+  readonly fields: TProperties
+  /** Of members that a new item may leave out. */
+  readonly defaults?: Values
+  /** The members that the service writes, beside those of all items. */
+  readonly ofService?: TProperties
+  /** The members that a list can be narrowed by. */
+  readonly filters: readonly string[]
   /** Who sees which items, as a sentence. */
   readonly visibility: string
-  /** The problems of all writes. */
   readonly codes: Readonly<Record<string, number>>
-  /** Reads the version of the item that a request names. */
-  readonly findVersion: (request: RequestById) => Promise<RouteValidators | null>
-  readonly fields?: FieldsRouteOptions
+  readonly selection?: FieldsRouteOptions
   readonly caching?: {
     readonly list: CachingRouteOptions
-    readonly item: CachingRouteOptions['cacheControl']
+    readonly item: NonNullable<CachingRouteOptions['cacheControl']>
   }
 }
 
 /** Returns the options of the six routes that every collection has, and `action`, those of an action on an item. */
-export function routesOf<
-  Of extends Item,
-  Filters extends TSchema,
-  New extends TSchema,
-  Whole extends TSchema,
-  Patch extends TSchema,
->(collection: Collection<Of, Filters, New, Whole, Patch>) {
-  const { item, filters, bodies, visibility, codes, findVersion, fields = {}, caching } = collection
+export function routesOf(
+  {
+    item,
+    fields,
+    defaults = {},
+    ofService = {},
+    filters,
+    visibility,
+    codes,
+    selection = {},
+    caching,
+  }: Described,
+  findVersion: (request: RequestById) => Promise<RouteValidators | null>,
+) {
+  const made = {
+    ...fields,
+    ...mapped(defaults, (value, name) => withDefault(fields[name] as Item, value as never)),
+  }
+  const repeated = { ...readOnlyMembers, ...mapped(ofService, readOnly) }
   const one = item.$id
   const many = `${one}s`
-  const a = `${/^[aeio]/.test(one) ? 'an' : 'a'} ${one}`
+  const a = withArticle(one)
   const ofClientsVersion = 'With `If-Match`, only the version that the client has read.'
   const ofItem = { tags: [many], params: idParams, querystring: noQuery }
-  const reading = { bearer: { scopes: [`${many}:read`] }, fields }
+  const reading = { bearer: { scopes: [`${many}:read`] }, fields: selection }
   const writing = {
     bearer: { scopes: [`${many}:write`] },
     problems: { codes },
@@ -57,7 +71,7 @@ export function routesOf<
         ...named('list', many),
         description: `Returns one page, the newest first; the filters narrow it. ${visibility}`,
         tags: [many],
-        querystring: filters,
+        querystring: Type.Partial(Type.Pick(item as object as TObject, [...filters]), closed),
         response: { 200: listResponse(many, item) },
       },
       config: {
@@ -73,7 +87,7 @@ export function routesOf<
         description: `Creates ${a}. An \`Idempotency-Key\` makes a repeated request safe.`,
         tags: [many],
         querystring: noQuery,
-        body: bodies.made,
+        body: Type.Object(made, closed),
         response: { 201: createdResponse(item) },
       },
       config: { ...writing, caching: { validatorsOf } },
@@ -99,7 +113,7 @@ export function routesOf<
         ...named('replace', one),
         description: `Writes all members of ${a}. ${ofClientsVersion}`,
         ...ofItem,
-        body: bodies.whole,
+        body: Type.Object({ ...made, ...repeated }, closed),
         response: { 200: itemResponse(item), 201: createdResponse(item) },
       },
       config: { ...writing, problems: { codes: { ...codes, 'id-not-given-out': 422 } } },
@@ -110,7 +124,7 @@ export function routesOf<
         description: `Writes the members in the body, a merge patch (RFC 7396), and no others. ${ofClientsVersion}`,
         ...ofItem,
         consumes: ['application/merge-patch+json', 'application/json'],
-        body: bodies.changed,
+        body: Type.Partial(Type.Object({ ...fields, ...repeated }), closed),
         response: { 200: itemResponse(item) },
       },
       config: writing,
@@ -128,13 +142,15 @@ export function routesOf<
   }
 }
 
-function named(verb: string, what: string) {
-  return {
-    operationId: `${verb}${capitalized(what)}`,
-    summary: `${capitalized(verb)} ${what}`,
-  }
+export function withArticle(word: string): string {
+  return `${/^[aeio]/.test(word) ? 'an' : 'a'} ${word}`
 }
 
-function capitalized(word: string): string {
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+function mapped<From, To>(from: Readonly<Record<string, From>>, to: (value: From, name: string) => To) {
+  return Object.fromEntries(Object.entries(from).map(([name, value]) => [name, to(value, name)]))
+}
+
+function named(verb: string, what: string) {
+  const capitalized = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+  return { operationId: `${verb}${capitalized(what)}`, summary: `${capitalized(verb)} ${what}` }
 }

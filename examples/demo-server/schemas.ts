@@ -4,10 +4,8 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 /** Members that a schema does not name are refused. */
 export const closed = { additionalProperties: false } as const
 
-/** The id of an item, in its path. */
 export const idParams = Type.Object({ id: Int64({ minimum: 0, description: 'Id of the item' }) }, closed)
 
-/** The query of a route that has no parameters. */
 export const noQuery = Type.Object({}, closed)
 
 /** The body of an action without members of its own: no body, or an empty object. */
@@ -22,7 +20,6 @@ export function line(maxLength: number, description: string) {
   return Type.String({ minLength: 1, maxLength, pattern: '^(?!\\s*$)[^\\p{Cc}\\p{Cs}]+$', description })
 }
 
-/** The id of an item of another collection. */
 export function reference(description: string) {
   return Int64({ minimum: 0, description })
 }
@@ -37,18 +34,13 @@ export function minorUnits(description: string) {
   })
 }
 
-/** A currency by its ISO 4217 code. */
 export const currency = Type.String({ pattern: '^[A-Z]{3}$', description: 'Currency, ISO 4217' })
 
-/** One of the listed words. */
 export function oneOf<const Word extends string>(words: readonly Word[], description: string) {
   return Type.Unsafe<Word>({ type: 'string', enum: words, description })
 }
 
-/**
- * A point in time, RFC 3339. Narrower than the format by itself, so that every value fits into the database: years
- * 1900–2099, offsets up to 14 hours, no leap seconds.
- */
+// Narrower than the format by itself, so that every value fits into the database.
 export function timestamp(description: string) {
   return Type.String({
     format: 'date-time',
@@ -58,7 +50,6 @@ export function timestamp(description: string) {
   })
 }
 
-/** The same values, or `null`. */
 export function nullable<Schema extends TSchema & { readonly type: string }>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 }
@@ -93,23 +84,20 @@ export const readOnlyMembers = {
   updated_at: readOnly(timestamp('When it last changed')),
 }
 
-/** An item as {@link itemOf} makes it. */
 export interface Item extends TSchema {
   readonly $id: string
+  readonly properties: TProperties
 }
 
-/** A response with an item. */
 export function itemResponse<Of extends Item>(item: Of, description = `The ${item.$id}`, more: object = {}) {
   return Type.Unsafe<Partial<Static<Of>>>({ description, ...more, $ref: `${item.$id}#` })
 }
 
-/** The response to a request that has made an item. */
 export function createdResponse<Of extends Item>(item: Of) {
   const Location = { type: 'string', description: `Where the ${item.$id} is` }
   return itemResponse(item, `The new ${item.$id}`, { headers: { Location } })
 }
 
-/** A response with one page of a collection. */
 export function listResponse(collection: string, item: Item) {
   const total = Type.Integer({ description: 'How many there are in all pages; only with include_total=true' })
   const items = Type.Array(Type.Unsafe<unknown>({ $ref: `${item.$id}#` }))
@@ -119,5 +107,4 @@ export function listResponse(collection: string, item: Item) {
   )
 }
 
-/** A response without a body. */
 export const noContent = Type.Unsafe<unknown>({ description: 'It is done', type: 'null' })

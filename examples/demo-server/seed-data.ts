@@ -6,31 +6,20 @@ import type { Subscription } from './collections/subscriptions.js'
 import type { User } from './collections/users.js'
 import { firstId } from './migrations.js'
 
-/** How much there is to be. */
-export interface SeedSize {
-  /** @default 40 */
-  readonly users: number
-  /**
-   * How many users, from the middle of the list, were created at one and the same time.
-   * @default 5
-   */
-  readonly usersSharingTime: number
-  /** @default 60 */
-  readonly orders: number
-  /** @default 25 */
-  readonly subscriptions: number
-}
+/** Enough to page through and small enough to read; some users, from the middle of the list, are created at one time. */
+export const defaultSeedSize = { users: 40, usersSharingTime: 5, orders: 60, subscriptions: 25 }
 
-/** Enough to page through and small enough to read. */
-export const defaultSeedSize: SeedSize = { users: 40, usersSharingTime: 5, orders: 60, subscriptions: 25 }
+export type SeedSize = Readonly<typeof defaultSeedSize>
 
 // Women and men take turns.
-const firstNames = words(
-  'Ada Alan Barbara Claude Frances Donald Grace Edsger Hedy John Katherine Ken Margaret Niklaus Radia Tim',
-)
-const lastNames = words(
-  'Allen Backus Berners Dijkstra Hamilton Hopper Johnson Knuth Lamarr Liskov Lovelace Perlman Shannon Turing Wirth',
-)
+const firstNames =
+  'Ada Alan Barbara Claude Frances Donald Grace Edsger Hedy John Katherine Ken Margaret Niklaus Radia Tim'.split(
+    ' ',
+  )
+const lastNames =
+  'Allen Backus Berners Dijkstra Hamilton Hopper Johnson Knuth Lamarr Liskov Lovelace Perlman Shannon Turing Wirth'.split(
+    ' ',
+  )
 const genders = ['female', 'male']
 const articles = [
   { sku: 'tea-earl-grey', unit_amount: 450 },
@@ -58,7 +47,6 @@ const hour = 3_600_000
 const day = 24 * hour
 const start = Date.parse('2025-01-01T08:00:00.000Z')
 
-/** The rows to begin with, by collection; the same on every call. */
 export function seedRows(size: SeedSize) {
   const orders = times(size.orders, (index) => order(index, size.users))
   return {
@@ -158,8 +146,4 @@ function times<T>(count: number, make: (index: number) => T): T[] {
 
 function pick<T>(choices: readonly T[], index: number): T {
   return choices[index % choices.length] as T
-}
-
-function words(text: string): string[] {
-  return text.split(' ')
 }

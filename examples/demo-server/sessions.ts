@@ -6,16 +6,13 @@ import { EncryptJWT, jwtDecrypt } from 'jose'
 import * as oauth from 'openid-client'
 import { userScopes } from './caller.js'
 
-/** How browsers log in. */
 export interface SessionOptions {
   /** The client of the issuer that this service is. It has no secret, but PKCE (RFC 7636). */
   readonly clientId: string
   readonly issuer: string
   /** At least 32 characters, the same in all instances. It encrypts the cookies, and signs the XSRF tokens. */
   readonly secret: string
-  /** Whether the service is reached over TLS. */
   readonly isSecure: boolean
-  /** Sends the requests to the issuer. Default: `globalThis.fetch`. */
   readonly fetch?: oauth.CustomFetch
 }
 
@@ -29,10 +26,7 @@ export function sessionCookie({ isSecure }: Pick<SessionOptions, 'isSecure'>): s
   return isSecure ? '__Host-session' : 'session'
 }
 
-/**
- * Gives each request with the cookie of a session the access token that is in it, before the conventions read
- * `Authorization`. The server stores nothing: the token is in the cookie, encrypted, and pages cannot read it.
- */
+// The server stores nothing: the token is in the cookie, encrypted, and pages cannot read it.
 export async function openSessions(app: FastifyInstance, options: SessionOptions): Promise<void> {
   await app.register(cookie)
   const name = sessionCookie(options)
@@ -44,7 +38,6 @@ export async function openSessions(app: FastifyInstance, options: SessionOptions
   })
 }
 
-/** Mounts `GET /login`, which leads to the issuer and back, and `POST /logout`. */
 export async function mountLogin(app: FastifyInstance, options: SessionOptions): Promise<void> {
   const { clientId, issuer, secret, isSecure } = options
   const stateCookie = isSecure ? '__Host-login' : 'login'
@@ -114,13 +107,13 @@ export async function mountLogin(app: FastifyInstance, options: SessionOptions):
 }
 
 /** Returns a `fetch` for an issuer that is part of the service, which answers without a request to its own port. */
-export function fetchFrom(app: FastifyInstance): oauth.CustomFetch {
-  return async (url, { method, headers, body }) => {
-    const { host, pathname, search } = new URL(url)
+export function fetchFrom(app: FastifyInstance): typeof fetch & oauth.CustomFetch {
+  return async (target, { method = 'GET', headers, body } = {}) => {
+    const { host, pathname, search } = new URL(String(target))
     const answer = await app.inject({
       method: method as 'GET' | 'POST',
       url: pathname + search,
-      headers: { ...headers, host },
+      headers: { ...(headers as Record<string, string>), host },
       ...(body && { payload: String(body) }),
     })
     return new Response(answer.body, {
@@ -139,7 +132,6 @@ function callbackOf({ protocol, host }: FastifyRequest): string {
   return `${protocol}://${host}/login/callback`
 }
 
-/** Returns the value of a cookie for a text, such as an access token. */
 export function seal(text: string, secret: string, lifetime: number): Promise<string> {
   return new EncryptJWT({ text })
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
@@ -147,7 +139,6 @@ export function seal(text: string, secret: string, lifetime: number): Promise<st
     .encrypt(keyOf(secret))
 }
 
-/** Returns the text; `null` if it has expired or was not sealed with this secret. */
 async function unseal(sealed: string, secret: string): Promise<string | null> {
   try {
     return String((await jwtDecrypt(sealed, keyOf(secret))).payload.text)

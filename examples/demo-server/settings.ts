@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { Ajv, type ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
 import { type Static, Type } from 'typebox'
-import { clientIds } from './authorization/clients.js'
+import { audienceOf, clientIds } from './authorization.js'
 import { oneOf, withDefault } from './schemas.js'
 
-/** How the service is started, from the environment. */
 export type Settings = ReturnType<typeof readSettings>
 
 const text = (options: Type.TStringOptions = {}) => Type.Optional(Type.String(options))
@@ -30,7 +29,6 @@ const Variables = Type.Object({
     writeOnly: true,
     description: 'a URL such as postgres://host/name',
   }),
-  DATA_DIR: text(),
   REDIS_URL: text({ format: 'redis', writeOnly: true, description: 'a URL such as redis://host:6379/0' }),
   OPERATIONS: text({ pattern: '^postgres$', description: "'postgres'" }),
   WORK: Type.String({ default: 'on', pattern: '^(on|off)$', description: "'on' or 'off'" }),
@@ -65,26 +63,19 @@ const ajv = new Ajv({
   },
 })
 
-/**
- * Reads the variables of the environment that the README lists; one that is empty counts as not set.
- *
- * @throws Error of one line, which names the variable, what was expected and what came.
- */
 export function readSettings(environment: NodeJS.ProcessEnv) {
   const variables = read(environment)
   const { HTTPS, TLS_CERT, TLS_KEY, ISSUER_URL, ISSUER_ADDRESS, AUDIENCE } = variables
-  const { DATABASE_URL, DATA_DIR, REDIS_URL, OPERATIONS } = variables
+  const { DATABASE_URL, REDIS_URL, OPERATIONS } = variables
   const isGiven = (...values: unknown[]) => values.every((value) => value !== undefined)
   refuse(isGiven(TLS_CERT) !== isGiven(TLS_KEY), 'TLS_CERT and TLS_KEY: expected both, received one of them')
   refuse(isGiven(HTTPS, TLS_CERT), 'HTTPS: expected no TLS_CERT beside it, received both')
   refuse(isGiven(AUDIENCE) && !isGiven(ISSUER_URL), 'AUDIENCE: expected ISSUER_URL beside it')
   refuse(isGiven(ISSUER_ADDRESS) && !isGiven(ISSUER_URL), 'ISSUER_ADDRESS: expected ISSUER_URL beside it')
-  refuse(isGiven(DATABASE_URL, DATA_DIR), 'DATABASE_URL and DATA_DIR: expected one of them, received both')
   refuse(isGiven(OPERATIONS) && !isGiven(DATABASE_URL), "OPERATIONS: 'postgres' needs DATABASE_URL")
   const work = variables.WORK === 'on'
-  const storage = DATABASE_URL ? { url: DATABASE_URL } : DATA_DIR ? { folder: DATA_DIR } : null
   const operations = OPERATIONS ? 'postgres' : REDIS_URL ? 'redis' : 'memory'
-  refuse(!work && !isShared(operations, storage), `WORK: 'off' ${needsOthers}`)
+  refuse(!work && !isShared(operations, DATABASE_URL), `WORK: 'off' ${needsOthers}`)
   return {
     host: variables.HOST,
     port: Number(variables.PORT),
@@ -99,18 +90,16 @@ export function readSettings(environment: NodeJS.ProcessEnv) {
     clientId: variables.CLIENT_ID ?? (ISSUER_URL ? null : clientIds.app),
     /** Encrypts the cookies of sessions. A random one ends them with the process, and other instances do not know them. */
     sessionSecret: variables.SESSION_SECRET ?? randomBytes(32).toString('base64url'),
-    /** A PostgreSQL server, a folder for the embedded database, or neither: embedded, in memory. */
-    storage,
+    /** A PostgreSQL server; `null` for the embedded one. */
+    databaseUrl: DATABASE_URL ?? null,
     redisUrl: REDIS_URL ?? null,
     /** Where operations are kept, and the queue of their work: `memory` is this process alone. */
     operations,
-    /** Whether this process runs operations, or leaves them to others. */
     work,
     pace: Number(variables.PACE),
     maintenanceFile: variables.MAINTENANCE_FILE ?? null,
     corsOrigins: variables.CORS_ORIGIN,
     rateLimitMax: Number(variables.RATE_LIMIT_MAX),
-    /** Addresses of the proxies in front. */
     trustProxy: variables.TRUST_PROXY ?? (false as const),
   }
 }
@@ -145,15 +134,9 @@ function listOf(value: string): string[] {
   return value.split(',').flatMap((part) => part.trim() || [])
 }
 
-/** The API that tokens are for, where nothing else is agreed on: instances of the demo may have one issuer. */
-export function audienceOf(issuer: string): string {
-  return `${issuer.replace(/\/$/, '')}/v1`
-}
-
 /** Whether other processes can run operations of this one: they have to find them, and to see the same data. */
-export function isShared(operations: string, storage: object | null): boolean {
-  return operations !== 'memory' && storage !== null && 'url' in storage
+export function isShared(operations: string, databaseUrl: string | null | undefined): boolean {
+  return operations !== 'memory' && Boolean(databaseUrl)
 }
 
-/** What leaving operations to other processes takes. */
 export const needsOthers = 'needs DATABASE_URL, and REDIS_URL or OPERATIONS=postgres'

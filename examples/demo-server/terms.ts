@@ -24,7 +24,6 @@ const terms: Readonly<Record<string, Terms>> = {
   },
 }
 
-/** Mounts the terms of service, in the language that the client asks for. */
 export async function mountTerms(app: FastifyInstance): Promise<void> {
   app.get(
     '/v1/terms',

@@ -6,18 +6,12 @@ import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import { generate } from 'selfsigned'
 import type { Settings } from './settings.js'
 
-/** What a server over TLS needs, in PEM. */
 export interface Certificate {
   /** The certificate, followed by those of the authorities between it and the root. */
   readonly cert: string
   readonly key: string
 }
 
-/**
- * Returns the certificate that the settings name; `null` for a server without TLS.
- *
- * @throws Error of one line, which names the variable, if a file cannot be read, or the two do not belong together
- */
 export async function openCertificate({ tls, host }: Settings): Promise<Certificate | null> {
   if (tls === null) return null
   if (tls === 'dev') return developmentCertificate(host)
@@ -36,10 +30,7 @@ export function secureServer(certificate: Certificate): FastifyServerOptions {
   return options as FastifyServerOptions
 }
 
-/**
- * Closes the HTTP/2 sessions of a server when it stops; requests in flight end first. Before version 24, Node.js waits
- * until a client ends its session, or until it is idle for as long as `http2SessionTimeout`, 72 seconds.
- */
+// Before version 24, Node.js waits until a client ends its session, or until it is idle for 72 seconds.
 export function closeSessionsAtStop(app: FastifyInstance): void {
   const sessions = new Set<ServerHttp2Session>()
   let isStopping = false
@@ -62,7 +53,6 @@ function read(variable: string, path: string): Promise<string> {
 
 const thirtyDays = 30 * 24 * 60 * 60 * 1000
 
-/** Makes a self-signed certificate for this machine's own names and a host, for development. */
 export async function developmentCertificate(host: string): Promise<Certificate> {
   const names = new Set(['localhost', '127.0.0.1', '::1', host])
   const altNames = [...names].map((name) =>

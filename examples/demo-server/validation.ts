@@ -5,11 +5,7 @@ import { ProblemError } from 'fastify-conventions'
 /** Bytes; the longest order takes less than half of it. A fault costs more time than the bytes that it is in. */
 export const longestBody = 65_536
 
-/**
- * Validates each part of a request by its nature. A JSON body has types of its own, so nothing in it is converted:
- * `"31"` is no integer. Path and query are text, so what becomes of them follows from the schema. What no schema
- * knows is refused, not removed. All faults are named at once, so the size of a body has to be bounded: {@link longestBody}.
- */
+// JSON has types of its own, so `"31"` is no integer there; path and query are text. What no schema knows is refused.
 export function validatorCompiler(): FastifySchemaCompiler<unknown> {
   const build = AjvCompiler()
   const shared = { removeAdditional: false, allErrors: true } as const
@@ -29,8 +25,8 @@ export function refuseEmptyIds(app: FastifyInstance): void {
   })
 }
 
-/** Lets PATCH take merge patches (RFC 7396 §4), and every route a form that is empty: it is as good as no body. */
-export function acceptBodies(app: FastifyInstance): void {
+/** Lets PATCH take merge patches (RFC 7396 §4). */
+export function acceptPatches(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser(
     'application/merge-patch+json',
@@ -40,9 +36,4 @@ export function acceptBodies(app: FastifyInstance): void {
       else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
     },
   )
-  // `curl -d ''` names this type.
-  app.addHook('onRequest', async function dropEmptyForm({ raw: { headers } }) {
-    const isForm = headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true
-    if (isForm && headers['content-length'] === '0') delete headers['content-type']
-  })
 }

@@ -6,13 +6,6 @@ import type { Database, Queries } from './database.js'
 // Each is a twentieth of the whole, so that progress has two decimals.
 const steps = 19
 
-/**
- * Takes time, as work that waits for others does, and says how far it is.
- *
- * @param milliseconds how long, at the pace of a real service
- * @param pace 1 for that pace, less for a faster one
- * @throws the reason of the signal once that aborts
- */
 export async function takeTime(
   { signal, progress }: Pick<OperationContext, 'signal' | 'progress'>,
   milliseconds: number,
@@ -25,10 +18,7 @@ export async function takeTime(
   }
 }
 
-/**
- * Does what an operation is about in one transaction, and once: an operation may be run twice, and the second run finds
- * what came of the first.
- */
+// An operation may be run twice: the second run finds what came of the first.
 export async function once(
   db: Database,
   { operationId: operation_id }: Pick<OperationContext, 'operationId'>,

@@ -1,9 +1,9 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import type { FastifyInstance, FastifyPluginCallback, FastifyServerOptions, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyPluginCallback, FastifyServerOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { type ConventionsReport, conventions, conventionsReport, type Explanation } from '../index.js'
+import { type ConventionsReport, conventions, conventionsReport } from '../index.js'
 import { type DocumentState, documentState } from './document.js'
 
 process.once('message', async (request) => {
@@ -12,8 +12,8 @@ process.once('message', async (request) => {
   process.send?.(outcome, () => process.exit())
 })
 
-/** Boots the app that a file exports, reads its report or explains a request, and closes it. Never throws. */
-async function bootApp({ file, mode, preset, request }: ProcessRequest): Promise<Outcome> {
+/** Boots the app that a file exports, reads its report, and closes it. Never throws. */
+async function bootApp({ file, mode, preset }: ProcessRequest): Promise<Outcome> {
   const apps = new Set<FastifyInstance>()
   const contexts = new Set<FastifyInstance>()
   // All copies of Fastify publish each new app on this channel, before the app has it.
@@ -29,9 +29,7 @@ async function bootApp({ file, mode, preset, request }: ProcessRequest): Promise
     apps.add(await appOf(file))
     // A function with parameters may have made one, too.
     for (const app of apps) await app.ready()
-    const app = [...contexts].find((context) => typeof context.conventions?.explain === 'function')
-    if (request === undefined || app === undefined) return outcomeOf(contexts, true)
-    return { kind: 'explained', explanation: await app.conventions.explain(request) }
+    return outcomeOf(contexts, true)
   } catch (error) {
     const { code, message } = error as Error & { readonly code?: unknown }
     if (code === 'FST_CONV_ALREADY_REGISTERED' && preset) return { kind: 'registered' }
@@ -141,6 +139,7 @@ function outcomeOf(contexts: ReadonlySet<FastifyInstance>, isReady: boolean): Ou
 /** Joins the reports of contexts, which share one with those above. */
 function joined(reports: readonly ConventionsReport[]): ConventionsReport {
   return {
+    routes: [...new Set(reports.flatMap(({ routes }) => routes))],
     findings: [...new Set(reports.flatMap(({ findings }) => findings))],
     exceptions: [...new Set(reports.flatMap(({ exceptions }) => exceptions))],
     observations: [...new Set(reports.flatMap(({ observations }) => observations))],
@@ -159,13 +158,10 @@ export interface ProcessRequest {
   readonly file: string
   readonly mode: 'report' | 'enforce'
   readonly preset: boolean
-  /** The request to explain; without it, the report is read. */
-  readonly request?: { readonly method: HTTPMethods; readonly url: string } | undefined
 }
 
 export type Outcome =
   | { readonly kind: 'booted'; readonly report: ConventionsReport; readonly document: DocumentState }
-  | { readonly kind: 'explained'; readonly explanation: Explanation }
   /** The app registers conventions itself. */
   | { readonly kind: 'registered' }
   | { readonly kind: 'failed'; readonly message: string }

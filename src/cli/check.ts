@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { HTTPMethods } from 'fastify'
-import { type Explanation, formatReport } from '../index.js'
+import { formatReport } from '../index.js'
 import type { Outcome, ProcessRequest } from './check-process.js'
 
 const formats = ['table', 'json', 'github'] as const
@@ -14,22 +13,17 @@ export interface CheckArguments {
   readonly format: (typeof formats)[number]
   /** The mode in which the preset is registered, unless the app registers conventions itself. */
   readonly mode: 'report' | 'enforce'
-  /** Seconds until the app has to be ready. */
   readonly timeout: number
-  /** The request to explain; only with the command `explain`. */
-  readonly request?: ProcessRequest['request']
 }
 
 const usage = `usage: fastify-conventions check <file> [options]
-       fastify-conventions explain <file> <method> <path> [options]
 
-Boots the app that the file exports, and closes it. It does not listen. \`check\` prints what its routes break, \`explain\`
-sends a request and prints the steps that it passes, and what each says. The handler of the request runs.
+Boots the app that the file exports, prints what its routes break, and closes it. It does not listen.
 
 <file> exports, as its default or as module.exports, a plugin (app, options), a function without parameters that
 returns an app, or an app.
 
-  --format table|json|github           default: table; table and json for explain
+  --format table|json|github           default: table
   --mode report|enforce                how the preset is registered, unless the app registers conventions; default: report
   --timeout <seconds>                  until the app has to be ready; default: 60
   --help
@@ -50,20 +44,14 @@ export function readArguments(args: readonly string[]): CheckArguments | { reado
     })
     if (values.help) return 'help'
     const [command, file, ...others] = positionals
-    const isExplain = command === 'explain'
-    if (command !== 'check' && !isExplain)
-      throw new Error(`expected the command check or explain, received ${command ?? 'none'}`)
-    const [method = '', url = ''] = others
-    const isWhole = isExplain ? url.startsWith('/') && others.length === 2 : others.length === 0
-    if (file === undefined || !isWhole)
-      throw new Error(isExplain ? 'expected a file, a method and a path' : 'expected one file')
+    if (command !== 'check') throw new Error(`expected the command check, received ${command ?? 'none'}`)
+    if (file === undefined || others.length > 0) throw new Error('expected one file')
     const timeout = Number(values.timeout)
     if (!(timeout > 0 && timeout <= 3600))
       throw new Error(`--timeout: expected seconds up to 3600, received ${values.timeout}`)
-    const format = oneOf(isExplain ? ['table', 'json'] : formats, '--format', values.format)
+    const format = oneOf(formats, '--format', values.format)
     const mode = oneOf(['report', 'enforce'], '--mode', values.mode)
-    const request = { method: method.toUpperCase() as HTTPMethods, url }
-    return { file, format, mode, timeout, ...(isExplain && { request }) }
+    return { file, format, mode, timeout }
   } catch (error) {
     return { error: (error as Error).message }
   }
@@ -85,17 +73,13 @@ export async function check(args: readonly string[]): Promise<0 | 1 | 2> {
   if ('error' in read) return failed(`${read.error}\n\n${usage}`)
   const file = resolve(read.file)
   if (!existsSync(file)) return failed(`there is no file ${read.file}`)
-  const { mode, request, timeout } = read
-  const first = await boot({ file, mode, preset: true, request }, timeout)
+  const { mode, timeout } = read
+  const first = await boot({ file, mode, preset: true }, timeout)
   // A fresh process: the first one has loaded the modules of the app.
   const isRegistered = first.kind === 'registered'
-  const outcome = isRegistered ? await boot({ file, mode, preset: false, request }, timeout) : first
+  const outcome = isRegistered ? await boot({ file, mode, preset: false }, timeout) : first
   if (outcome.kind === 'failed') return failed(`${read.file}: ${outcome.message}`)
   if (outcome.kind === 'registered') return failed(`${read.file}: conventions are registered twice`)
-  if (outcome.kind === 'explained') {
-    console.log(explained(outcome.explanation, read))
-    return 0
-  }
   console.log(textOf(outcome, read))
   const { report, document } = outcome
   return document.isBroken || report.findings.some(({ effect }) => effect === 'boot stopped') ? 1 : 0
@@ -108,15 +92,6 @@ function textOf({ report, document }: Outcome & { kind: 'booted' }, { format }: 
   if (format !== 'github') return `${text}\n\n${state}`
   const annotation = `::${document.isBroken ? 'error' : 'notice'} title=OpenAPI::${state.replaceAll('%', '%25')}`
   return text === '' ? annotation : `${text}\n${annotation}`
-}
-
-function explained(explanation: Explanation, { format, request }: CheckArguments): string {
-  if (format === 'json') return JSON.stringify(explanation, null, 2)
-  const { status, steps } = explanation
-  const lines = steps.map(({ phase, step, said, detail }) =>
-    `${phase.padEnd(16)}  ${step.padEnd(20)}  ${said.padEnd(8)}  ${detail}`.trimEnd(),
-  )
-  return [`${request?.method} ${request?.url}: ${status}`, '', ...lines].join('\n')
 }
 
 function failed(message: string): 2 {

@@ -1,7 +1,6 @@
 import { METHODS } from 'node:http'
 import { counted } from '../text.js'
 
-/** What the report says about the OpenAPI document of the app. */
 export interface DocumentState {
   /** Whether the plugin that makes it has thrown. */
   readonly isBroken: boolean

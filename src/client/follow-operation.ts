@@ -7,7 +7,7 @@ import {
   refusal,
   urlOf,
 } from './operation-state.js'
-import { dataOfEvents, polling, send, type WaitOptions } from './polling.js'
+import { polling, send, type WaitOptions } from './polling.js'
 
 /** Options of {@link followOperation}. */
 export interface FollowOptions<Result = unknown> extends WaitOptions {
@@ -16,12 +16,6 @@ export interface FollowOptions<Result = unknown> extends WaitOptions {
    * @default none
    */
   readonly onProgress?: ((state: OperationState<Result>) => void) | undefined
-  /**
-   * Whether to ask for server-sent events: the service sends each change at once in one response, with no polls. Without
-   * support by the service, and after a stream breaks or sends nothing for `timeout`, the operation is polled.
-   * @default false
-   */
-  readonly events?: boolean | undefined
 }
 
 /**
@@ -53,8 +47,7 @@ export interface Operation<Result = unknown> extends AsyncIterable<OperationStat
  *
  * It polls `Operation-Location`, or else `Location`, at the interval in `Retry-After`, from 1 to 60 seconds. After a 429 or
  * a 503 it waits for `Retry-After`, at most an hour. Other 5xx, network errors and responses that take over 30 seconds are
- * tried again after the interval. It sends no request to another origin than that of the response. With the option `events`,
- * it reads server-sent events, and polls only if they fail.
+ * tried again after the interval. It sends no request to another origin than that of the response.
  *
  * Not for other responses: check that the status is 202.
  *
@@ -80,30 +73,8 @@ export function followOperation<Result = unknown>(
   const { url } = new Request(start ? statusUrl(start) : (target as string), init)
   urlOf(url, url)
   const polls = polling(options, start)
-  let usesEvents = options.events
-  let stream: ReturnType<typeof dataOfEvents> | undefined
-  let readers = 0
   let latest: OperationState<Result> | undefined
   let pending: Promise<OperationState<Result>> | undefined
-
-  /** Returns the next state of the stream of events; `undefined` if the stream has ended or failed. */
-  async function nextOfStream(): Promise<OperationState<Result> | undefined> {
-    try {
-      stream ??= dataOfEvents(options, url, polls.setWait)
-      const { value } = await stream.next()
-      if (value) return readState<Result>(value, url)
-    } catch {
-      // The next poll has the reason, unless it succeeds.
-    }
-    usesEvents = false
-    closeStream()
-    return
-  }
-
-  function closeStream(): void {
-    void stream?.return()
-    stream = undefined
-  }
 
   async function read(response: Response): Promise<OperationState<Result>> {
     const location = response.status === 303 && response.headers.get('location')
@@ -111,7 +82,7 @@ export function followOperation<Result = unknown>(
   }
 
   async function request(): Promise<OperationState<Result>> {
-    const state = (usesEvents && (await nextOfStream())) || (await polls.ask(url, read))
+    const state = await polls.ask(url, read)
     latest = state
     onProgress?.(state)
     return state
@@ -128,15 +99,10 @@ export function followOperation<Result = unknown>(
   const operation: Operation<Result> = {
     async *[Symbol.asyncIterator]() {
       let state: OperationState<Result> | undefined
-      readers++
-      try {
-        do {
-          state = latest && latest !== state ? latest : await next()
-          yield state
-        } while (state.status === 'In progress')
-      } finally {
-        if (!--readers) closeStream()
-      }
+      do {
+        state = latest && latest !== state ? latest : await next()
+        yield state
+      } while (state.status === 'In progress')
     },
     async finished() {
       let end: unknown

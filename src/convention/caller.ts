@@ -21,7 +21,6 @@ export interface Caller {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** The id of a caller, as a function of the app may return it. */
 export type CallerId = string | number | bigint
 
 /** Returns the id of a caller as text; `null` for none. */
@@ -60,9 +59,6 @@ export const callerFields = routeSlot<readonly string[]>('caller.fields')
 
 /**
  * Returns the id of the caller of a request if its credentials were verified for an earlier request; `null` otherwise. For
- * hooks that run before the authentication.
+ * hooks that run before the authentication. Set by the plugin that authenticates, if it caches verified credentials.
  */
-export type KnownSubject = (request: FastifyRequest) => string | null
-
-/** Set by the plugin that authenticates, if it caches verified credentials. */
-export const knownSubject = appSlot<KnownSubject>('caller.known')
+export const knownSubject = appSlot<(request: FastifyRequest) => string | null>('caller.known')

@@ -12,29 +12,20 @@ export function isRoot(app: FastifyInstance): boolean {
   return !('register' in Object.getPrototypeOf(app))
 }
 
-/** Returns the root context of the app of a context. */
 export function rootOf(app: FastifyInstance): FastifyInstance {
   return contextsAbove(app).at(-1) as FastifyInstance
 }
 
-/** Returns a context, and those above it. */
 export function contextsAbove(app: FastifyInstance): FastifyInstance[] {
   return isRoot(app) ? [app] : [app, ...contextsAbove(Object.getPrototypeOf(app) as FastifyInstance)]
 }
 
-/** Whether a context is another one, or below it. */
 export function isWithin(context: FastifyInstance, app: FastifyInstance): boolean {
   return app === context || Object.prototype.isPrototypeOf.call(app, context)
 }
 
-const keyStyle = appSlot<KeyStyle>('keyStyle')
+export const keyStyle = appSlot<KeyStyle>('keyStyle')
 
-/** Sets the key style of a context and of those below it. */
-export function declareKeyStyle(app: FastifyInstance, style: KeyStyle): void {
-  keyStyle.set(app, style)
-}
-
-/** Returns the key style of a context: its own, that of a context above it, or snake_case. */
 export function keyStyleOf(app: FastifyInstance): KeyStyle {
   return keyStyle.get(app) ?? 'snake_case'
 }
@@ -56,14 +47,4 @@ export interface MaintenanceSignal {
   onChange(listener: (isActive: boolean) => void): () => void
 }
 
-const signal = appSlot<MaintenanceSignal>('maintenanceSignal')
-
-/** Sets the signal of a context and of those below it. */
-export function declareMaintenance(app: FastifyInstance, own: MaintenanceSignal): void {
-  signal.set(app, own)
-}
-
-/** Returns the signal of a context: its own, or that of the closest context above it. */
-export function maintenanceOf(app: FastifyInstance): MaintenanceSignal | null {
-  return signal.get(app) ?? null
-}
+export const maintenanceSignal = appSlot<MaintenanceSignal>('maintenanceSignal')

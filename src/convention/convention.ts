@@ -2,29 +2,28 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import {
   checksOf,
   type DeclaredOptions,
+  each,
   type Option,
   type OptionsOf,
   type ResolvedOptions,
   resolveOptions,
-  resolveRouteOptions,
+  routeOptionsOf,
 } from '../options.js'
-import type { Exception, Finding } from '../report/findings.js'
+import type { Finding } from '../report/findings.js'
 import {
-  type AppliedException,
   exceptionsOf,
   type Mode,
   type RouteRuleOptions,
-  type RuleException,
   type RuleOptions,
   modesOf as ruleModes,
 } from '../report/modes.js'
-import { type Reporter, reporterOf } from '../report/report.js'
+import { reporterOf } from '../report/report.js'
 import { exceptedReason } from '../report/route-exceptions.js'
-import type { RegistrationOptions } from './declared-routes.js'
+import type { RegistrationOptions, RouteFacts } from './declared-routes.js'
 import { type DocumentPlan, documentRoute } from './document.js'
-import { besideCors, type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
+import { type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
 import { conventionPlugin } from './plugin.js'
-import type { RouteFacts } from './registry.js'
+import { besideCors } from './run.js'
 import type { ModeOf, Part, Steps } from './steps.js'
 
 /** The options of a convention: the mode, if it has one, and where its rules have modes of their own, those of {@link ruleOptions}. */
@@ -40,12 +39,8 @@ export interface ConventionRegistration<Options> {
   atReady(check: () => void): void
   /** Logs a line when the app is ready, unless the text is empty. */
   note(textOf: () => string): void
-  /** Declares routes of the convention, once it sees routes. */
-  declareRoutes(declare: () => void): void
   /** Adds a finding. With the effect `none` the app boots all the same; by default it does not, in `enforce`. */
   addFinding(finding: Omit<Finding, 'plugin' | 'effect'>, effect?: Finding['effect']): void
-  /** Lists in the report what the rules do not apply to. */
-  addException(exception: Omit<Exception, 'plugin'>): void
 }
 
 /** A route, as a convention compiles it. A HEAD route that Fastify adds to a GET route has what that one was compiled to. */
@@ -62,8 +57,6 @@ export interface RouteContext<Options, Rule extends string, State> extends Route
   atReady(check: () => void): void
   /** Adds a finding about the route, unless the rule is off there: `enforce` does not boot. */
   addFinding(rule: Rule, problem: string, instead: string): void
-  /** Notes that the route breaks rules, or may break them: an exception from them is needed. */
-  breaks(rules: readonly Rule[]): void
   /** Lists in the report that rules do not apply to the route; by default all. */
   exclude(reason: string, rules?: readonly Rule[], isDeclared?: boolean): void
   /** Turns all rules off for the route. */
@@ -84,11 +77,6 @@ export interface ConventionDefinition<
   readonly name: string
   /** What routes, requests and responses can break. */
   readonly rules: readonly Rule[]
-  /**
-   * The rules of which only requests show whether a route breaks them.
-   * @default []
-   */
-  readonly rulesOfRequests?: readonly Rule[]
   /** The options of the plugin, each with its check and its default; `...ruleOptions(rules)` among them. */
   readonly options: Declared
   /** The options of a route; `...routeRuleOptions(rules)` among them. */
@@ -149,25 +137,15 @@ export function convention<
     const ofRules = { mode: ofAll, rules: {}, exceptions: [], ...options } as unknown as Required<
       RuleOptions<Rule>
     >
-    const off: ModeOf = { ...ruleModes(rules, ofRules, false), '*': 'off' }
+    const off: ModeOf = each([...rules, '*'], 'off')
     const usual = ruleModes(rules, ofRules)
     const reporter = reporterOf(app)
-    const applied: AppliedTo<Rule>[] = []
-    reporter.afterChecks(() => listExceptions(name, ofRules.exceptions, applied, reporter))
-    const declarations: (() => void)[] = []
     const state = (await definition.setUp?.({
       app,
       options,
       atReady: (check) => reporter.checkAtReady(check),
-      note(textOf) {
-        reporter.afterChecks(() => {
-          const text = textOf()
-          if (text !== '') reporter.note(text)
-        })
-      },
-      declareRoutes: (declare) => void declarations.push(declare),
+      note: (textOf) => reporter.note(textOf),
       addFinding: (finding, effect) => reporter.addFinding({ plugin: name, ...finding }, effect),
-      addException: (exception) => reporter.addException({ plugin: name, ...exception }),
     })) as State
     const compiled: (readonly [context: FastifyInstance, part: Part])[] = []
     entry.compile = compile
@@ -181,11 +159,10 @@ export function convention<
     })
     const isOff = ofAll === 'off' || definition.isOff?.(options) === true
     if (!isOff) for (const neighbour of neighbours) turnOffBeside(neighbour)
-    for (const declare of declarations) declare()
 
     /** Nothing is reported about the paths without a route. */
     function compile(facts: RouteFacts): Part {
-      const { app: context, name: routeName, path, methods, route } = facts
+      const { app: context, name: routeName, path, methods, route, exclusionReason } = facts
       const part: Part = { convention: name, reporter, steps: {}, modeOf: off }
       if (neighbours.some(({ isIn }) => isIn(context))) return part
       compiled.push([context, part])
@@ -195,8 +172,7 @@ export function convention<
       const own = isConfigured ? readOwn(config[name], label) : {}
       const exclude = (reason: string, excluded = rules, declared = false): void => {
         if (route === null) return
-        const exception = { plugin: name, route: routeName, rules: excluded, reason }
-        reporter.addException({ ...exception, declared, unused: false })
+        reporter.addException({ plugin: name, route: routeName, rules: excluded, reason, declared })
       }
       if (own === false) {
         exclude((route && exceptedReason(route, name)) ?? `config.${name} is false`, rules, true)
@@ -206,11 +182,16 @@ export function convention<
       const isUsual = !isConfigured && exceptions.length === 0
       const modeOf = isUsual ? usual : ruleModes(rules, ofRules, own, exceptions)
       const merged = isConfigured ? { ...options, ...(own as OptionsOf<OfRoute>) } : options
-      const broken = new Set<Rule>(definition.rulesOfRequests)
-      for (const exception of exceptions) applied.push([routeName, exception, broken])
+      for (const { except, reason } of exceptions) exclude(reason, except, true)
       part.modeOf = { ...modeOf, '*': (merged as { readonly mode?: Mode }).mode ?? ofAll }
+      // Member by member: spreading the facts took a tenth of the boot.
       const plan = definition.route({
-        ...facts,
+        app: context,
+        name: routeName,
+        path,
+        methods,
+        route,
+        exclusionReason,
         isConfigured,
         options: merged as Options & OptionsOf<OfRoute>,
         modeOf,
@@ -220,13 +201,9 @@ export function convention<
           if (route !== null) reporter.checkAtReady(check)
         },
         addFinding(rule, problem, instead) {
-          broken.add(rule)
           const mode = modeOf[rule]
           if (mode === 'off' || route === null) return
           reporter.addFinding({ plugin: name, rule, route: routeName, problem, instead, mode })
-        },
-        breaks(others) {
-          for (const rule of others) broken.add(rule)
         },
         turnOff() {
           part.modeOf = off
@@ -248,7 +225,7 @@ export function convention<
     function readOwn(given: object | boolean | undefined, label: string): RouteRuleOptions<Rule> | false {
       const { arrayOption, acceptsTrue } = definition
       const written = Array.isArray(given) && arrayOption !== undefined ? { [arrayOption]: given } : given
-      return resolveRouteOptions<object, object>(label, written, routeChecks, {}, acceptsTrue)
+      return routeOptionsOf<object>(label, written, routeChecks, acceptsTrue)
     }
 
     /** The plugin of the app may be registered later, so this is decided when the app gets ready. */
@@ -261,34 +238,4 @@ export function convention<
       })
     }
   })
-}
-
-/** An exception that applies to a route, and the rules that the route breaks, or may break: filled by the checks. */
-type AppliedTo<Rule extends string> = readonly [
-  route: string,
-  exception: AppliedException<Rule>,
-  broken: ReadonlySet<Rule>,
-]
-
-/** Lists exceptions in the report, once all is known that routes break: `ofAll` of a registration, and those of routes. */
-function listExceptions<Rule extends string>(
-  plugin: string,
-  ofAll: readonly RuleException<Rule>[],
-  applied: readonly AppliedTo<Rule>[],
-  reporter: Reporter,
-): void {
-  const needed = new Set(
-    applied.filter(([, { except }, broken]) => except.some((rule) => broken.has(rule))).map(([, one]) => one),
-  )
-  const shared = new Set<AppliedException<Rule>>(ofAll)
-  const unneeded = ofAll.filter((exception) => !needed.has(exception))
-  const ofRoutes = applied.filter(([, exception]) => needed.has(exception) || !shared.has(exception))
-  for (const [route, exception] of [
-    ...ofRoutes,
-    ...unneeded.map((exception) => [exception.url, exception] as const),
-  ]) {
-    const { except: rules, reason } = exception
-    const unused = !needed.has(exception)
-    reporter.addException({ plugin, route, rules, reason, declared: true, unused })
-  }
 }

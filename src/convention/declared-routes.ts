@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
+import { kept } from '../bounded-cache.js'
 import { exclusionReasonOf, type Mode, matchesUrl, servesAllMethods } from '../report/modes.js'
 import type { Reporter } from '../report/report.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'
@@ -36,10 +37,8 @@ export interface RegistrationOptions {
   readonly toJsonSchema?: ToJsonSchema
 }
 
-/** A plugin of this package in a context. */
 export interface Watcher {
   readonly name: string
-  /** The context that registers it. */
   readonly app: FastifyInstance
   readonly mode: Mode
   readonly earlierRoutes: readonly EarlierRoute[]
@@ -48,38 +47,42 @@ export interface Watcher {
 }
 
 /** The name of the preset. Its findings replace those of the plugins that it registers. */
-const presetName = 'conventions'
+export const presetName = 'conventions'
 
-/** The rule that routes are declared after the plugins. */
 const rule = 'registration'
 
-/** A route of an app. HEAD routes that Fastify adds are not listed. */
-export interface Declared {
-  readonly methods: readonly string[]
-  readonly path: string
+export type Route = RouteOptions & { path: string }
+
+/** What all conventions know of a route. Paths without a route are compiled together, as `*`. */
+export interface RouteFacts {
+  /** The context of the route. */
+  readonly app: FastifyInstance
   /** Methods and path pattern, as the report has them. */
   readonly name: string
-  readonly context: FastifyInstance
-  /** The reason for which no rule applies; `null` if they do. */
+  /** Path pattern with all prefixes. */
+  readonly path: string
+  readonly methods: readonly string[]
+  /** The route as it was declared; `null` for the paths without a route. */
+  readonly route: Route | null
+  /** Why no rule about the content of the API applies, such as that the route is hidden; `null` if rules apply. */
   readonly exclusionReason: string | null
-  readonly options: RouteOptions
-  /** The plugins that compile it, by name. */
-  readonly seenBy: Set<string>
 }
 
-/** A HEAD route that Fastify adds to a GET route: the options of that one. */
-export interface HeadSibling {
-  readonly options: RouteOptions
+export interface Declared extends RouteFacts {
+  readonly route: Route
+  exclusionReason: string | null
+  /** The plugins that compile it, by name. */
+  readonly seenBy: Set<string>
 }
 
 /**
  * Returns a function that returns the GET route of a HEAD route that Fastify adds, and `null` for any other route, given all
  * routes in their order. An `onRoute` hook gets these HEAD routes like routes of the app.
  */
-function readsOf(app: FastifyInstance): (route: RouteOptions & { path: string }) => RouteOptions | null {
+function readsOf(app: FastifyInstance): (route: Route) => Route | null {
   // Fastify's types leave this option out.
   const { exposeHeadRoutes = true } = app.initialConfig as { readonly exposeHeadRoutes?: boolean }
-  const reads = new Map<string, RouteOptions>()
+  const reads = new Map<string, Route>()
   return function readOf(route) {
     const { method, path, constraints } = route
     const methods = [method].flat()
@@ -97,8 +100,7 @@ function readsOf(app: FastifyInstance): (route: RouteOptions & { path: string })
 /** The routes of one app, in the order in which they were declared, and the plugins that watch them. */
 class AppRoutes {
   readonly declared: Declared[] = []
-  readonly #byOptions = new WeakMap<RouteOptions, Declared | HeadSibling>()
-  readonly #entries = new Map<Reporter, Watcher[]>()
+  readonly #byOptions = new WeakMap<RouteOptions, Declared>()
 
   constructor(app: FastifyInstance) {
     const { declared } = this
@@ -109,7 +111,7 @@ class AppRoutes {
       context.addHook('onRoute', function noteRoute(options) {
         const read = readOf(options)
         if (read !== null) {
-          byOptions.set(options, { options: read })
+          byOptions.set(options, byOptions.get(read) as Declared)
           return
         }
         const methods = [options.method].flat()
@@ -117,28 +119,16 @@ class AppRoutes {
         const name = `${methods.join(', ')} ${path}`
         const exclusionReason = exclusionReasonOf(options)
         const seenBy = new Set<string>()
-        const route = { methods, path, name, context: this, exclusionReason, options, seenBy }
+        const route = { app: this, name, path, methods, route: options, exclusionReason, seenBy }
         declared.push(route)
         byOptions.set(options, route)
       })
     }
   }
 
-  /** Returns the route with these options, or the GET route of a HEAD route that Fastify adds. */
-  of(options: RouteOptions): Declared | HeadSibling {
-    return this.#byOptions.get(options) as Declared | HeadSibling
-  }
-
-  /** Adds findings about the routes that a plugin does not see. */
-  watch(entry: Watcher, reporter: Reporter): void {
-    const known = this.#entries.get(reporter)
-    if (known !== undefined) {
-      known.push(entry)
-      return
-    }
-    const entries = [entry]
-    this.#entries.set(reporter, entries)
-    reporter.checkAtReady(() => addUnseen(this.declared, entries, reporter))
+  /** Returns the route with these options; of a HEAD route that Fastify adds, the GET route. */
+  of(options: RouteOptions): Declared {
+    return this.#byOptions.get(options) as Declared
   }
 }
 
@@ -148,8 +138,7 @@ const appRoutes = sharedByCopies('routes', () => new WeakMap<object, AppRoutes>(
 // All copies of Fastify publish each new app on this channel. An `onRoute` hook that is added later does not see the
 // routes before it.
 subscribe('fastify.initialization', (message) => {
-  const { fastify: app } = message as { readonly fastify: FastifyInstance }
-  if (!appRoutes.has(appKey(app))) appRoutes.set(appKey(app), new AppRoutes(app))
+  routesOf((message as { readonly fastify: FastifyInstance }).fastify)
 })
 
 /** @throws FST_CONV_LOADED_LATE if the app has routes that this package could not see */
@@ -158,24 +147,22 @@ export function checkLoadedEarly(app: FastifyInstance, plugin: string): void {
 }
 
 export function routesOf(app: FastifyInstance): AppRoutes {
-  const routes = appRoutes.get(appKey(app)) ?? new AppRoutes(app)
-  appRoutes.set(appKey(app), routes)
-  return routes
+  return kept(appRoutes, appKey(app), () => new AppRoutes(app))
 }
 
 /**
  * Returns a function that tells whether a request is for a route that was declared before this call, and that no rule
- * applies to: no `onRoute` hook sees it.
+ * applies to: no `onRoute` hook sees it. Returns `null` if there are no such routes.
  */
-export function excludedEarlier(app: FastifyInstance): (request: FastifyRequest) => boolean {
+export function excludedEarlier(app: FastifyInstance): ((request: FastifyRequest) => boolean) | null {
   const excluded = new Set<string>()
   for (const { methods, path, exclusionReason } of routesOf(app).declared) {
     if (exclusionReason === null) continue
     for (const method of methods) excluded.add(`${method} ${path}`)
     if (methods.includes('GET')) excluded.add(`HEAD ${path}`)
   }
+  if (excluded.size === 0) return null
   return function isExcludedEarlier({ method, routeOptions: { url = '' } }) {
-    if (excluded.size === 0) return false
     // A route at `/` below a prefix has a second form with a slash.
     return excluded.has(`${method} ${url}`) || excluded.has(`${method} ${url.replace(/\/$/, '')}`)
   }
@@ -195,28 +182,26 @@ export function proxyPaths(app: FastifyInstance): (path: string) => boolean {
 }
 
 /** Adds a finding for each route that a plugin has not seen, and for each plugin without routes. */
-function addUnseen(declared: readonly Declared[], entries: readonly Watcher[], reporter: Reporter): void {
-  const met = new Set<EarlierRoute>()
-  const addException = (plugin: string, route: string, reason: string, isDeclared: boolean, unused = false) =>
-    reporter.addException({ plugin, route, rules: [rule], reason, declared: isDeclared, unused })
+export function findUnseen(
+  declared: readonly Declared[],
+  entries: readonly Watcher[],
+  reporter: Reporter,
+): void {
   for (const route of declared) {
-    const unseenBy = entries.filter(
-      (entry) => isWithin(route.context, entry.app) && !route.seenBy.has(entry.name),
-    )
+    const above = entries.filter(({ app }) => isWithin(route.app, app))
+    if (above.length > 0) reporter.addRoute(route.name)
+    const unseenBy = above.filter(({ name }) => !route.seenBy.has(name))
     for (const { name: plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
       const earlier = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
-      if (earlier !== undefined) met.add(earlier)
       const reason = earlier?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
-      if (reason !== null) addException(plugin, route.name, reason, earlier !== undefined)
-      else if (mode !== 'off') {
+      if (reason !== null) {
+        const declared = earlier !== undefined
+        reporter.addException({ plugin, route: route.name, rules: [rule], reason, declared })
+      } else if (mode !== 'off') {
         const problem = 'is declared before the plugin is loaded, so the plugin does not apply to it'
         reporter.addFinding({ plugin, rule, route: route.name, mode, problem, instead: instead(plugin) })
       }
     }
-  }
-  for (const { name, earlierRoutes } of entries) {
-    for (const { url, reason } of earlierRoutes.filter((route) => !met.has(route)))
-      addException(name, url, reason, true, true)
   }
   addUnused(declared, entries, reporter)
 }
@@ -224,7 +209,7 @@ function addUnseen(declared: readonly Declared[], entries: readonly Watcher[], r
 function addUnused(declared: readonly Declared[], entries: readonly Watcher[], reporter: Reporter): void {
   const others = declared.filter(({ exclusionReason }) => exclusionReason === null)
   const idle = entries.filter(({ app, servesRoutes }) => {
-    return !servesRoutes && others.length > 0 && others.every(({ context }) => !isWithin(context, app))
+    return !servesRoutes && others.length > 0 && others.every((route) => !isWithin(route.app, app))
   })
   for (const { name: plugin, mode } of withoutCovered(idle)) {
     if (mode === 'off') continue
@@ -246,9 +231,8 @@ function withoutCovered(entries: readonly Watcher[]): readonly Watcher[] {
   return entries.filter(({ app, name }) => name === presetName || !presets.has(app))
 }
 
-/** Whether the route's `config` has options for one of the plugins. */
-function configuresAny({ options }: Declared, entries: readonly Watcher[]): boolean {
-  const config = (options.config ?? {}) as Readonly<Record<string, unknown>>
+function configuresAny({ route }: Declared, entries: readonly Watcher[]): boolean {
+  const config = (route.config ?? {}) as Readonly<Record<string, unknown>>
   return entries.some(({ name }) => config[name] !== undefined && config[name] !== false)
 }
 

@@ -1,9 +1,15 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { addProblemSchema, type RouteDescription, withDescriptions } from '../problem/route-description.js'
+import { yamlOf } from '../json/yaml.js'
+import { describer, type RouteDescription } from '../problem/route-description.js'
 import { reporterOf } from '../report/report.js'
-import { type DocumentOperation, openApiOf, operationOf, withOptionalBody } from '../schema/openapi.js'
+import {
+  type DocumentOperation,
+  nameSchemas,
+  openApiOf,
+  operationOf,
+  withOptionalBody,
+} from '../schema/openapi.js'
 import { appKey } from './contexts.js'
-import { completeDocuments } from './internals.js'
 
 /** What a convention adds to the operation of a route in the OpenAPI document. */
 export interface DocumentPlan {
@@ -13,12 +19,11 @@ export interface DocumentPlan {
   readonly document?: DocumentOperation | undefined
 }
 
-type Plans = { readonly plugin: string; planOf(): DocumentPlan }[]
-
 interface DocumentedRoute {
+  readonly route: RouteOptions
   readonly method: string
   readonly url: string
-  readonly plans: Plans
+  readonly plans: { readonly plugin: string; planOf(): DocumentPlan }[]
 }
 
 interface Documented {
@@ -28,7 +33,6 @@ interface Documented {
 }
 
 const documentedIn = new WeakMap<object, Documented>()
-const plansOf = new WeakMap<RouteOptions, Plans>()
 
 // One completes the schemas that the next one reads. The order of the others does not matter.
 const order = ['lists', 'fields', 'integerTwins', 'operations', 'formats']
@@ -42,18 +46,20 @@ export function documentRoute(
 ): void {
   const { routes, contexts } = documentedOf(context)
   contexts.add(context)
-  const plans = plansOf.get(route) ?? []
-  plansOf.set(route, plans)
-  plans.push({ plugin, planOf })
   const { url } = route
-  for (const method of [route.method].flat()) routes.set(`${method} ${url}`, { method, url, plans })
+  for (const method of [route.method].flat()) {
+    const before = routes.get(`${method} ${url}`)
+    const documented = before?.route === route ? before : { route, method, url, plans: [] }
+    documented.plans.push({ plugin, planOf })
+    routes.set(`${method} ${url}`, documented)
+  }
 }
 
 /** Gives the HEAD route of a GET route the plans of that one. */
 export function documentHeadRoute(context: FastifyInstance, get: RouteOptions, { url }: RouteOptions): void {
-  const plans = plansOf.get(get)
-  if (plans === undefined) return
-  documentedOf(context).routes.set(`HEAD ${url}`, { method: 'HEAD', url, plans })
+  const routes = documentedIn.get(appKey(context))?.routes
+  const documented = routes?.get(`GET ${get.url}`)
+  if (documented?.route === get) routes?.set(`HEAD ${url}`, { ...documented, method: 'HEAD', url })
 }
 
 function documentedOf(app: FastifyInstance): Documented {
@@ -81,28 +87,53 @@ function documentedOf(app: FastifyInstance): Documented {
   return documented
 }
 
-function descriptionsOf(plans: Plans): RouteDescription[] {
-  return plans.flatMap(({ planOf }) => planOf().describe ?? [])
-}
-
 function completeDocument(document: object, routes: Iterable<DocumentedRoute>): void {
   const openapi = openApiOf(document)
   if (openapi === null) return
-  let reference: string | undefined
-  const problem = (): string => {
-    reference ??= addProblemSchema(openapi)
-    return reference
-  }
+  const withDescriptions = describer(openapi)
+  let isCompleted = false
   for (const { method, url, plans } of routes) {
     const found = operationOf(openapi.document, method, url)
     if (found === null) continue
     const sorted = plans.toSorted((one, other) => order.indexOf(one.plugin) - order.indexOf(other.plugin))
     let { operation } = found
     for (const { planOf } of sorted) operation = planOf().document?.(operation, openapi) ?? operation
-    found.item[method.toLowerCase()] = withDescriptions(operation, descriptionsOf(plans), problem)
+    const descriptions = plans.flatMap(({ planOf }) => planOf().describe ?? [])
+    operation = withDescriptions(operation, descriptions)
+    isCompleted ||= operation !== found.operation
+    found.item[method.toLowerCase()] = operation
   }
   for (const item of Object.values(openapi.document.paths ?? {})) {
     for (const [method, operation] of Object.entries(item))
       item[method] = withOptionalBody(operation, openapi.reader)
+  }
+  if (isCompleted) nameSchemas(openapi.document)
+}
+
+const documentMakers = new WeakSet<object>()
+
+/**
+ * Completes the OpenAPI documents that @fastify/swagger (checked with 9.9) makes for a context, each before anyone gets it.
+ * The plugin has no hook for another plugin; it keeps the object that its decorator `swagger` returns.
+ */
+function completeDocuments(app: FastifyInstance, complete: (document: object) => void): void {
+  for (
+    let owner: object | null = app;
+    owner !== null;
+    owner = Object.getPrototypeOf(owner) as object | null
+  ) {
+    const make: unknown = Object.getOwnPropertyDescriptor(owner, 'swagger')?.value
+    if (typeof make !== 'function' || documentMakers.has(make)) continue
+    const completed = new WeakSet<object>()
+    const makeCompleted = (options?: { readonly yaml?: boolean }): unknown => {
+      const document: unknown = make()
+      if (typeof document === 'object' && document !== null && !completed.has(document)) {
+        completed.add(document)
+        complete(document)
+      }
+      return options?.yaml === true ? yamlOf(document) : document
+    }
+    documentMakers.add(makeCompleted)
+    Object.assign(owner, { swagger: makeCompleted })
   }
 }

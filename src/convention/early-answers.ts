@@ -1,10 +1,9 @@
-import type { Duplex } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isProblemError, type ProblemError } from '../problem/problem-error.js'
 import { order } from './order.js'
-import { stepsWithoutRoute } from './registry.js'
+import { runSteps, stepsWithoutRoute } from './run.js'
 import { appSlot } from './slots.js'
-import { type Next, runSteps } from './steps.js'
+import type { Next } from './steps.js'
 
 // What `serverOptions()` answers: malformed URLs and over-long parameters, which are errors of the root and no hook sees.
 
@@ -38,28 +37,5 @@ export function runFirstSteps(
 
 type Fields = Readonly<Record<string, string>>
 
-/** Header fields of a response, with TLS and without. */
-interface RawFields {
-  readonly secure: Fields
-  readonly plain: Fields
-}
-
-const rawFields = appSlot<RawFields>('rawFields')
-
-export function declareRawFields(app: FastifyInstance, fields: RawFields): void {
-  if (rawFields.own(app) === undefined) rawFields.set(app, fields)
-}
-
-export function rawFieldsOf(app: FastifyInstance, socket: Duplex): Fields {
-  const fields = rawFields.get(app)
-  if (fields === undefined) return {}
-  return 'encrypted' in socket ? fields.secure : fields.plain
-}
-
-/**
- * Whether a request of HTTP/1.0 has `Transfer-Encoding`. A proxy may have read another length, so the connection has to be
- * closed (RFC 9112 §6.1).
- */
-export function isFramingFaulty({ raw }: FastifyRequest): boolean {
-  return raw.httpVersionMinor === 0 && raw.httpVersionMajor === 1 && 'transfer-encoding' in raw.headers
-}
+/** The header fields of responses on connections without a request, with TLS and without. */
+export const rawFields = appSlot<{ readonly secure: Fields; readonly plain: Fields }>('rawFields')

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import type { ConventionsReport } from '../report/findings.js'
 import type { Phase } from './order.js'
-import { type Effect, type ModeOf, modeOfEffect, witness } from './steps.js'
+import { modeOfEffect, type Turn, witness } from './run.js'
+import type { Effect, ModeOf, PlacedStep } from './steps.js'
 
 /** What a step said about a request. */
 export interface ExplainedStep {
@@ -33,22 +34,40 @@ declare module 'fastify' {
        * The request is a real one: its handler runs. Nothing is recorded for other requests.
        */
       explain(request: InjectOptions | string): Promise<Explanation>
+      /**
+       * Returns the steps of a request that is being served: the array grows with each. Call it in an `onRequest` hook that
+       * stands before the conventions. For development: the steps of all requests are looked at from then on.
+       */
+      watch(request: FastifyRequest): readonly ExplainedStep[]
     }
   }
 }
 
 const storage = new AsyncLocalStorage<ExplainedStep[]>()
+const watched = new WeakMap<object, ExplainedStep[]>()
 let explained = 0
+
+export function watch({ raw }: FastifyRequest): readonly ExplainedStep[] {
+  const steps: ExplainedStep[] = []
+  watched.set(raw, steps)
+  // Never reset: no event says that a watched request has passed its last step.
+  explained = Number.POSITIVE_INFINITY
+  witness.see = see
+  return steps
+}
+
+function see({ name, part: { modeOf } }: PlacedStep, { phase, request }: Turn, result: unknown): void {
+  const steps = watched.get(request.raw) ?? storage.getStore()
+  for (const effect of [result].flat()) {
+    steps?.push({ phase, step: name, ...wordsOf(effect as Effect | undefined, modeOf) })
+  }
+}
 
 export async function explain(app: FastifyInstance, request: InjectOptions | string): Promise<Explanation> {
   await app.ready()
   const steps: ExplainedStep[] = []
   explained++
-  witness.see = ({ name, part: { modeOf } }, phase, result) => {
-    for (const effect of [result].flat()) {
-      storage.getStore()?.push({ phase, step: name, ...wordsOf(effect as Effect | undefined, modeOf) })
-    }
-  }
+  witness.see = see
   try {
     const { statusCode } = await storage.run(steps, async () => app.inject(request))
     return { status: statusCode, steps }
@@ -64,7 +83,7 @@ export async function explain(app: FastifyInstance, request: InjectOptions | str
 
 function wordsOf(effect: Effect | undefined, modeOf: ModeOf): Pick<ExplainedStep, 'said' | 'detail'> {
   if (effect === undefined) return { said: 'nothing', detail: '' }
-  const { rule, given, refusal, answer, headers, notice } = effect
+  const { rule, refusal, given = refusal?.message ?? '', answer, headers, notice } = effect
   const mode = modeOfEffect(effect, modeOf)
   if (mode === 'off') return { said: 'nothing', detail: '' }
   if (mode === 'report' || notice !== undefined) return { said: 'counted', detail: `${rule}: ${given}` }

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type {
   FastifyInstance,
   FastifyReply,
@@ -6,14 +7,15 @@ import type {
   RequestPayload,
   RouteOptions,
 } from 'fastify'
+import { kept } from '../bounded-cache.js'
 import { pathOf } from '../http/url.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { segmentTooLong } from '../problem/problem-of.js'
 import { refuse } from '../problem/send-problem.js'
 import { clip } from '../text.js'
+import { acceptPatch } from './bodies.js'
 import { appKey } from './contexts.js'
 import { hasNotFoundHandler } from './internals.js'
-import { acceptPatch } from './unsupported-media-type.js'
 
 // The prefixes whose unknown paths have a handler of this package, by app.
 const answered = new WeakMap<object, Set<string>>()
@@ -30,10 +32,9 @@ export function answerUnserved(
   errorHandler: RouteOptions['errorHandler'],
   contexts: ReadonlySet<FastifyInstance>,
 ): (context: FastifyInstance) => boolean {
-  const prefixes = answered.get(appKey(app)) ?? new Set<string>()
+  const prefixes = kept(answered, appKey(app), () => new Set<string>())
   const isOfApp = hasNotFoundHandler(app)
   const isBelow = app.prefix !== ''
-  answered.set(appKey(app), prefixes)
   if (isOfApp || (isBelow && prefixes.has(app.prefix))) return hasNotFoundHandler
   prefixes.add(app.prefix)
   const parses = (type: string): boolean => [...contexts].some((one) => one.hasContentTypeParser(type))
@@ -87,14 +88,18 @@ function judge(
 
 const maxShown = 200
 
+/** Returns the methods of the routes at a path. Without OPTIONS: @fastify/cors has an OPTIONS route for all paths. */
+function methodsAt({ server, headers }: FastifyRequest, path: string): string[] {
+  return server.supportedMethods.filter(
+    (method) => method !== 'OPTIONS' && routeAt(server, headers, method, path) !== null,
+  )
+}
+
 type FindRouteOptions = Parameters<FastifyInstance['findRoute']>[0]
 
-/** Returns the methods of the routes at a path. Without OPTIONS: @fastify/cors has an OPTIONS route for all paths. */
-function methodsAt({ server, headers }: FastifyRequest, url: string): string[] {
+/** Returns the route of a method at a path, for the host and the version that a request names. */
+export function routeAt(app: FastifyInstance, headers: IncomingHttpHeaders, method: string, url: string) {
   const { host, ':authority': authority, 'accept-version': version } = headers
   const constraints = { host: host ?? authority, version }
-  return server.supportedMethods.filter((method) => {
-    if (method === 'OPTIONS') return false
-    return server.findRoute({ method: method as HTTPMethods, url, constraints } as FindRouteOptions) !== null
-  })
+  return app.findRoute({ method: method as HTTPMethods, url, constraints } as FindRouteOptions)
 }

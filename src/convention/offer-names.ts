@@ -1,11 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Mode } from '../report/modes.js'
 import { reporterOf } from '../report/report.js'
+import { type Decorated, decorateUnlessTaken } from './slots.js'
 
-/** What decorators are added to. */
-export type NameOwner = 'app' | 'request' | 'reply'
-
-/** A value, such as a method, or a getter. */
 export type NamedMember = { readonly value: unknown } | { readonly get: (this: never) => unknown }
 
 /** What a plugin offers to handlers and to the code of the app. `docs/decorators.md` lists all of them. */
@@ -13,7 +10,7 @@ export interface OfferedNames {
   readonly plugin: string
   /** Mode of the plugin. The names are there in each mode: code that calls them runs. */
   readonly mode: Mode
-  readonly owner: NameOwner
+  readonly owner: Decorated
   readonly members: Readonly<Record<string, NamedMember>>
 }
 
@@ -23,8 +20,8 @@ export type NeedName = (route: string, name: string) => void
 /** Decorates the app, its requests or its replies. A name that the app has already is a finding of the rule `decorators`. */
 export function offerNames(app: FastifyInstance, { plugin, mode, owner, members }: OfferedNames): NeedName {
   const reporter = reporterOf(app)
-  const taken = Object.entries(members).flatMap(([name, member]) =>
-    decorateUnlessTaken(app, owner, name, member) ? [] : [name],
+  const taken = Object.keys(members).filter(
+    (name) => !decorateUnlessTaken(app, owner, name, decoratorOf(name, members[name] as NamedMember)),
   )
   const needed: { readonly route: string; readonly name: string }[] = []
   reporter.checkAtReady(function findTakenNames() {
@@ -47,27 +44,10 @@ export function offerNames(app: FastifyInstance, { plugin, mode, owner, members 
   }
 }
 
-/** Returns whether the app had no such decorator. */
-function decorateUnlessTaken(
-  app: FastifyInstance,
-  owner: NameOwner,
-  name: string,
-  member: NamedMember,
-): boolean {
-  const value: unknown = 'value' in member ? member.value : { getter: member.get, setter }
+function decoratorOf(name: string, member: NamedMember): unknown {
   // Fastify assigns a value that a context below decorates its requests with.
   function setter(this: object, own: unknown): void {
     Object.defineProperty(this, name, { value: own, writable: true, configurable: true, enumerable: true })
   }
-  if (owner === 'app') {
-    if (app.hasDecorator(name)) return false
-    app.decorate(name, value)
-  } else if (owner === 'request') {
-    if (app.hasRequestDecorator(name)) return false
-    app.decorateRequest(name, value as never)
-  } else {
-    if (app.hasReplyDecorator(name)) return false
-    app.decorateReply(name, value as never)
-  }
-  return true
+  return 'value' in member ? member.value : { getter: member.get, setter }
 }

@@ -1,3 +1,6 @@
+import { kept } from '../bounded-cache.js'
+import type { Steps } from './steps.js'
+
 /** Stands in {@link order} for the hooks that the app adds with `app.addHook()`. */
 const appHooks = 'hooks of the app'
 
@@ -111,4 +114,39 @@ export function placeOf(phase: Phase, step: string): { readonly rank: number; re
   const rank =
     known !== -1 ? known : phase === 'onRequest' && !step.endsWith(':last') ? ofApp - 0.5 : steps.length
   return { rank, side: rank < ofApp ? 'beforeApp' : rank < ofRoute ? 'beforeRoute' : 'afterRoute' }
+}
+
+export interface StepPlace {
+  readonly member: keyof Steps
+  readonly name: string
+  readonly phase: Phase
+  readonly rank: number
+  readonly side: Side
+}
+
+const phaseOf: Readonly<Record<keyof Steps, Phase>> = {
+  onRequest: 'onRequest',
+  lastOnRequest: 'onRequest',
+  preParsing: 'preParsing',
+  preValidation: 'preValidation',
+  preHandler: 'preHandler',
+  preSerialization: 'preSerialization',
+  serialization: 'preSerialization',
+  onSend: 'onSend',
+  lastOnSend: 'onSend',
+  onError: 'onError',
+}
+
+const placesByConvention = new Map<string, readonly StepPlace[]>()
+
+/** Returns where the steps of a convention run. */
+export function placesOf(convention: string): readonly StepPlace[] {
+  return kept(placesByConvention, convention, () =>
+    (Object.keys(phaseOf) as (keyof Steps)[]).map((member) => {
+      const phase = phaseOf[member]
+      const isLast = member.startsWith('last')
+      const name = member === 'serialization' ? member : isLast ? `${convention}:last` : convention
+      return { member, name, phase, ...placeOf(phase, name) }
+    }),
+  )
 }

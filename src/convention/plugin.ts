@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { type Check, functionOf, invalid, listOf, objectOf, text } from '../options.js'
-import { type Mode, modes } from '../report/modes.js'
+import { type Check, functionOf, listOf, objectOf } from '../options.js'
+import { exceptionChecks, type Mode, modes } from '../report/modes.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'
 import { checkLoadedEarly, type EarlierRoute, type RegistrationOptions } from './declared-routes.js'
 import { checkInternals } from './internals.js'
@@ -44,18 +44,7 @@ export function conventionPlugin<Options extends object>(
 
 const checkConverter: Check<ToJsonSchema> = functionOf('a function of a schema that returns its JSON Schema')
 
-const checkRoute = objectOf<Partial<EarlierRoute>>({
-  url: text("a path such as '/metrics' or '/docs/*'", /^\//),
-  reason: text(),
-})
-
-const checkRoutes: Check<readonly EarlierRoute[]> = listOf((label, received) => {
-  const { url, reason } = checkRoute(label, received)
-  if (url === undefined || reason === undefined) {
-    return invalid(label, 'an object with url and reason', received)
-  }
-  return { url, reason }
-})
+const checkRoutes = listOf(objectOf<EarlierRoute, 'url' | 'reason'>(exceptionChecks, ['url', 'reason']))
 
 // The plugin itself refuses an invalid mode.
 function modeOf(options: object): Mode {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { kept } from '../bounded-cache.js'
 
 const names = new WeakMap<object, string>()
 
@@ -10,11 +11,9 @@ export function routeNameOf({ routeOptions, server }: FastifyRequest): string {
   const { url, config } = routeOptions
   if (url === undefined) return '*'
   // Fastify builds `routeOptions` anew at each reading.
-  const known = names.get(config)
-  if (known !== undefined) return known
-  const methods = [routeOptions.method].flat()
-  const isOfRead = methods.join() === 'HEAD' && server.hasRoute({ method: 'GET', url })
-  const name = `${isOfRead ? 'GET' : methods.join(', ')} ${url}`
-  names.set(config, name)
-  return name
+  return kept(names, config, () => {
+    const methods = [routeOptions.method].flat()
+    const isOfRead = methods.join() === 'HEAD' && server.hasRoute({ method: 'GET', url })
+    return `${isOfRead ? 'GET' : methods.join(', ')} ${url}`
+  })
 }

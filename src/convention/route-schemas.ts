@@ -1,13 +1,7 @@
-import type {
-  FastifyInstance,
-  FastifyRequest,
-  FastifySchema,
-  FastifySchemaCompiler,
-  RouteOptions,
-} from 'fastify'
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler, RouteOptions } from 'fastify'
+import { kept } from '../bounded-cache.js'
 import { exactJson } from '../json/exact-json.js'
 import type { Reporter } from '../report/report.js'
-import { isSchemaObject, type Json, type SchemaStore } from '../schema/json-schema.js'
 import {
   isProviderSchema,
   jsonSchemaOf,
@@ -15,8 +9,6 @@ import {
   type SchemaDirection,
   type ToJsonSchema,
 } from '../schema/provider-schema.js'
-import { partsOf, propertiesOf, SchemaReader } from '../schema/reader.js'
-import { mapBodies, queryOf } from '../schema/responses.js'
 import { ownCompilers } from './internals.js'
 import { appSlot } from './slots.js'
 
@@ -28,7 +20,6 @@ const parts = [...inputs, 'response'] as const
 
 type Schemas = { readonly [Part in (typeof parts)[number]]?: unknown }
 
-/** What is converted for a context, by what it was. */
 interface Conversions {
   readonly convert: ToJsonSchema | undefined
   readonly input: WeakMap<object, object>
@@ -53,9 +44,7 @@ export function noteRoute(app: FastifyInstance, route: RouteOptions): void {
 function conversionsIn(app: FastifyInstance): Conversions {
   const convert = schemaConverter.get(app)
   if (convert === undefined) return defaults
-  const known = byConverter.get(convert) ?? newConversions(convert)
-  byConverter.set(convert, known)
-  return known
+  return kept(byConverter, convert, () => newConversions(convert))
 }
 
 /**
@@ -82,33 +71,22 @@ function converted(given: Schemas, conversions: Conversions): FastifySchema {
       const json =
         name === 'response'
           ? mapResponses(part, (schema) => convertedPart(schema, 'output', conversions))
-          : convertedInput(part, conversions)
+          : isProviderSchema(part)
+            ? convertedPart(part, 'input', conversions)
+            : // A body may have a schema for each media type, as a response.
+              mapResponses({ part }, (schema) => convertedPart(schema, 'input', conversions)).part
       return json === part ? [] : [[name, json]]
     }),
   )
   return Object.keys(changed).length === 0 ? given : { ...given, ...changed }
 }
 
-function convertedInput(part: unknown, conversions: Conversions): unknown {
-  return isProviderSchema(part)
-    ? convertedPart(part, 'input', conversions)
-    : withContent(part, (schema) =>
-        isProviderSchema(schema) ? convertedPart(schema, 'input', conversions) : schema,
-      )
-}
-
-/** A body with other schemas of its media types; anything else as it is. */
-function withContent(body: unknown, map: (schema: unknown) => unknown): unknown {
-  const isContent = typeof body === 'object' && body !== null && 'content' in body
-  return isContent ? (mapBodies({ body }, map) as { readonly body: unknown }).body : body
-}
-
 function convertedPart(schema: object, direction: SchemaDirection, conversions: Conversions): object {
-  const known = conversions[direction].get(schema)
-  if (known !== undefined) return known
-  const json = jsonSchemaOf(schema, direction, conversions.convert) ?? schema
-  conversions[direction].set(schema, json)
-  return json
+  return kept(
+    conversions[direction],
+    schema,
+    () => jsonSchemaOf(schema, direction, conversions.convert) ?? schema,
+  )
 }
 
 /** The JSON Schema of a schema of an app; the schema itself if it is one, or none can be made of it. */
@@ -181,48 +159,4 @@ export function findUnread(
   const finding = { plugin: 'conventions', rule: 'schema', route: name, problem, instead } as const
   // The app may boot: what no convention can see into is left to the app.
   reporter.addFinding({ ...finding, mode: 'report' }, 'none')
-}
-
-export interface OwnParameters {
-  /** Takes them out of the query before it is validated; `null` where nothing validates it. */
-  readonly take: ((request: FastifyRequest) => void) | null
-  /** Returns one as the request has it; `undefined` if it has none. */
-  read(request: FastifyRequest, name: string): unknown
-}
-
-/** Keeps query parameters of a convention out of the validation of the route. One that the route declares itself stays. */
-export function ownParameters(
-  app: FastifyInstance,
-  route: RouteOptions,
-  names: readonly string[],
-): OwnParameters {
-  const schema = queryOf(jsonSchemasOf(route) ?? {})
-  if (schema === undefined) return { take: null, read: (request, name) => queryIn(request)[name] }
-  const taken = new WeakMap<FastifyRequest, Record<string, unknown>>()
-  let ours: readonly string[] | undefined
-  return {
-    take(request) {
-      const query = queryIn(request)
-      if (!names.some((name) => query[name] !== undefined)) return
-      ours ??= names.filter((name) => !declaresParameter(app, schema, name))
-      const own: Record<string, unknown> = {}
-      for (const name of ours) {
-        own[name] = query[name]
-        Reflect.deleteProperty(query, name)
-      }
-      taken.set(request, own)
-    },
-    read: (request, name) => taken.get(request)?.[name] ?? queryIn(request)[name],
-  }
-}
-
-/** Whether a query schema names a parameter, in whichever alternative. Call it when all shared schemas are known. */
-export function declaresParameter(app: FastifyInstance, schema: unknown, name: string): boolean {
-  if (!isSchemaObject(schema)) return false
-  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
-  return propertiesOf(partsOf(reader, [reader.absolute(schema as Json, schema as Json)])).has(name)
-}
-
-function queryIn({ query }: FastifyRequest): Record<string, unknown> {
-  return typeof query === 'object' && query !== null ? (query as Record<string, unknown>) : {}
 }

@@ -1,19 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from '../http/media-types.js'
-import { holdsBigInt, isBigIntPatched, parseExact } from '../json/exact-json.js'
-import { hasLongInteger } from '../json/json-text.js'
+import { hasLongInteger, holdsBigInt, isBigIntPatched, parseExact } from '../json/exact-json.js'
 import type { Write } from '../json/object-writer.js'
 import { WriterCompiler } from '../json/writer.js'
 import { reporterOf } from '../report/report.js'
-import type { CompileSerializer } from '../schema/alternatives.js'
-import { compileConditions } from '../schema/alternatives.js'
+import { type CompileSerializer, compileConditions } from '../schema/alternatives.js'
 import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../schema/json-schema.js'
 import { isProviderSchema } from '../schema/provider-schema.js'
 import { bodyFor, type ResponseBody, responseBodies } from '../schema/responses.js'
 import { anything, containsInt64, type Shape } from '../schema/shape.js'
 import { shapeOf } from '../schema/shape-reader.js'
+import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './exchange.js'
 import { ownCompilers } from './internals.js'
-import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './reply.js'
 import { jsonSchemasOf } from './route-schemas.js'
 import { type RequestSelection, selectionOf } from './selection.js'
 import { routeSlot } from './slots.js'
@@ -31,7 +29,6 @@ type ResponseWriter = ShapeWriter & Pick<ResponseBody, 'status' | 'mediaType'>
 
 /** Writes the responses of a route as JSON, where fields are selected or integers have twins. Fastify writes all others. */
 export class RouteSerialization {
-  /** Set before the app is ready. */
   twins = false
   /** What a request gets that has selected nothing, on a route that hides fields. */
   unselected: ((request: FastifyRequest) => RequestSelection | null) | null = null
@@ -72,13 +69,12 @@ export class RouteSerialization {
       const route = `${[this.#route.method].flat().join(', ')} ${this.#route.url}`
       const reason = `its response schema cannot be read: ${(error as Error).message}`
       for (const plugin of ['fields', 'integerTwins']) {
-        const exception = { plugin, route, rules: [plugin], reason, declared: false, unused: false }
+        const exception = { plugin, route, rules: [plugin], reason, declared: false }
         reporterOf(this.#app).addException(exception)
       }
     }
   }
 
-  /** Known once it is prepared. */
   get isReadable(): boolean {
     return this.#responses.length > 0
   }
@@ -125,7 +121,6 @@ export class RouteSerialization {
     return this.#open.write(payload, selection.of(anything, 200))
   }
 
-  /** The JSON of a payload with twins; `null` if it needs none. */
   twinnedJson(reply: FastifyReply, payload: unknown): string | null {
     const writer = this.#writerOf(reply)
     if (!writer?.hasTwins && !holdsBigInt(payload)) return null
@@ -248,7 +243,6 @@ function writersOf(app: FastifyInstance, twins: boolean, isCompiled: boolean): W
   return writers
 }
 
-/** Compiles a schema as Fastify does in a context. */
 function compilerOf(app: FastifyInstance): CompileSerializer {
   return function compileAsFastify(schema) {
     const compile = app.serializerCompiler

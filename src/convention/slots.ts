@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 export interface RouteSlot<T> {
   /** Sets the value of a route. Call it from an `onRoute` hook. */
   set(route: RouteOptions, value: T): void
-  /** Returns the value of a route; `undefined` if it has none. */
   get(route: Pick<RouteOptions, 'config'>): T | undefined
   /** Returns the value of the route of a request. Fastify builds `routeOptions` anew at each reading. */
   of(request: FastifyRequest): T | undefined
@@ -17,7 +16,6 @@ export interface Slot<Owner, T> {
   /** Decorates the requests or replies of a context, unless they have the slot: setting it changes no object's shape. */
   declare(app: FastifyInstance): void
   set(owner: Owner, value: T): void
-  /** Returns the value; `undefined` if none was set. */
   get(owner: Owner): T | undefined
 }
 
@@ -27,7 +25,6 @@ export interface AppSlot<T> {
   set(app: FastifyInstance, value: T): void
   /** Returns the value of a context, or of the closest one above it that has one. */
   get(app: FastifyInstance): T | undefined
-  /** Returns the value of the context itself. */
   own(app: FastifyInstance): T | undefined
 }
 
@@ -44,7 +41,6 @@ export function sharedByCopies<T>(name: string, make: () => T): T {
   return shared[key] as T
 }
 
-/** Returns a slot of routes. */
 export function routeSlot<T>(name: string): RouteSlot<T> {
   const key = keyOf(name)
   const valueIn = (config: unknown): T | undefined => (config as Keyed<T> | undefined)?.[key]
@@ -70,28 +66,18 @@ function ownConfig(route: RouteOptions): object {
   return own
 }
 
-/** Returns a slot of requests. */
 export function requestSlot<T>(name: string): Slot<FastifyRequest, T> {
-  const key = keyOf(name)
-  return slotOf(key, (app) => {
-    if (!app.hasRequestDecorator(key)) app.decorateRequest(key, undefined)
-  })
+  return slotOf(name, 'request')
 }
 
-/** Returns a slot of replies. */
 export function replySlot<T>(name: string): Slot<FastifyReply, T> {
-  const key = keyOf(name)
-  return slotOf(key, (app) => {
-    if (!app.hasReplyDecorator(key)) app.decorateReply(key, undefined)
-  })
+  return slotOf(name, 'reply')
 }
 
-function slotOf<Owner extends object, T>(
-  key: symbol,
-  declare: (app: FastifyInstance) => void,
-): Slot<Owner, T> {
+function slotOf<Owner extends object, T>(name: string, decorated: Decorated): Slot<Owner, T> {
+  const key = keyOf(name)
   return {
-    declare,
+    declare: (app) => void decorateUnlessTaken(app, decorated, key, undefined),
     set: (owner, value) => {
       ;(owner as Keyed<T>)[key] = value
     },
@@ -99,7 +85,27 @@ function slotOf<Owner extends object, T>(
   }
 }
 
-/** Returns a slot of contexts. */
+const decorators = {
+  app: ['hasDecorator', 'decorate'],
+  request: ['hasRequestDecorator', 'decorateRequest'],
+  reply: ['hasReplyDecorator', 'decorateReply'],
+} as const
+
+export type Decorated = keyof typeof decorators
+
+/** Decorates the app, its requests or its replies. Returns whether it does: not if they have such a decorator. */
+export function decorateUnlessTaken(
+  app: FastifyInstance,
+  decorated: Decorated,
+  name: string | symbol,
+  value: unknown,
+): boolean {
+  const [has, decorate] = decorators[decorated]
+  if (app[has](name)) return false
+  ;(app[decorate] as (this: object, name: string | symbol, value: unknown) => unknown).call(app, name, value)
+  return true
+}
+
 export function appSlot<T>(name: string): AppSlot<T> {
   const key = keyOf(name)
   const get = (app: object): T | undefined => (app as Keyed<T>)[key]

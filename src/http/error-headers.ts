@@ -1,6 +1,5 @@
 import { isFieldName } from './header-fields.js'
 
-/** The header fields that describe the content of a response. */
 export const contentFields: readonly string[] = [
   'content-type',
   'content-length',
@@ -35,7 +34,7 @@ export function isProblemField(name: string, value: unknown): boolean {
   return isField(name, value) && !ofBody.has(name.toLowerCase())
 }
 
-/** Whether a header field is valid (RFC 9110 §5.1, §5.5). Node.js throws for others. */
+/** Whether Node.js sends a header field (RFC 9110 §5.1, §5.5): it throws for others. */
 export function isField(name: string, value: unknown): boolean {
   return isFieldName(name) && [value].flat().every(isFieldValue)
 }

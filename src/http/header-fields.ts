@@ -113,7 +113,6 @@ export function isFieldName(text: string): boolean {
 
 export const fieldName: Check<string> = text('the name of a header field', token)
 
-/** Header fields of a request, by their names in lowercase. */
 export type RequestFields = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** Returns the index of the value of a header field; -1 if there is none. */
@@ -162,6 +161,11 @@ const shape =
 /** Whether a text can be the value of `Host` (RFC 9112 §3.2): a host, with or without a port, and no user. */
 export function isHostValue(text: string): boolean {
   return shape.test(text)
+}
+
+/** Returns a quoted string (RFC 9110 §5.6.4), or a String of RFC 9651 §3.3.3. */
+export function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
 export interface Link {

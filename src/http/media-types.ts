@@ -6,11 +6,6 @@ export function acceptsAny(accept: string, produced: readonly string[]): boolean
   return produced.some((type) => qualityAmong(ranges, type) > 0)
 }
 
-export function prefers(accept: string, type: string, other: string): boolean {
-  const ranges = rangesOf(accept)
-  return qualityAmong(ranges, type) > qualityAmong(ranges, other)
-}
-
 /** Returns the type with the highest quality value, of equal ones the first; `null` if none is accepted. */
 export function preferredType<Type extends string>(accept: string, produced: readonly Type[]): Type | null {
   const ranges = rangesOf(accept)
@@ -70,6 +65,13 @@ function specificity(range: string): number {
 /** Returns the media type of a `Content-Type`, in lowercase and without parameters; `''` if there is none. */
 export function mediaTypeOf(contentType: string | undefined): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+export const formType = 'application/x-www-form-urlencoded'
+
+/** Whether a media type is of a form: urlencoded or multipart. */
+export function isForm(mediaType: string): boolean {
+  return mediaType === formType || mediaType === 'multipart/form-data'
 }
 
 /** Whether a media type is `application/json` or has the suffix `+json` (RFC 6839 §3.1). */

@@ -105,6 +105,17 @@ function isWildcard(text: string, at: number, before: readonly SegmentPart[]): b
   return text[at] === '*' && at === text.length - 1 && before.length === 0
 }
 
+const healthNames: ReadonlySet<string> = new Set(
+  'health healthcheck health-check healthz heartbeat live liveness livez ping ready readiness readyz startup status'.split(
+    ' ',
+  ),
+)
+
+/** Whether a path pattern is that of a health route: no parameter, and a last segment such as `health` or `readyz`. */
+export function isHealthPath(path: string): boolean {
+  return !/[:*]/.test(path) && healthNames.has(path.slice(path.lastIndexOf('/') + 1))
+}
+
 // The scheme and the authority, up to the path, the query or the fragment (RFC 3986 §3.2).
 const absoluteStart = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 const slash = 47

@@ -1,5 +1,4 @@
 import { isDecimal, valueTwin } from './int64.js'
-import { backslash, hasLongDigits, isDigit, longRun, minus, quote, textOf } from './json-text.js'
 
 /** The JSON of a value as `JSON.stringify` writes it, and BigInts as numbers; with `twins`, unsafe ones have twins. */
 export function exactJson(value: unknown, twins: boolean): string | undefined {
@@ -94,17 +93,8 @@ export function parseExact(json: string): unknown {
   return holder.value
 }
 
-// Numbers that a Number writes in other characters, such as `1.10`, `-0` and `1e5`. Texts may look like one.
-const rewritten =
-  /[\d.]{16}|\d[eE][+-]?\d+(?=[,\]}\s]|$)|\.\d*0(?=[,\]}\s]|$)|(?:^|[:,[\s])-0(?![\d.])|0\.0{6}/
-
-/** Parses JSON so that each number that a Number would write in other characters is the text of its characters. */
-export function parseCharacters(json: string): unknown {
-  return JSON.parse(rewritten.test(json) ? quoteLongNumbers(json, 1) : json)
-}
-
 /** Puts quotes around each number of 16 characters or more, so that `JSON.parse` keeps its digits as text. */
-export function quoteLongNumbers(json: string, length: number = longRun): string {
+export function quoteLongNumbers(json: string): string {
   let quoted = ''
   let taken = 0
   for (let index = 0; index < json.length; ) {
@@ -113,7 +103,7 @@ export function quoteLongNumbers(json: string, length: number = longRun): string
       index = endOfString(json, index + 1)
     } else if (isDigit(code) || code === minus) {
       const end = endOfNumber(json, index + 1)
-      if (end - index >= length) {
+      if (end - index >= longRun) {
         quoted += `${json.slice(taken, index)}"${json.slice(index, end)}"`
         taken = end
       }
@@ -162,4 +152,63 @@ function endOfNumber(json: string, start: number): number {
   let end = start
   while (isDigit(json.charCodeAt(end)) || (end < json.length && '.-+eE'.includes(json.charAt(end)))) end++
   return end
+}
+
+export function textOf(text: string): string {
+  return isPlainText(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+/** `false` for a very long one, which is not looked at. */
+export function isPlainText(text: string): boolean {
+  const { length } = text
+  // A loop is faster than a regular expression on a few characters, JSON.stringify is on thousands.
+  if (length >= shortText) return length < longText && !special.test(text)
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index)
+    if (code < 0x20 || code === quote || code === backslash || (code >= 0xd800 && code <= 0xdfff))
+      return false
+  }
+  return true
+}
+
+const shortText = 12
+const longText = 5000
+const quote = 0x22
+const backslash = 0x5c
+// What JSON escapes: control characters, quote, backslash, and surrogates, of which a lone one is escaped.
+const special = /[^\u0020-\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]/
+
+/** Looks at every 16th character only: a run that long has one of them. */
+export function hasLongDigits(json: string): boolean {
+  return someLongRun(json, () => true)
+}
+
+export function hasLongInteger(json: string): boolean {
+  return someLongRun(json, (start, end) => {
+    const before = json.charCodeAt(start - 1) === minus ? start - 2 : start - 1
+    return !insideOfToken.has(json.charAt(before)) && !insideOfToken.has(json.charAt(end))
+  })
+}
+
+export const longRun = 16
+const minus = 0x2d
+// A run of digits beside one of these is only a part of a number, or of a text.
+const insideOfToken = new Set('".eE+')
+
+function someLongRun(json: string, test: (start: number, end: number) => boolean): boolean {
+  for (let index = longRun - 1; index < json.length; index += longRun) {
+    if (!isDigit(json.charCodeAt(index))) continue
+    let start = index
+    let end = index + 1
+    while (isDigit(json.charCodeAt(start - 1))) start--
+    while (isDigit(json.charCodeAt(end))) end++
+    if (end - start >= longRun && test(start, end)) return true
+    // A run is looked at once, however long it is.
+    index = end - (end % longRun) - 1
+  }
+  return false
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
 }

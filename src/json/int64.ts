@@ -2,7 +2,6 @@ const decimal = /^(?:0|-?[1-9]\d*)$/
 // The longest integer of both formats, with a sign. No BigInt is made of longer text.
 const maxLength = 20
 
-/** Whether a text is an integer in canonical decimal digits. */
 export function isDecimal(text: string): boolean {
   return decimal.test(text)
 }
@@ -18,7 +17,6 @@ const ranges: ReadonlyMap<unknown, Int64Range> = new Map([
   ['uint64', { min: 0n, max: 2n ** 64n - 1n }],
 ])
 
-/** The range of the formats `int64` and `uint64`; `null` for any other. */
 export function rangeOf(format: unknown): Int64Range | null {
   return ranges.get(format) ?? null
 }

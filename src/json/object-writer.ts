@@ -1,8 +1,15 @@
-import type { Member, ObjectShape, Shape } from '../schema/shape.js'
-import { isAlwaysTwinned, isTwinned, mayBeInteger, twinName, twinWriter } from '../schema/shape.js'
-import { jsonValueOf } from './exact-json.js'
+import {
+  isAlwaysTwinned,
+  isTwinned,
+  type Member,
+  mayBeInteger,
+  type ObjectShape,
+  type Shape,
+  twinName,
+  twinWriter,
+} from '../schema/shape.js'
+import { isPlainText, jsonValueOf, textOf } from './exact-json.js'
 import { int64Digits } from './int64.js'
-import { isPlainText, textOf } from './json-text.js'
 import { ownFields, partOf, partOfOwn, type Selection, whole } from './selection.js'
 
 /** Writes the selected fields of a value as JSON; without a selection, all. */
@@ -15,7 +22,6 @@ interface ValueCompiler {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A declared member as it is written: with its twin, where it has one. */
 interface WrittenMember extends Member {
   /** The JSON before the value, for the first member of the object and for later ones. */
   readonly first: string
@@ -39,6 +45,7 @@ interface Part {
 export function objectWriter(compiler: ValueCompiler, shape: ObjectShape): Write {
   const members = writtenMembers(compiler, shape)
   const writeRest = restWriter(compiler, shape)
+  const writeUsual = writeRest === null ? usualWriter(members) : null
   const nothing = shape.nullable && shape.allows === undefined ? 'null' : '{}'
   const planned = new WeakMap<Selection, readonly Part[]>()
   let last: Selection | undefined
@@ -58,8 +65,12 @@ export function objectWriter(compiler: ValueCompiler, shape: ObjectShape): Write
   return function writeObject(value, selection = whole) {
     const object = jsonValueOf(value) as Fields | null
     if (object === null) return nothing
+    let values: readonly unknown[] | undefined
     if (selection === whole) {
       for (const name of shape.alsoRequired) if (object[name] === undefined) throw missing(name)
+      const written = writeUsual?.(object)
+      if (typeof written === 'string') return written
+      values = written
     }
     if (selection !== last) {
       ofLast = partsFor(selection)
@@ -70,8 +81,7 @@ export function objectWriter(compiler: ValueCompiler, shape: ObjectShape): Write
     let json = ''
     for (let index = 0; index < parts.length; index++) {
       const { member, left, fallback } = parts[index] as Part
-      const found =
-        member.isInherited && !Object.hasOwn(object, member.name) ? undefined : object[member.name]
+      const found = values === undefined ? ownMember(object, member) : values[index]
       const key = json === '' ? member.first : member.later
       // Most values are their own JSON, but for quotes.
       if (member.kind === 'text' && typeof found === 'string' && isPlainText(found))
@@ -87,6 +97,10 @@ export function objectWriter(compiler: ValueCompiler, shape: ObjectShape): Write
     }
     return json === '' ? '{}' : `${json}}`
   }
+}
+
+function ownMember(object: Fields, { name, isInherited }: WrittenMember): unknown {
+  return isInherited && !Object.hasOwn(object, name) ? undefined : object[name]
 }
 
 function writtenMembers(compiler: ValueCompiler, shape: ObjectShape): readonly WrittenMember[] {
@@ -107,6 +121,35 @@ function writtenMembers(compiler: ValueCompiler, shape: ObjectShape): readonly W
       alias: isTwinned(own) ? twinName(name) : name,
     }
   })
+}
+
+type WriteUsual = (object: Fields) => string | readonly unknown[]
+
+const usualTests = {
+  text: (value: string) => `typeof ${value} === 'string' && isPlainText(${value})`,
+  number: (value: string) => `Number.isSafeInteger(${value})`,
+  other: (value: string) => `${value} !== undefined`,
+}
+
+/** Generates the writer of objects with all members, as engines read literal names fast. Of others it returns the values. */
+function usualWriter(members: readonly WrittenMember[]): WriteUsual | null {
+  if (members.length === 0 || members.some(({ isInherited }) => isInherited)) return null
+  const values = members.map(({ name }, index) => `value${index} = object[${JSON.stringify(name)}]`)
+  const tests = members.map(({ kind }, index) => usualTests[kind](`value${index}`))
+  const quoteOf = (member?: WrittenMember): string => (member?.kind === 'text' ? '"' : '')
+  const written = members.map((member, index) => {
+    const before = quoteOf(members[index - 1]) + (index === 0 ? member.first : member.later) + quoteOf(member)
+    const value = member.kind === 'other' ? `write${index}(value${index})` : `value${index}`
+    return `${JSON.stringify(before)} + ${value}`
+  })
+  const code = `const [${members.map((_, index) => `write${index}`).join()}] = writes
+    return function writeUsual(object) {
+      const ${values.join()}
+      if (${tests.join(' && ')}) return ${written.join(' + ')} + ${JSON.stringify(`${quoteOf(members.at(-1))}}`)}
+      return [${members.map((_, index) => `value${index}`).join()}]
+    }`
+  const writes = members.map(({ write }) => write)
+  return new Function('writes', 'isPlainText', code)(writes, isPlainText) as WriteUsual
 }
 
 function twinNames(

@@ -1,10 +1,8 @@
 import { numberName } from '../schema/shape.js'
 import { jsonValueOf } from './exact-json.js'
 
-/** Fields by name, each whole (`true`) or in part. */
 export type Fields = ReadonlyMap<string, Fields | true>
 
-/** Which fields of a value are written. */
 export interface Selection {
   /** The fields that are written; `null` for all. */
   readonly only: Fields | null

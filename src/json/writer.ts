@@ -1,16 +1,13 @@
 import { type CompileSerializer, choose, isLargeInteger, type Option } from '../schema/alternatives.js'
 import type { Json } from '../schema/json-schema.js'
-import type { Shape } from '../schema/shape.js'
-import { containsInt64, isInt64 } from '../schema/shape.js'
-import { exactJson } from './exact-json.js'
+import { containsInt64, isInt64, type Shape } from '../schema/shape.js'
+import { exactJson, textOf } from './exact-json.js'
 import { int64Digits } from './int64.js'
-import { textOf } from './json-text.js'
 import { objectWriter, type Write } from './object-writer.js'
 import { ownFields, whole } from './selection.js'
 
 type Stringify = (value: unknown) => string
 
-/** Compiles writers of shapes; each shape once. */
 export class WriterCompiler {
   readonly twins: boolean
   readonly #writers = new Map<Shape, Write>()

@@ -1,6 +1,6 @@
 import { exactJson } from '../json/exact-json.js'
-import { nameOfToken, pointerToken } from '../json/json-text.js'
 import { isObject } from '../options.js'
+import { nameOfToken, pointerToken } from '../schema/json-schema.js'
 import { clip } from '../text.js'
 
 /** One fault in the input. */

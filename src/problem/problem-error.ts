@@ -142,7 +142,8 @@ export class ProblemError extends Error {
   readonly extensions: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ProblemCode | (string & {}), options: ProblemErrorOptions = {}) {
-    const given = isObject(options) ? (options as ProblemErrorOptions) : {}
+    const given: ProblemErrorOptions = Object(options)
+    const { headers, extensions } = given
     const type: ProblemType | undefined = Object.hasOwn(problemTypes, code)
       ? problemTypes[code as ProblemCode]
       : undefined
@@ -160,8 +161,8 @@ export class ProblemError extends Error {
     this.statusCode = status
     this.title = title
     this.errors = Array.isArray(given.errors) ? boundedIssues(given.errors) : undefined
-    this.headers = isObject(given.headers) ? given.headers : undefined
-    this.extensions = isObject(given.extensions) ? given.extensions : undefined
+    this.headers = headers === undefined || isObject(headers) ? headers : undefined
+    this.extensions = extensions === undefined || isObject(extensions) ? extensions : undefined
   }
 
   get [brand](): true {

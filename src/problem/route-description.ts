@@ -1,11 +1,6 @@
-import {
-  type Content,
-  type DescribedSchema,
-  type OpenApi,
-  type OpenApiResponse,
-  type Operation,
-  withParameters,
-} from '../schema/openapi.js'
+import { STATUS_CODES } from 'node:http'
+import { kept } from '../bounded-cache.js'
+import type { Content, OpenApi, OpenApiResponse, Operation, Reference } from '../schema/openapi.js'
 import { type ProblemCode, problemMediaType, problemTypes } from './problem-error.js'
 
 export type DescribedHeaders = Readonly<Record<string, object>>
@@ -39,6 +34,10 @@ interface DescribedParameter {
   readonly isRequired?: boolean
 }
 
+export const retryAfterDescribed: DescribedHeaders = {
+  'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' },
+}
+
 export function problemsOf(
   descriptions: Readonly<Partial<Record<ProblemCode, string>>>,
 ): readonly DescribedProblem[] {
@@ -49,33 +48,82 @@ export function problemsOf(
   }))
 }
 
-/** @param problem returns the reference to the schema of problems; called if the operation has a problem */
-export function withDescriptions(
-  operation: Operation,
-  all: readonly RouteDescription[],
-  problem: () => string,
-): Operation {
-  const fields = all.flatMap(({ parameters = {} }) => Object.entries(parameters))
-  const schemas = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema as DescribedSchema]))
-  const required = fields.flatMap(([name, { isRequired }]) => (isRequired === true ? [name] : []))
-  const declared = operation.responses ?? {}
-  const responses = Object.entries({ ...addedResponses(declared, all, problem), ...declared })
-  return {
-    ...withParameters(operation, 'header', schemas, required),
-    responses: Object.fromEntries(
-      responses.map(([status, response]) => [status, withHeaders(response, headersOf(status, all))]),
-    ),
+/** What conventions describe of operations that declare the same responses. */
+interface Described {
+  /** By their names in lowercase. */
+  readonly parameters: ReadonlyMap<string, Reference>
+  readonly responses: Readonly<Record<string, Reference>>
+  /** Header fields of the responses that the operations declare, by status. */
+  readonly headersOf: Readonly<Record<string, References>>
+}
+
+type References = Readonly<Record<string, Reference>>
+
+/** Returns a function that adds to operations of a document what conventions describe, as references to components. */
+export function describer(openapi: OpenApi) {
+  const known = new Map<string, Described>()
+
+  return function withDescriptions(operation: Operation, all: readonly RouteDescription[]): Operation {
+    if (all.every(isEmpty)) return operation
+    const { parameters = [], responses = {} } = operation
+    const statuses = Object.keys(responses)
+    // Most operations of a document are described alike.
+    const described = kept(known, JSON.stringify([statuses, all]), () => describedIn(openapi, statuses, all))
+    const declared = parameters.map((one) => (one.in === 'header' ? one.name?.toLowerCase() : undefined))
+    const added = [...described.parameters].filter(([name]) => !declared.includes(name))
+    const completed = Object.entries(responses).map(([status, response]) => [
+      status,
+      withHeaders(response, described.headersOf[status] ?? {}),
+    ])
+    return {
+      ...operation,
+      ...(added.length > 0 && { parameters: [...parameters, ...added.map(([, reference]) => reference)] }),
+      responses: { ...described.responses, ...Object.fromEntries(completed) },
+    }
   }
 }
 
-type Responses = NonNullable<Operation['responses']>
+function isEmpty(description: RouteDescription): boolean {
+  return Object.values(description).every(
+    (part) => typeof part !== 'object' || Object.keys(part).length === 0,
+  )
+}
+
+function describedIn(
+  openapi: OpenApi,
+  declared: readonly string[],
+  all: readonly RouteDescription[],
+): Described {
+  const { refer } = openapi
+  const headers = (status: string): References => headersIn(openapi, headersOf(status, all))
+  const parameters = all.flatMap((one) => Object.entries(one.parameters ?? {}))
+  const responses = Object.entries(addedResponses(declared, all, openapi)).map(([status, response]) => {
+    const name = (STATUS_CODES[status] ?? status).replace(/\W/g, '')
+    return [status, refer('responses', name, withHeaders(response, headers(status)))]
+  })
+  return {
+    parameters: new Map(
+      parameters.map(([name, { schema, isRequired = false }]) => [
+        name.toLowerCase(),
+        refer('parameters', name, {
+          in: 'header',
+          name,
+          ...(isRequired && { required: true }),
+          ...withDescriptionBeside(schema),
+        }),
+      ]),
+    ),
+    responses: Object.fromEntries(responses),
+    headersOf: Object.fromEntries(declared.map((status) => [status, headers(status)])),
+  }
+}
 
 function addedResponses(
-  declared: Responses,
+  declared: readonly string[],
   all: readonly RouteDescription[],
-  problem: () => string,
-): Responses {
-  const names = Object.keys(declared).map((status) => status.toLowerCase())
+  openapi: OpenApi,
+): Record<string, OpenApiResponse> {
+  const names = declared.map((status) => status.toLowerCase())
   const isAdded = (status: string | number) => !isCovered(names, `${status}`)
   const added: Record<string, OpenApiResponse> = {}
   for (const [status, description] of all.flatMap(({ statuses = {} }) => Object.entries(statuses)))
@@ -87,7 +135,7 @@ function addedResponses(
     const codes = [...new Set(here.map(({ code }) => code))]
     added[status] = {
       description: [...new Set(here.map(({ description }) => description))].join('; '),
-      content: problemContent(problem(), status, codes, isComplete),
+      content: problemContent(openapi, status, codes, isComplete),
     }
   }
   return added
@@ -107,20 +155,23 @@ function headersOf(status: string, all: readonly RouteDescription[]): DescribedH
   return found
 }
 
-function withHeaders(response: OpenApiResponse, described: DescribedHeaders): OpenApiResponse {
-  return Object.keys(described).length === 0
-    ? response
-    : { ...response, headers: { ...headerObjects(described), ...response.headers } }
+function withHeaders(response: OpenApiResponse, headers: References): OpenApiResponse {
+  if (response.$ref !== undefined || Object.keys(headers).length === 0) return response
+  return { ...response, headers: { ...headers, ...response.headers } }
 }
 
 /** Returns header fields as OpenAPI has them: a schema, with the description beside it. */
-export function headerObjects(described: DescribedHeaders): NonNullable<OpenApiResponse['headers']> {
-  return Object.fromEntries(
-    Object.entries(described).map(([name, one]) => {
-      const { description, ...schema } = one as { readonly description?: string }
-      return [name, { ...(description !== undefined && { description }), schema }]
-    }),
-  )
+export function headersIn({ refer }: OpenApi, described: DescribedHeaders): References {
+  const headers = Object.entries(described).map(([name, one]) => [
+    name,
+    refer('headers', name, withDescriptionBeside(one)),
+  ])
+  return Object.fromEntries(headers)
+}
+
+function withDescriptionBeside(described: object): object {
+  const { description, ...schema } = described as { readonly description?: string }
+  return { ...(description !== undefined && { description }), schema }
 }
 
 /** JSON Schema of a problem document (RFC 9457 §3.1). A problem may have further members. */
@@ -161,18 +212,6 @@ const problemSchema = {
   },
 }
 
-/** Adds the schema of problems to a document. Returns the reference to it. */
-export function addProblemSchema({ document }: OpenApi): string {
-  document.components ??= {}
-  document.components.schemas ??= {}
-  const { schemas } = document.components
-  let name = problemSchema.title
-  // The app may have a schema with this name.
-  while (Object.hasOwn(schemas, name)) name += 'Document'
-  schemas[name] = structuredClone(problemSchema)
-  return `#/components/schemas/${name}`
-}
-
 const codesOfHttp = [
   'request-malformed',
   'uri-malformed',
@@ -183,12 +222,9 @@ const codesOfHttp = [
   'header-fields-too-large',
 ] as const satisfies readonly ProblemCode[]
 
-/**
- * @param problem reference to the schema of problems
- * @param isClosed whether no other code can occur
- */
+/** @param isClosed whether no other code can occur */
 function problemContent(
-  problem: string,
+  { refer }: OpenApi,
   status: number,
   codes: readonly string[],
   isClosed: boolean,
@@ -203,5 +239,6 @@ function problemContent(
       code: isClosed ? known : { anyOf: [known, { type: 'string' }] },
     },
   }
-  return { [problemMediaType]: { schema: { allOf: [{ $ref: problem }, ofStatus] } } }
+  const problem = refer('schemas', problemSchema.title, problemSchema)
+  return { [problemMediaType]: { schema: { allOf: [problem, ofStatus] } } }
 }

@@ -1,8 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { discardUnreadBody } from '../convention/raw-request.js'
-import { headerOf, passString } from '../convention/reply.js'
+import { discardUnreadBody, headerOf, passString } from '../convention/exchange.js'
 import { appSlot, replySlot } from '../convention/slots.js'
 import { isField, isProblemField, replacedByProblem } from '../http/error-headers.js'
 import { serviceLinks } from '../http/header-fields.js'
@@ -34,19 +33,15 @@ export const defaultStyle: ProblemStyle = Object.freeze({
   keepMembers: [],
 })
 
-const styles = appSlot<ProblemStyle>('problemStyle')
-
-export function declareStyle(app: FastifyInstance, style: ProblemStyle): void {
-  styles.set(app, style)
-}
+export const problemStyle = appSlot<ProblemStyle>('problemStyle')
 
 /** Returns the style of problems in a context: its own, that of a context above it, or the default. */
 export function styleOf(app: FastifyInstance): ProblemStyle {
-  return styles.get(app) ?? defaultStyle
+  return problemStyle.get(app) ?? defaultStyle
 }
 
-/** Whether the `onSend` hooks of a reply have begun to run. */
-export const sending = replySlot<boolean>('problems.sending')
+/** `true` once the `onSend` hooks of a reply have begun to run; before that, the document of a problem that is being sent. */
+export const sending = replySlot<string | true>('problems.sending')
 
 /** Seconds in the `Retry-After` of a 503 without one. */
 export const retryAfter = '5'
@@ -110,7 +105,9 @@ export function sendProblem(reply: FastifyReply, error: ProblemError, style?: Pr
   reply.header('cache-control', 'no-store')
   const document = jsonOfProblem(reply, error, style)
   setHead(reply, error)
-  return sending.get(reply) === true ? sendPastHooks(reply, document) : passString(reply).send(document)
+  if (sending.get(reply) === true) return sendPastHooks(reply, document)
+  sending.set(reply, document)
+  return passString(reply).send(document)
 }
 
 function sendPastHooks(reply: FastifyReply, document: string): FastifyReply {
@@ -128,7 +125,7 @@ export function sendRawProblem(
   socket: Writable,
   problem: ProblemError,
   typeBase: string,
-  fields: Readonly<Record<string, string>>,
+  fields: Readonly<Record<string, string>> = {},
 ): void {
   const body = JSON.stringify(problemDocument(problem, typeBase))
   const all = {

@@ -24,15 +24,13 @@ export interface Finding {
 /** Rules that do not apply to a route, by a declared exception or because no rule applies to the route. */
 export interface Exception {
   readonly plugin: string
-  /** Method and path pattern; the `url` of an exception for many routes if none of them needs it. */
+  /** Method and path pattern. */
   readonly route: string
   /** The rules that do not apply; all rules of the plugin if the route is excluded. */
   readonly rules: readonly string[]
   readonly reason: string
   /** Whether an option of the app or of the route says so; `false` where no rule applies for what the route is. */
   readonly declared: boolean
-  /** Whether all its routes keep the rules without it, so that the exception can be removed. */
-  readonly unused: boolean
 }
 
 /** How often requests broke a rule in `report` mode, per rule, route and effect. */
@@ -57,6 +55,8 @@ export type Observed = number | Exclude<Observation['effect'], 'refused'>
 
 /** What the conventions found at boot, and by requests in `report` mode. */
 export interface ConventionsReport {
+  /** The routes of the contexts with conventions, by method and path pattern; none before the app is ready. */
+  readonly routes: readonly string[]
   /** Routes that break a rule in `report` mode. (In `enforce` mode the app does not boot.) */
   readonly findings: readonly Finding[]
   /** Declared exceptions, and routes that no rule applies to. */

@@ -1,8 +1,8 @@
 import { oneOf } from '../options.js'
-import { counted } from '../text.js'
+import { counted, groupsOf } from '../text.js'
 import type { ConventionsReport, Effect, Exception, Finding, Observation } from './findings.js'
+import { exceptsRules, proposalOf } from './proposal.js'
 
-/** The forms of {@link formatReport}. */
 const reportFormats = ['table', 'json', 'github'] as const
 
 /** A form of {@link formatReport}. */
@@ -30,7 +30,7 @@ export function formatReport(report: ConventionsReport, format: ReportFormat = '
 
 /** Returns findings that stop the boot as a table: route, rule, what is wrong, and what to write instead. */
 export function findingsTable(findings: readonly Finding[]): string {
-  const rows = rowsOf({ findings, observations: [], exceptions: [] })
+  const rows = rowsOf({ findings, observations: [] })
   return rowTables(rows, ['route', 'rule', 'problem', 'instead']).join('\n\n')
 }
 
@@ -53,7 +53,6 @@ const severities: Readonly<Record<Effect, 'error' | 'warning' | 'notice'>> = {
 
 const effects = Object.keys(severities)
 
-/** A finding, an observation, or an exception that is not needed. */
 interface Row {
   readonly route: string
   readonly rule: string
@@ -62,9 +61,7 @@ interface Row {
   readonly does: string
   readonly problem: string
   readonly instead: string
-  /** How to except the route. */
   readonly except: string
-  /** The page about the convention. */
   readonly page: string
 }
 
@@ -78,12 +75,8 @@ const columns = {
 
 type Column = keyof typeof columns
 
-function rowsOf({ findings, observations, exceptions }: ConventionsReport): Row[] {
-  const rows = [
-    ...findings.map(rowOfFinding),
-    ...observations.map(rowOfObservation),
-    ...exceptions.filter(({ unused }) => unused).map(rowOfUnused),
-  ]
+function rowsOf({ findings, observations }: Pick<ConventionsReport, 'findings' | 'observations'>): Row[] {
+  const rows = [...findings.map(rowOfFinding), ...observations.map(rowOfObservation)]
   return joinRows(rows.sort(byEffect), 'route', shownRoutes).sort(byEffect)
 }
 
@@ -102,24 +95,9 @@ function rowOfObservation({ route, plugin, rule, effect, status, example, count 
   return { route, ...advice(plugin, rule), effect, does, problem, instead: '' }
 }
 
-function rowOfUnused({ route, plugin, rules }: Exception): Row {
-  const problem = 'the exception is not needed: the rules are kept'
-  const instead = 'remove the exception'
-  const rule = rulesOf(plugin, rules)
-  return { route, rule, effect: 'none', does: 'none', problem, instead, except: '', page: pageOf(plugin) }
-}
-
 function advice(plugin: string, rule: string): Pick<Row, 'rule' | 'except' | 'page'> {
   return { rule: `${plugin}.${rule}`, except: exceptBy(plugin, rule), page: pageOf(plugin, rule) }
 }
-
-/** The conventions whose routes can except single rules; the others can be turned off for a route. */
-export const exceptsRules: ReadonlySet<string> = new Set([
-  'caching',
-  'pathGuard',
-  'responseRules',
-  'versions',
-])
 
 function exceptBy(plugin: string, rule: string): string {
   if (rule === 'registration') return `earlierRoutes of ${plugin}`
@@ -136,14 +114,10 @@ export function pageOf(plugin: string, rule?: string): string {
   return `fastify-conventions/docs/${page}.md`
 }
 
-function rulesOf(plugin: string, rules: readonly string[]): string {
-  return rules.map((rule) => `${plugin}.${rule}`).join(', ')
-}
-
 function sections(report: ConventionsReport): string {
   const { findings, observations, exceptions } = report
   const declared = exceptions.filter((exception) => exception.declared)
-  const kept = exceptionRows(declared.filter(({ unused }) => !unused))
+  const kept = exceptionRows(declared)
   const summary = [
     counted(findings.length, 'finding'),
     counted(observations.length, 'observation'),
@@ -154,7 +128,27 @@ function sections(report: ConventionsReport): string {
     ...rowTables(rowsOf(report), ['route', 'rule', 'does', 'problem', 'instead']),
     ...(kept.length === 0 ? [] : [sparseTable(['exception for', 'rules', 'reason'], kept)]),
     ...withoutRules(exceptions.filter((exception) => !exception.declared)),
+    ...toPaste(proposalOf(findings)),
+    ...numbersOf(report),
   ].join('\n\n')
+}
+
+function toPaste(lines: readonly string[]): string[] {
+  if (lines.length === 0) return []
+  const what = 'To boot today, paste into the options of the preset, and write the reasons:'
+  return [what, lines.map((line) => `  ${line}`).join('\n')]
+}
+
+/** Returns a line with how many routes break clients, change bytes, and do neither; none before the app is ready. */
+function numbersOf({ routes, findings, observations }: ConventionsReport): string[] {
+  const found = [...findings, ...observations]
+  const withEffect = (...those: Effect[]) =>
+    routes.filter((name) => found.some(({ route, effect }) => route === name && those.includes(effect)))
+  const broken = withEffect('boot stopped', 'refused')
+  const changed = withEffect('changed', 'header added').filter((route) => !broken.includes(route))
+  const fine = routes.length - broken.length - changed.length
+  const numbers = `break clients ${broken.length}, change bytes ${changed.length}, fine ${fine}`
+  return routes.length === 0 ? [] : [`Under enforce, of ${counted(routes.length, 'route')}: ${numbers}`]
 }
 
 /** Returns a table of rows, and one that has for each rule how to except a route from it, and its page. */
@@ -179,7 +173,8 @@ function exceptionRows(exceptions: readonly Exception[]): string[][] {
   const rows = exceptions.map(({ route, plugin, rules, reason }) => {
     const many =
       plugin === 'conventions' ? counted(rules.length, 'convention') : `${plugin} (${rules.length} rules)`
-    return { route, rules: rules.length > maxRules ? many : rulesOf(plugin, rules), reason }
+    const few = rules.map((rule) => `${plugin}.${rule}`).join(', ')
+    return { route, rules: rules.length > maxRules ? many : few, reason }
   })
   const joined = joinRows(joinRows(rows, 'rules'), 'route', shownRoutes)
   return joined.map(({ route, rules, reason }) => [route, rules, reason])
@@ -208,20 +203,6 @@ function joinRows<Name extends string, Row extends Readonly<Record<Name, string>
     const more = texts.length > shown ? ` and ${texts.length - shown} more` : ''
     return { ...group[0], [name]: texts.slice(0, shown).join(', ') + more }
   })
-}
-
-/** Returns items by a text, in the order in which the texts occur first. */
-export function groupsOf<Item>(
-  items: readonly Item[],
-  textOf: (item: Item) => string,
-): Map<string, [Item, ...Item[]]> {
-  const groups = new Map<string, [Item, ...Item[]]>()
-  for (const item of items) {
-    const group = groups.get(textOf(item))
-    if (group === undefined) groups.set(textOf(item), [item])
-    else group.push(item)
-  }
-  return groups
 }
 
 /** Returns a table in which a row does not repeat what the one above it has, if both are about one route. */

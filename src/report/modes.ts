@@ -16,14 +16,20 @@ import {
 /** What happens on a breach: `enforce` refuses it, `report` counts it, `off` does not check. */
 export type Mode = 'enforce' | 'report' | 'off'
 
-/** The values of {@link Mode}. */
 export const modes = ['enforce', 'report', 'off'] as const
 
-/** The option `mode` of a plugin. */
 export const modeOption: Option<Mode> = option(oneOf(...modes), 'enforce')
 
-/** The option `mode` of a route. */
 export const routeModeOption: Option<Mode | undefined> = optional(modeOption.check)
+
+/** The options of a route whose only option is the mode; others begin with them. */
+export const routeMode = {
+  /**
+   * The mode of this route; `off` is the same as `false`.
+   * @default the mode of the plugin
+   */
+  mode: routeModeOption,
+}
 
 /** The options that every plugin with rules has. */
 export interface RuleOptions<Rule extends string> {
@@ -90,14 +96,12 @@ function modesByRule<Rule extends string>(names: readonly Rule[]) {
   return objectOf(each(names, modeOption.check) as Checks<Partial<Record<Rule, Mode>>>)
 }
 
-/** Returns the mode of every rule on a route. */
 export function modesOf<Rule extends string>(
   names: readonly Rule[],
   options: Required<Pick<RuleOptions<Rule>, 'mode' | 'rules'>>,
-  own: RouteRuleOptions<Rule> | false = {},
+  own: RouteRuleOptions<Rule> = {},
   exceptions: readonly AppliedException<Rule>[] = [],
 ): Readonly<Record<Rule, Mode>> {
-  if (own === false) return each(names, 'off')
   const excepted = new Set(exceptions.flatMap(({ except }) => except))
   const entries = names.map((rule): [Rule, Mode] => {
     const mode = own.rules?.[rule] ?? own.mode ?? options.rules[rule] ?? options.mode
@@ -112,7 +116,6 @@ export interface RuleException<Rule extends string> extends RouteException<Rule>
   readonly except: readonly Rule[]
 }
 
-/** An exception that applies to a route. */
 export type AppliedException<Rule extends string> = Pick<RuleException<Rule>, 'except' | 'reason'>
 
 /** An exception for the routes of one path, from all rules unless it names some. */
@@ -128,7 +131,8 @@ export interface RouteException<Name extends string> {
   readonly except?: readonly Name[]
 }
 
-/** Returns a check of {@link RouteException} for these names. */
+export const exceptionChecks = { url: text("a path such as '/metrics' or '/docs/*'", /^\//), reason: text() }
+
 export function routeException<Name extends string>(names: readonly Name[]): Check<RouteException<Name>> {
   return exceptionOf(names, ['url', 'reason'])
 }
@@ -137,11 +141,7 @@ function exceptionOf<Name extends string, Needed extends keyof RuleException<Nam
   names: readonly Name[],
   needed: readonly Needed[],
 ) {
-  const checks: Checks<Partial<RuleException<Name>>> = {
-    url: text("a path such as '/metrics' or '/docs/*'", /^\//),
-    reason: text(),
-    except: listOf(oneOf(...names)),
-  }
+  const checks = { ...exceptionChecks, except: listOf(oneOf(...names)) }
   return objectOf<Partial<RuleException<Name>>, Needed>(checks, needed)
 }
 
@@ -158,7 +158,6 @@ export function exceptionsOf<Rule extends string>(
   return [...applied, { except: own.except, reason: own.reason }]
 }
 
-/** Whether the `url` of an exception matches a path pattern. */
 export function matchesUrl(url: string, path: string): boolean {
   if (!url.endsWith('*')) return path === url
   return path.startsWith(url.slice(0, -1)) || (url.endsWith('/*') && path === url.slice(0, -2))
@@ -192,7 +191,6 @@ export function foreignReasonOf(route: Route): string | null {
   return streamReasonOf(route) ?? (isProxy ? 'a route for all methods: a proxy' : null)
 }
 
-/** Whether the OpenAPI document does not show a route. */
 export function isHidden({ schema }: Pick<RouteOptions, 'schema'>): boolean {
   return schema !== undefined && 'hide' in schema && schema.hide === true
 }

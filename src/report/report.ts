@@ -1,33 +1,35 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
+import { kept } from '../bounded-cache.js'
 import { appKey } from '../convention/contexts.js'
 import { closeFailedApp } from '../convention/failed-boot.js'
 import { routeNameOf } from '../convention/route-name.js'
 import { appSlot } from '../convention/slots.js'
-import { clip, counted } from '../text.js'
+import { clip, counted, groupsOf } from '../text.js'
 import type { ConventionsReport, Exception, Finding, Observation, Observed } from './findings.js'
-import { findingsTable, groupsOf } from './format-report.js'
+import { findingsTable } from './format-report.js'
 
 /** Collects what plugins find. A context and all contexts below it share one. */
 export class Reporter {
-  /** The decorator `app.conventions`. */
   readonly face = { report: () => this.report() }
+  readonly #routes = new Set<string>()
   readonly #findings: Finding[] = []
   readonly #exceptions: Exception[] = []
   readonly #checks: (() => void)[] = []
-  readonly #afterChecks: (() => void)[] = []
-  readonly #notes: string[] = []
+  readonly #notes: (() => string)[] = []
   // Bounded: rules are few, and routes are counted by pattern.
   readonly #observations = new Map<string, Observation>()
   // Bounded: routes by pattern, names of headers, and the texts of this package.
   readonly #noted = new Set<string>()
 
-  /** Adds a breach that was found at boot. */
+  addRoute(name: string): void {
+    this.#routes.add(name)
+  }
+
   addFinding(finding: Omit<Finding, 'effect'>, effect: Finding['effect'] = 'boot stopped'): void {
     this.#findings.push({ ...finding, effect })
   }
 
-  /** Adds an exception that was declared, or a route that no rule applies to. */
   addException(exception: Exception): void {
     this.#exceptions.push(exception)
   }
@@ -38,19 +40,14 @@ export class Reporter {
     if (this.#isNew(text)) logOf(request)?.warn(text)
   }
 
-  /** Logs a line when the app gets ready. */
-  note(message: string): void {
-    this.#notes.push(message)
+  /** Logs a line when the app is ready, unless the text is empty. */
+  note(textOf: () => string): void {
+    this.#notes.push(textOf)
   }
 
   /** Runs a check when the app gets ready, because routes and schemas are complete only then. */
   checkAtReady(check: () => void): void {
     this.#checks.push(check)
-  }
-
-  /** Runs a callback after all checks, for rules about all routes together. */
-  afterChecks(callback: () => void): void {
-    this.#afterChecks.push(callback)
   }
 
   /** Counts a breach by a request, and logs the first one. */
@@ -77,9 +74,9 @@ export class Reporter {
       logOf(request)?.warn({ convention, route, ...effect, example }, 'convention not kept')
   }
 
-  /** Returns a snapshot of everything found so far. */
   report(): ConventionsReport {
     return {
+      routes: [...this.#routes],
       findings: [...this.#findings],
       exceptions: [...this.#exceptions],
       observations: [...this.#observations.values()],
@@ -89,7 +86,7 @@ export class Reporter {
   /** Runs the checks, logs the findings in `report` mode, and returns those that stop the boot. */
   conclude(app: FastifyInstance): Finding[] {
     for (const check of this.#checks.splice(0)) check()
-    for (const callback of this.#afterChecks.splice(0)) callback()
+    const notes = this.#notes.splice(0).map((textOf) => textOf())
     const log = logOf(app)
     const reported = this.#findings.filter(({ mode }) => mode === 'report')
     for (const [convention, found] of groupsOf(reported, ({ plugin, rule }) => `${plugin}.${rule}`)) {
@@ -97,13 +94,8 @@ export class Reporter {
       const first = { convention, effect, count: found.length, route, problem, instead }
       log?.warn(first, `conventions: not kept in ${routesOf(found)}`)
     }
-    for (const message of this.#notes.splice(0)) log?.info(`conventions: ${message}`)
-    for (const exception of this.#exceptions) {
-      const { plugin, route, rules, unused } = exception
-      log?.debug(exception, 'conventions: exception')
-      if (unused)
-        log?.warn(`conventions: ${route} keeps ${plugin}.${rules.join(', ')}: the exception can be removed`)
-    }
+    for (const note of notes) if (note !== '') log?.info(`conventions: ${note}`)
+    for (const exception of this.#exceptions) log?.debug(exception, 'conventions: exception')
     return this.#findings.filter(({ mode }) => mode === 'enforce')
   }
 
@@ -133,8 +125,8 @@ export function reporterOf(app: FastifyInstance): Reporter {
     const finding = { plugin: 'conventions', rule: 'decorators', route: '(all)', problem, instead } as const
     reporter.addFinding({ ...finding, mode: 'report' }, 'none')
   } else app.decorate<unknown>('conventions', reporter.face)
-  const reporters = pending.get(appKey(app)) ?? new Map<Reporter, FastifyInstance>()
-  pending.set(appKey(app), reporters.set(reporter, app))
+  const reporters = kept(pending, appKey(app), () => new Map<Reporter, FastifyInstance>())
+  reporters.set(reporter, app)
   // All contexts are complete by then, so the first hook concludes for all of them.
   app.addHook('onReady', function concludeFindings(done) {
     try {
@@ -156,7 +148,6 @@ export function conventionsReport(app: FastifyInstance): ConventionsReport | nul
   return reporterSlot.get(app)?.report() ?? null
 }
 
-/** Throws all findings that stop the boot as one table. */
 function concludeAll(reporters: Map<Reporter, FastifyInstance>): void {
   const refused = [...reporters].flatMap(([reporter, app]) => reporter.conclude(app))
   reporters.clear()

@@ -1,8 +1,6 @@
-import type { FastifyInstance } from 'fastify'
-import { prepareRoutes } from '../convention/registry.js'
+import type { Entry } from '../convention/registry.js'
 import { routeSlot } from '../convention/slots.js'
-import type { Mode } from './modes.js'
-import { matchesUrl, type RouteException } from './modes.js'
+import { type Mode, matchesUrl, type RouteException } from './modes.js'
 import { reporterOf } from './report.js'
 
 /** The reason for which a route is excepted from a convention, by its name. */
@@ -18,29 +16,28 @@ export function exceptedReason(
 
 /** Turns conventions off for the routes of exceptions, by `config.<convention>: false`. */
 export function exceptRoutes<Convention extends string>(
-  app: FastifyInstance,
+  entry: Entry,
   exceptions: readonly RouteException<Convention>[],
   conventions: readonly Convention[],
   mode: Mode,
 ): void {
-  const reporter = reporterOf(app)
+  const reporter = reporterOf(entry.app)
   const met = new Set<RouteException<Convention>>()
-  prepareRoutes(app, function exceptRoute(route, declared) {
-    const applied = exceptions.filter(({ url }) => matchesUrl(url, route.path))
-    if (applied.length === 0) return
+  entry.compile = function exceptRoute({ route, name, path }) {
+    const applied = exceptions.filter(({ url }) => matchesUrl(url, path))
+    if (route === null || applied.length === 0) return null
     const reasons: Record<string, string> = {}
     for (const exception of applied) {
       const { reason, except: rules = conventions } = exception
       met.add(exception)
       for (const convention of rules) reasons[convention] ??= reason
-      if (declared === null) continue
-      const excepted = { plugin: 'conventions', route: declared.name, rules, reason }
-      reporter.addException({ ...excepted, declared: true, unused: false })
+      reporter.addException({ plugin: 'conventions', route: name, rules, reason, declared: true })
     }
     const off = Object.fromEntries(Object.keys(reasons).map((convention) => [convention, false]))
     route.config = Object.assign({}, route.config, off)
     reasonsOfRoute.set(route, reasons)
-  })
+    return null
+  }
   reporter.checkAtReady(function findUnmatched() {
     if (mode === 'off') return
     for (const { url } of exceptions.filter((exception) => !met.has(exception))) {

@@ -1,3 +1,4 @@
+import { kept } from '../bounded-cache.js'
 import { type Fields, partOf, type Selection } from '../json/selection.js'
 import {
   anything,
@@ -80,16 +81,14 @@ interface Named {
 const indexes = new WeakMap<ObjectShape, ReadonlyMap<string, Named>>()
 
 function indexOf(object: ObjectShape): ReadonlyMap<string, Named> {
-  const known = indexes.get(object)
-  if (known !== undefined) return known
-  const names = object.members.map((member): [string, Named] => [member.name, { member, isTwin: false }])
-  // A twin that the schema does not declare is known all the same.
-  const twins = object.members
-    .filter((member) => isTwinned(member.shape))
-    .map((member): [string, Named] => [twinName(member.name), { member, isTwin: true }])
-  const index = new Map([...names, ...twins])
-  indexes.set(object, index)
-  return index
+  return kept(indexes, object, () => {
+    const names = object.members.map((member): [string, Named] => [member.name, { member, isTwin: false }])
+    // A twin that the schema does not declare is known all the same.
+    const twins = object.members
+      .filter((member) => isTwinned(member.shape))
+      .map((member): [string, Named] => [twinName(member.name), { member, isTwin: true }])
+    return new Map([...names, ...twins])
+  })
 }
 
 function objectsOf(shapes: readonly Shape[]): ObjectShape[] {

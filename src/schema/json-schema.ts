@@ -1,17 +1,12 @@
 import { type Int64Range, rangeOf } from '../json/int64.js'
-import { nameOfToken } from '../json/json-text.js'
 import { each } from '../options.js'
 
-/** A value of JSON; a JSON Schema is one. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
-/** A JSON Schema with keywords: neither `true` nor `false`. */
 export type SchemaObject = { readonly [keyword: string]: Json }
 
-/** Schemas that others refer to, by their `$id`. */
 export type SchemaStore = Readonly<Record<string, unknown>>
 
-/** Nested schemas deeper than this are not read. */
 export const maxSchemaDepth = 200
 
 export function isSchemaObject(schema: unknown): schema is SchemaObject {
@@ -89,7 +84,6 @@ export function mapSchema(schema: Json, change: (schema: SchemaObject, before: S
   return visit(schema, 0)
 }
 
-/** The JSON of a schema; `null` for one that contains itself. */
 export function schemaText(schema: Json): string | null {
   try {
     return JSON.stringify(schema)
@@ -120,8 +114,9 @@ const keywordsByType: Readonly<Record<string, readonly string[]>> = {
 
 /** The types that a schema names, else the one that its keywords imply to Fastify's serializer; none for any type. */
 export function typesOf(schema: SchemaObject): readonly string[] {
-  if (schema.type !== undefined)
-    return [schema.type].flat().filter((type): type is string => typeof type === 'string')
+  const { type } = schema
+  if (typeof type === 'string') return [type]
+  if (type !== undefined) return schemaList(type).filter((one): one is string => typeof one === 'string')
   const implied = Object.keys(keywordsByType).find((type) =>
     keywordsByType[type]?.some((keyword) => keyword in schema),
   )
@@ -133,27 +128,21 @@ export function int64RangeOf(schema: SchemaObject): Int64Range | null {
   return isInteger ? rangeOf(schema.format) : null
 }
 
-/** A document in which every reference names the document that it leads into. */
-export interface SchemaDocument {
-  readonly schema: SchemaObject
-  readonly parts: ReadonlyMap<Json, Json>
-}
-
-export function absoluteDocument(root: SchemaObject, id: string): SchemaDocument {
-  if (!mayRefer(root)) return { schema: root, parts: new Map() }
-  const parts = new Map<Json, Json>()
-  const seen = new Set<Json>()
+/** Returns a document in which every reference names the document that it leads into. */
+export function absoluteDocument(root: SchemaObject, id: string): SchemaObject {
+  if (!mayRefer(root)) return root
+  const known = new Map<Json, Json>()
   const ownId = typeof root.$id === 'string' ? root.$id.replace(/#$/, '') : id
   const visit = (schema: Json, base: string, depth: number): Json => {
     if (!isSchemaObject(schema) || depth > maxSchemaDepth) return schema
-    const known = parts.get(schema)
-    if (known !== undefined || seen.has(schema)) return known ?? schema
-    seen.add(schema)
+    const before = known.get(schema)
+    if (before !== undefined) return before
+    known.set(schema, schema)
     const inner = schema !== root && isDocumentId(schema.$id) ? schema.$id : base
     const within = mapSubschemas(schema, (one) => visit(one, inner, depth + 1))
     const $ref = typeof schema.$ref === 'string' ? absoluteReference(schema.$ref, inner) : schema.$ref
     const result = $ref === schema.$ref ? within : { ...within, $ref: $ref as Json }
-    if (result !== schema) parts.set(schema, result)
+    known.set(schema, result)
     return result
   }
   // A document may refer to itself by its name.
@@ -161,7 +150,7 @@ export function absoluteDocument(root: SchemaObject, id: string): SchemaDocument
     if (ref.startsWith('#')) return base + ref
     return ref === ownId || ref.startsWith(`${ownId}#`) ? id + ref.slice(ownId.length) : ref
   }
-  return { schema: visit(root, id, 0) as SchemaObject, parts }
+  return visit(root, id, 0) as SchemaObject
 }
 
 function isDocumentId(id: Json | undefined): id is string {
@@ -177,6 +166,16 @@ export function subschemaWithId(document: Json, id: string): SchemaObject | unde
   return found
 }
 
+/** The reference token of a JSON Pointer for a member's name (RFC 6901 §3). */
+export function pointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** The member's name that a reference token of a JSON Pointer stands for (RFC 6901 §4). */
+export function nameOfToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
 /** The value that a JSON Pointer leads to in a document (RFC 6901), percent-encoded as in a reference. */
 export function valueAt(document: Json, pointer: string): Json | undefined {
   if (pointer === '') return document
@@ -190,7 +189,7 @@ export function valueAt(document: Json, pointer: string): Json | undefined {
 }
 
 /** Returns a percent-encoded part of a reference decoded; as it is where its encoding is malformed. */
-export function decodedPart(part: string): string {
+function decodedPart(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {

@@ -1,4 +1,12 @@
-import { type Json, mapSchema, type SchemaObject, type SchemaStore, schemaList } from './json-schema.js'
+import { kept } from '../bounded-cache.js'
+import {
+  isPlainObject,
+  type Json,
+  mapSchema,
+  type SchemaObject,
+  type SchemaStore,
+  schemaList,
+} from './json-schema.js'
 import { SchemaReader } from './reader.js'
 
 /** An OpenAPI document (OpenAPI 3.0 or 3.1) whose operations are completed. */
@@ -9,11 +17,14 @@ export interface OpenApiDocument {
     readonly variables?: Readonly<Record<string, Variable>>
   }[]
   readonly paths?: Readonly<Record<string, Record<string, Operation>>>
-  components?: {
-    schemas?: Record<string, Json>
+  components?: Partial<Record<ComponentKind, Record<string, Json>>> & {
     securitySchemes?: Record<string, { readonly type?: string }>
   }
 }
+
+export type ComponentKind = 'schemas' | 'responses' | 'headers' | 'parameters'
+
+export type Reference = { readonly $ref: string }
 
 interface Variable {
   readonly default: string
@@ -28,15 +39,19 @@ export interface Operation {
   readonly [member: string]: unknown
 }
 
+/** A parameter, or the reference to one. */
 export interface Parameter {
-  readonly in: string
-  readonly name: string
+  readonly $ref?: string
+  readonly in?: string
+  readonly name?: string
   readonly required?: boolean
   readonly description?: string
   readonly schema?: Json
 }
 
+/** A response, or the reference to one. */
 export interface OpenApiResponse {
+  readonly $ref?: string
   readonly description?: string
   readonly headers?: Readonly<Record<string, object>>
   readonly content?: Content
@@ -52,6 +67,8 @@ export interface OpenApi {
   readonly reader: SchemaReader
   /** Whether a schema has no list of types. */
   readonly is30: boolean
+  /** Adds a component, unless an equal one is added already. Returns the reference to it. */
+  refer(kind: ComponentKind, name: string, component: object): Reference
 }
 
 /** Completes an operation. What the app has written stays. */
@@ -63,7 +80,57 @@ export function openApiOf(document: object): OpenApi | null {
   if (typeof openapi !== 'string') return null
   // A reference such as `#/components/schemas/User` leads into the document without a name.
   const reader = new SchemaReader({ '': document } as SchemaStore, { onUnresolved: () => {} })
-  return { document: document as OpenApiDocument, reader, is30: openapi.startsWith('3.0') }
+  const completed = document as OpenApiDocument
+  return { document: completed, reader, is30: openapi.startsWith('3.0'), refer: componentsOf(completed) }
+}
+
+const numbered = /^def-\d+$/
+const ofNumbered = /^#\/components\/schemas\/(def-\d+)(?=\/|$)/
+
+/** Names the schemas that @fastify/swagger has numbered, `def-0`, by their titles, which are their `$id` by default. */
+export function nameSchemas(document: OpenApiDocument): void {
+  const { schemas = {} } = document.components ?? {}
+  const names = new Map<string, string>()
+  for (const [name, schema] of Object.entries(schemas)) {
+    const { title = '' } = schema as { readonly title?: unknown }
+    const wanted = String(title).replace(/[^\w.-]+/g, '-')
+    if (numbered.test(name) && wanted !== '')
+      names.set(name, freeName(wanted, [...names.values(), ...Object.keys(schemas)]))
+  }
+  if (names.size === 0) return
+  const renamed = (value: unknown): unknown => {
+    if (typeof value === 'string')
+      return value.replace(ofNumbered, (all, name: string) => all.replace(name, names.get(name) ?? name))
+    if (Array.isArray(value)) return value.map(renamed)
+    if (!isPlainObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, renamed(one)]))
+  }
+  for (const [part, value] of Object.entries(document)) Object.assign(document, { [part]: renamed(value) })
+  const components = Object.entries(document.components?.schemas ?? {})
+  document.components = {
+    ...document.components,
+    schemas: Object.fromEntries(components.map(([name, schema]) => [names.get(name) ?? name, schema])),
+  }
+}
+
+function freeName(wanted: string, taken: readonly string[]): string {
+  let [free, count] = [wanted, 1]
+  while (taken.includes(free)) free = `${wanted}${++count}`
+  return free
+}
+
+function componentsOf(document: OpenApiDocument): OpenApi['refer'] {
+  const added = new Map<string, Reference>()
+  return function refer(kind, name, component) {
+    return kept(added, `${kind} ${name} ${JSON.stringify(component)}`, () => {
+      const components = document.components?.[kind] ?? {}
+      document.components = { ...document.components, [kind]: components }
+      // A convention may describe one status in several ways.
+      const free = freeName(name, Object.keys(components))
+      components[free] = structuredClone(component) as Json
+      return { $ref: `#/components/${kind}/${free}` }
+    })
+  }
 }
 
 /** Returns the operation of a route, with the object that has it; `null` if the document has none, as of a hidden route. */
@@ -97,22 +164,15 @@ function writeParameter(found: string, name: string | undefined): string {
   return found === '::' ? ':' : `{${name ?? found}}`
 }
 
-/** Adds parameters of the query or of the header, unless the operation has them. */
-export function withParameters(
-  operation: Operation,
-  place: 'query' | 'header',
-  added: Readonly<Record<string, DescribedSchema>>,
-  required: readonly string[] = [],
-): Operation {
+/** Adds parameters of the query, unless the operation has them. */
+export function withQuery(operation: Operation, added: Readonly<Record<string, DescribedSchema>>): Operation {
   const { parameters = [] } = operation
-  const nameOf = (name: string): string => (place === 'header' ? name.toLowerCase() : name)
-  const names = new Set(parameters.filter((one) => one.in === place).map(({ name }) => nameOf(name)))
+  const has = (name: string): boolean => parameters.some((one) => one.in === 'query' && one.name === name)
   const others = Object.entries(added)
-    .filter(([name]) => !names.has(nameOf(name)))
+    .filter(([name]) => !has(name))
     .map(([name, { description, ...schema }]) => ({
-      in: place,
+      in: 'query',
       name,
-      ...(required.includes(name) && { required: true }),
       ...(description !== undefined && { description }),
       schema: schema as Json,
     }))

@@ -37,8 +37,8 @@ export function jsonSchemaOf(
 }
 
 /** The response schemas of a route with JSON Schemas in the place of others. */
-export function mapResponses(response: unknown, map: (schema: object) => unknown): unknown {
-  return mapBodies(response, (schema) => (isProviderSchema(schema) ? map(schema) : schema))
+export function mapResponses<Response>(response: Response, map: (schema: object) => unknown): Response {
+  return mapBodies(response, (schema) => (isProviderSchema(schema) ? map(schema) : schema)) as Response
 }
 
 /** What Zod gives to the function that may change the JSON Schema of a part. */
@@ -107,7 +107,6 @@ function describePart(schema: ZodSchema, json: Record<string, unknown>, directio
   }
 }
 
-/** The JSON Schema of a BigInt of Zod; `null` for any other schema. */
 function integerOf(schema: unknown): object | null {
   const { type, format } = (schema as Partial<ZodSchema> | undefined)?._zod?.def ?? {}
   if (type !== 'bigint') return null
@@ -124,7 +123,7 @@ function alone(schema: object): object {
   if (!isPlainObject(keywords.definitions)) return keywords
   try {
     const reader = new SchemaReader({}, { onUnresolved: () => {} })
-    const absolute = reader.absolute(keywords as Json, keywords as Json)
+    const absolute = reader.absolute(keywords as Json)
     const { definitions: _definitions, ...plain } = writtenOut(
       absolute,
       reader,

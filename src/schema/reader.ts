@@ -1,4 +1,5 @@
 import { mergeSchemas } from '@fastify/merge-json-schemas'
+import { kept } from '../bounded-cache.js'
 import {
   absoluteDocument,
   isSchemaObject,
@@ -6,7 +7,6 @@ import {
   mapSchema,
   maxSchemaDepth,
   namedSchemas,
-  type SchemaDocument,
   type SchemaObject,
   type SchemaStore,
   schemaList,
@@ -39,8 +39,8 @@ export interface ReaderOptions {
 export class SchemaReader {
   readonly #shared: SchemaStore
   readonly #onUnresolved: ReaderOptions['onUnresolved']
-  readonly #documents = new Map<Json, SchemaDocument>()
-  readonly #byId = new Map<string, SchemaDocument>()
+  readonly #documents = new Map<SchemaObject, SchemaObject>()
+  readonly #byId = new Map<string, SchemaObject>()
   readonly #nodes = new Map<SchemaObject, SchemaNode>()
 
   constructor(shared: SchemaStore = {}, options: ReaderOptions = {}) {
@@ -48,15 +48,14 @@ export class SchemaReader {
     this.#onUnresolved = options.onUnresolved
   }
 
-  read(schema: Json, root?: Json): SchemaNode {
-    const absolute = root === undefined ? schema : this.absolute(schema, root)
-    return isSchemaObject(absolute) ? this.#read(absolute) : anything
+  /** Reads a schema whose references name their documents: see {@link absolute}. */
+  read(schema: Json): SchemaNode {
+    return isSchemaObject(schema) ? this.#read(schema) : anything
   }
 
-  absolute(schema: Json, root: Json): Json {
-    if (!isSchemaObject(root) || !isSchemaObject(schema)) return schema
-    const document = this.#documentOf(root, `fastify-conventions:${this.#documents.size}`)
-    return document.parts.get(schema) ?? schema
+  absolute(document: Json): Json {
+    if (!isSchemaObject(document)) return document
+    return this.#documentOf(document, `fastify-conventions:${this.#documents.size}`)
   }
 
   /** A schema with all that it refers to as its own definitions, so that it can be compiled by itself. */
@@ -81,11 +80,7 @@ export class SchemaReader {
   }
 
   #read(schema: SchemaObject): SchemaNode {
-    const known = this.#nodes.get(schema)
-    if (known !== undefined) return known
-    const node = isPlain(schema) ? plainNode(schema) : this.#readNew(schema)
-    this.#nodes.set(schema, node)
-    return node
+    return kept(this.#nodes, schema, () => (isPlain(schema) ? plainNode(schema) : this.#readNew(schema)))
   }
 
   #readNew(schema: SchemaObject): SchemaNode {
@@ -149,27 +144,26 @@ export class SchemaReader {
   /** A document, or a part of one with this `$id`. */
   #documentNamed(id: string): Json | undefined {
     const known = this.#byId.get(id) ?? this.#sharedDocument(id)
-    if (known !== null) return known.schema
+    if (known !== null) return known
     for (const name of Object.keys(this.#shared)) this.#sharedDocument(name)
-    for (const { schema } of this.#byId.values()) {
+    for (const schema of this.#byId.values()) {
       const part = subschemaWithId(schema, id)
       if (part !== undefined) return part
     }
     return undefined
   }
 
-  #sharedDocument(id: string): SchemaDocument | null {
+  #sharedDocument(id: string): SchemaObject | null {
     const schema = Object.hasOwn(this.#shared, id) ? this.#shared[id] : undefined
     return isSchemaObject(schema) ? this.#documentOf(schema, id) : null
   }
 
-  #documentOf(root: SchemaObject, id: string): SchemaDocument {
-    const known = this.#documents.get(root)
-    if (known !== undefined) return known
-    const document = absoluteDocument(root, id)
-    this.#documents.set(root, document)
-    this.#byId.set(id, document)
-    return document
+  #documentOf(root: SchemaObject, id: string): SchemaObject {
+    return kept(this.#documents, root, () => {
+      const document = absoluteDocument(root, id)
+      this.#byId.set(id, document)
+      return document
+    })
   }
 }
 
@@ -182,7 +176,6 @@ export function partsOf(reader: SchemaReader, schemas: readonly Json[]): SchemaO
   return [...new Set([...nodes].flatMap(({ parts }) => parts))]
 }
 
-/** The schemas of each alternative of a value, with those that hold in all of them. */
 export function formsOf(reader: SchemaReader, schema: Json): readonly (readonly SchemaObject[])[] {
   const forms: (readonly SchemaObject[])[] = []
   const start = reader.read(schema)

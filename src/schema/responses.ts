@@ -2,7 +2,6 @@ import { mediaTypeOf } from '../http/media-types.js'
 import { isObject } from '../options.js'
 import { isPlainObject } from './json-schema.js'
 
-/** Whether a schema names its keywords itself, and does not only refer to another. */
 export function isObjectSchema(value: unknown): value is Readonly<Record<string, unknown>> {
   return isPlainObject(value) && !('$ref' in value)
 }

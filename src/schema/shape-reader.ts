@@ -31,10 +31,10 @@ export interface ShapeOptions {
 }
 
 export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOptions = {}): Shape {
-  return new ShapeReader(new SchemaReader(shared), options).read(schema, schema)
+  const reader = new SchemaReader(shared)
+  return new ShapeReader(reader, options).read(reader.absolute(schema))
 }
 
-/** Maximum of combinations of alternatives; a schema with more is not read. */
 const maxCombinations = 256
 
 type Draft = { nullable?: boolean; kind?: Shape['kind']; allows?: Match }
@@ -48,9 +48,9 @@ export class ShapeReader {
     this.#context = { reader, compile, int64 }
   }
 
-  read(schema: Json, root?: Json): Shape {
+  read(schema: Json): Shape {
     try {
-      return this.#read(this.#context.reader.read(schema, root))
+      return this.#part(schema)
     } catch (error) {
       // Shapes that were being read stay unfinished.
       this.#known.clear()

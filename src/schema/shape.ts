@@ -1,8 +1,8 @@
+import { kept } from '../bounded-cache.js'
 import { arrayTwin, type Int64Range, int64Digits, valueTwin } from '../json/int64.js'
 import { choose, type Match, type Option } from './alternatives.js'
 import { type Json, schemaText } from './json-schema.js'
 
-/** What a schema says of a value, as Fastify's serializer reads it. */
 export type Shape = ShapeBase &
   (
     | { readonly kind: 'text'; readonly format: TextFormat | null }
@@ -23,7 +23,6 @@ interface ShapeBase {
   readonly allows?: Match
 }
 
-/** The formats by which a string, or a Date, is written. */
 export type TextFormat = 'date-time' | 'date' | 'time' | 'unsafe'
 
 export type ObjectShape = Extract<Shape, { kind: 'object' }>
@@ -32,7 +31,6 @@ interface ObjectForm {
   readonly kind: 'object'
   /** Declared members, those that are required first: the order in which Fastify's serializer writes them. */
   readonly members: readonly Member[]
-  /** Names that are required and not declared. */
   readonly alsoRequired: readonly string[]
   readonly patterns: readonly { readonly pattern: RegExp; readonly shape: Shape }[]
   /** Shape of members that are not declared; `null` where they are dropped. */
@@ -49,7 +47,6 @@ export interface Member {
   readonly fallback: string | null
 }
 
-/** One of several shapes, and the values it is for. */
 export interface ShapeOption extends Option {
   readonly shape: Shape
 }
@@ -124,11 +121,13 @@ export function mayBeInteger(shape: Shape): boolean {
 
 const withInt64 = new WeakMap<Shape, boolean>()
 
-/** Asked for each value of a request. */
+/** Asked for each value of a request, so without a closure. */
 export function containsInt64(shape: Shape): boolean {
-  const known = withInt64.get(shape) ?? someShape(shape, isInt64)
-  withInt64.set(shape, known)
-  return known
+  const known = withInt64.get(shape)
+  if (known !== undefined) return known
+  const contains = someShape(shape, isInt64)
+  withInt64.set(shape, contains)
+  return contains
 }
 
 /** Writes the twin of a value of a shape, `null` where it needs none. */
@@ -166,10 +165,6 @@ const found = new WeakMap<object, boolean>()
 /** Whether a schema mentions a 64-bit integer, or another schema, which may declare some and need not be known yet. */
 export function mentionsInt64(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false
-  // Found once for each object: schemas are not changed after a route has been given them.
-  const known = found.get(schema)
-  if (known !== undefined) return known
-  const mentions = /"format":"u?int64"|"\$ref"/.test(schemaText(schema as Json) ?? '')
-  found.set(schema, mentions)
-  return mentions
+  // Schemas are not changed after a route has been given them.
+  return kept(found, schema, () => /"format":"u?int64"|"\$ref"/.test(schemaText(schema as Json) ?? ''))
 }

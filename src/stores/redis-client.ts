@@ -12,17 +12,6 @@ export interface RedisInfoClient {
   info(section: string): Promise<string>
 }
 
-/** A connection to Redis for a subscription, such as that of `duplicate()` of ioredis. */
-export interface RedisSubscriber {
-  readonly status: string
-  connect(): Promise<unknown>
-  disconnect(): void
-  subscribe(channel: string): Promise<unknown>
-  on(event: 'message', listener: (channel: string, message: string) => void): unknown
-  on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'ready' | 'close', listener: () => void): unknown
-}
-
 export type RedisScript = (
   client: RedisScriptClient,
   keys: readonly string[],
@@ -48,39 +37,4 @@ export async function evictionPolicy(client: RedisInfoClient): Promise<string | 
   const info = await client.info('memory').catch(() => '')
   const isBounded = /^maxmemory:[1-9]/m.test(info)
   return isBounded ? (/^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? null) : null
-}
-
-/** Subscribes to a channel, on a connection of its own. Returns a function that ends it. */
-export async function subscribeTo(
-  subscriber: RedisSubscriber,
-  channel: string,
-  hear: (message: string) => void,
-): Promise<() => void> {
-  let isOver = false
-  let fault: Error | undefined
-  // An `error` event without a listener ends the process.
-  subscriber.on('error', (error) => {
-    fault = error
-  })
-  subscriber.on('message', (_channel, message) => {
-    if (!isOver) hear(message)
-  })
-  const stop = () => {
-    isOver = true
-    subscriber.disconnect()
-  }
-  try {
-    await new Promise<void>((resolve, reject) => {
-      // At each connection, because the app may have turned off automatic resubscription.
-      subscriber.on('ready', () => void subscriber.subscribe(channel).then(() => resolve(), reject))
-      subscriber.on('close', () =>
-        reject(new Error('Redis cannot be reached to listen to it', { cause: fault })),
-      )
-      if (subscriber.status === 'wait') subscriber.connect().catch(reject)
-    })
-  } catch (error) {
-    stop()
-    throw error
-  }
-  return stop
 }

@@ -14,4 +14,4 @@ export {
   redisOperationStore,
 } from '../plugins/operations/stores/redis.js'
 export type { OperationStore } from '../plugins/operations/stores/store.js'
-export type { RedisInfoClient, RedisScriptClient, RedisSubscriber } from './redis-client.js'
+export type { RedisInfoClient, RedisScriptClient } from './redis-client.js'

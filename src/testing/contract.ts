@@ -13,7 +13,6 @@ export interface ContractTransaction {
   end(how: 'COMMIT' | 'ROLLBACK'): Promise<unknown>
 }
 
-/** The tests of a contract by name; each gets a store as two instances see it. */
 export type Clauses<Store> = Readonly<Record<string, (one: Store, other: Store) => Promise<void>>>
 
 export function clausesOf<Store>(

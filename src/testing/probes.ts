@@ -59,7 +59,6 @@ export class Probe {
     this.#verdicts.push({ rule, url: this.path.url, request, expected, received })
   }
 
-  /** Adds a verdict about a header field. */
   addField(rule: ProbeRule, exchange: Exchange, name: string, expected: string, isKept: boolean): void {
     this.add(rule, exchange, expected, isKept ? null : `${name}: ${exchange.header(name) ?? 'none'}`)
   }

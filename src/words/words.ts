@@ -1,16 +1,5 @@
 import pluralize from 'pluralize'
-import { BoundedCache } from '../bounded-cache.js'
-
-const healthNames: ReadonlySet<string> = new Set(
-  'health healthcheck health-check healthz heartbeat live liveness livez ping ready readiness readyz startup status'.split(
-    ' ',
-  ),
-)
-
-/** Whether a path pattern is that of a health route: no parameter, and a last segment such as `health` or `readyz`. */
-export function isHealthPath(path: string): boolean {
-  return !/[:*]/.test(path) && healthNames.has(path.slice(path.lastIndexOf('/') + 1))
-}
+import { BoundedCache, kept } from '../bounded-cache.js'
 
 /** How the words of a key are joined. */
 export type KeyStyle = 'snake_case' | 'camelCase'
@@ -22,11 +11,7 @@ const inStyle: Readonly<Record<KeyStyle, RegExp>> = {
 
 /** Returns the words of a name in lowercase, in any style: `userIDs` and `user_ids` are both `user`, `ids`. */
 export function wordsOf(name: string): readonly string[] {
-  const known = knownWords.get(name)
-  if (known !== undefined) return known
-  const words = splitWords(name)
-  knownWords.set(name, words)
-  return words
+  return kept(knownWords, name, () => splitWords(name))
 }
 
 // Bounded: clients can send any number of names.
@@ -123,11 +108,7 @@ const known = new BoundedCache<string, boolean>(2000)
 
 /** Whether a lowercase word can name a collection: it is plural, or has no plural of its own. */
 export function isPlural(word: string): boolean {
-  const before = known.get(word)
-  if (before !== undefined) return before
-  const found = massNouns.has(word) || isPluralForm(word)
-  known.set(word, found)
-  return found
+  return kept(known, word, () => massNouns.has(word) || isPluralForm(word))
 }
 
 /** Whether a lowercase word is the plural of another one: `orders`, not `equipment`. */
@@ -144,7 +125,6 @@ export function plural(word: string): string {
   return isPlural(found) ? found : `${found}es`
 }
 
-/** The singular of a lowercase word. */
 export function singular(word: string): string {
   return pluralize.singular(word)
 }

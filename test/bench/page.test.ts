@@ -49,7 +49,7 @@ t.test('what is dearer than a peer is marked, and what is above its bound is lis
   )
   const page = performancePage(new Map(results).set('item', { ...item, rows }))
   t.match(page, /the whole preset.*\*\*9\.50\*\*/)
-  t.match(page, '`preset`: 9.50 of `bare` (ABOVE 9.00)')
+  t.match(page, '`preset` 9.50 (ABOVE 9.00)')
 })
 
 t.test('a scenario without a result is named; a variant that is gone is an error', async (t) => {

@@ -1,6 +1,7 @@
 /** The scenarios of the benchmark compare servers that do the same: each variant answers as its scenario declares. */
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
+import { register } from 'tsx/esm/api'
 import { type Answer, answerFaults } from '../../bench/answers.js'
 import type { BenchRequest } from '../../bench/scenario.js'
 import { findScenario, scenarioNames } from '../../bench/scenarios.js'
@@ -8,6 +9,8 @@ import { findScenario, scenarioNames } from '../../bench/scenarios.js'
 // The others start a Redis, and compare times only.
 const inProcess = scenarioNames().filter((name) => !/^operations-/.test(name))
 
+// The scenarios are found by their file names.
+const unregister = register()
 for (const name of inProcess) {
   const scenario = await findScenario(name)
   if (scenario.kind !== 'load' || (scenario.obstacle ?? null) !== null) continue
@@ -22,6 +25,7 @@ for (const name of inProcess) {
     }
   })
 }
+await unregister()
 
 async function answersOf(app: FastifyInstance, requests: readonly BenchRequest[]): Promise<Answer[]> {
   const answers: Answer[] = []

@@ -1,3 +1,4 @@
+// Own process: it is slow
 import t from 'tap'
 import { testSetUps } from './matrix.js'
 import { rarerSetUps } from './rarer-set-ups.js'

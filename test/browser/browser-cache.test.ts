@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** The cache of a browser, between pages and a service of another origin. */
 import t from 'tap'
 import { fetchIn, freshContext, openPage, skipWithoutBrowser, startBrowser } from '../support/browser.js'

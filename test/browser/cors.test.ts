@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** What a page of another origin reads of answers, in a browser. */
 import t, { type Test } from 'tap'
 import {

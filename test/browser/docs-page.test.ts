@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** The page of the demo that describes its API, as a newcomer opens it. */
 import t, { type Test } from 'tap'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'

@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /**
  * What pages of other origins can do with the cookie of a user who is logged in: each way of sending a request, with each
  * method, to each route of the demo, over TLS.

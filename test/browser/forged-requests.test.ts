@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** What a page of another site can have a browser send, without consent. */
 import { EventEmitter, once } from 'node:events'
 import type { Frame, Page } from 'playwright-core'

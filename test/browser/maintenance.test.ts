@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** Maintenance as a page of another origin sees it. */
 import t from 'tap'
 import { fetchIn, freshContext, openPage, skipWithoutBrowser, startBrowser } from '../support/browser.js'

@@ -1,8 +1,7 @@
+// Own process: waits for a browser
 /** The client in a browser: a page follows and cancels operations of a service of another origin. */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { ProblemError } from '../../src/index.js'
 import { bundleClient } from '../client/bundle-client.js'
 import { freshContext, openPage, skipWithoutBrowser, startBrowser } from '../support/browser.js'
 import { type Service, serveUsers } from './service.js'
@@ -99,75 +98,6 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(seen, { code: 'refused', status: 0 }, 'at Location alone')
   })
 
-  await t.test('with server-sent events, one request brings the progress and the end', async (t) => {
-    const { page, service } = await open(t)
-    const seen = await page.evaluate(async (url) => {
-      const ends: object[] = []
-      const progress: (number | undefined)[] = []
-      for (const verb of ['copy', 'count', 'fail']) {
-        const response = await fetch(`${url}/v1/users/7/${verb}`, { method: 'POST' })
-        const operation = client.followOperation(response, { events: true })
-        for await (const state of operation) {
-          if (verb === 'count' && state.status === 'In progress') progress.push(state.progress)
-        }
-        ends.push(await operation.finished())
-      }
-      return { ends, progress }
-    }, service.url)
-    t.match(seen.ends, [
-      { status: 'Succeeded', resource: `${service.url}/v1/users/8` },
-      { status: 'Succeeded', result: { payment_id_str: '9007199254740993' } },
-      { status: 'Failed', error: { code: 'insufficient-funds', status: 409 } },
-    ])
-    t.ok(seen.progress.includes(0.5))
-    t.strictSame(
-      service.arrived.filter(({ url }) => url.endsWith('/status')).map(({ headers }) => headers.accept),
-      Array(3).fill('text/event-stream, application/json;q=0.9'),
-    )
-  })
-
-  await t.test(
-    'with server-sent events, it cancels an operation, with its token in the header',
-    async (t) => {
-      const { page, service } = await open(t)
-      const end = await page.evaluate(async (url) => {
-        const init = { headers: { authorization: 'Bearer mine' } }
-        const response = await fetch(`${url}/v1/users/7/wait`, { method: 'POST' })
-        const operation = client.followOperation(response, { init, events: true })
-        const finished = operation.finished()
-        await operation.cancel()
-        return finished
-      }, service.url)
-      t.match(end, { status: 'Failed', error: { code: 'operation-cancelled' } })
-      // The two requests have a connection each, so that either can arrive first.
-      const requests = service.arrived
-        .filter(({ method }) => method === 'GET' || method === 'DELETE')
-        .sort((one, other) => one.method.localeCompare(other.method))
-      t.match(requests, [
-        { method: 'DELETE', status: 204, headers: { authorization: 'Bearer mine' } },
-        { method: 'GET', status: 200, headers: { authorization: 'Bearer mine' } },
-      ])
-    },
-  )
-
-  await t.test('after a stream that breaks, it polls at the interval of the service', async (t) => {
-    const { page, service } = await open(t)
-    const statuses = await page.evaluate(async (url) => {
-      const response = await fetch(`${url}/v1/users/7/count`, { method: 'POST' })
-      const seen: string[] = []
-      for await (const { status } of client.followOperation(response, { events: true })) {
-        if (seen.push(status) === 1)
-          await fetch(`${url}/v1/users/7/break`, { method: 'POST' }).catch(() => {})
-      }
-      return seen
-    }, service.url)
-    t.equal(statuses.at(-1), 'Succeeded')
-    const accepts = service.arrived
-      .filter(({ method, url }) => method === 'GET' && url.endsWith('/status'))
-      .map(({ headers }) => headers.accept)
-    t.strictSame([accepts[0], accepts[1]], ['text/event-stream, application/json;q=0.9', '*/*'])
-  })
-
   await t.test('a page waits for a download', async (t) => {
     const { page, service } = await open(t)
     const text = await page.evaluate(async (url) => {
@@ -194,19 +124,9 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
           signal.addEventListener('abort', () => reject(signal.reason))
         })
       })
-      app.operations.define('count', async ({ progress }) => {
-        progress(0.5)
-        await pause(1_000)
-        return { result: { payment_id: 9007199254740993n } }
-      })
-      app.operations.define('fail', async () => {
-        throw new ProblemError('insufficient-funds', { status: 409 })
-      })
-      app.post('/v1/users/:id/break', () => app.server.closeAllConnections())
-      for (const verb of ['copy', 'count', 'fail']) {
+      for (const verb of ['copy', 'wait']) {
         app.post(`/v1/users/:id/${verb}`, (_request, reply) => reply.startOperation(verb))
       }
-      app.post('/v1/users/:id/wait', (_request, reply) => reply.startOperation('wait'))
       app.get(
         '/v1/users/:id/export',
         { schema: { response: { 200: { content: { 'text/csv': { schema: { type: 'string' } } } } } } },

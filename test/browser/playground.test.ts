@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** The playground of the demo, as a visitor uses it. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -5,7 +6,7 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { clientIds, endpoints, userGrantType } from '../../examples/demo-server/authorization/clients.js'
+import { clientIds } from '../../examples/demo-server/authorization.js'
 import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { serveEmbedded } from '../demo/embedded.js'
@@ -85,16 +86,28 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     }
   }
 
+  await t.test('the path of each request marks who answered it', async (t) => {
+    const ends: Readonly<Record<string, readonly string[]>> = {
+      paths: ['pathGuard 404 path-uppercase'],
+      problems: ['Fastify 400 validation'],
+      caching: ['handler 200', 'caching 304'],
+      idempotency: ['handler 200', 'handler 201', 'idempotency 201'],
+    }
+    for (const [id, answered] of Object.entries(ends))
+      t.strictSame(await page.locator(`#${id} .path .ends`).allInnerTexts(), answered, id)
+  })
+
   await t.test('a form overrides the method', async (t) => {
     t.match(await page.locator('#overrides').innerText(), /_method=PATCH[\s\S]*"age":37/)
   })
 
   await t.test('the line for curl sends the same request', async (t) => {
     const token = await tokenOf(origin)
+    const session = (await context.cookies()).find(({ name }) => name === 'session')?.value
     for (const id of ['paths', 'problems', 'formats', 'forgery']) {
       const line = await page.locator(`#${id} .curl pre`).last().innerText()
       const { stdout } = await promisify(execFile)('sh', ['-c', `${line.replace('curl', 'curl -s')}`], {
-        env: { ...process.env, TOKEN: token },
+        env: { ...process.env, TOKEN: token, SESSION: session },
       })
       const [status] = (await statusesOf(page, id)).split(' ').slice(-1)
       t.match(stdout, `HTTP/1.1 ${status} `, line)
@@ -158,11 +171,11 @@ async function violationsIn(page: Page): Promise<string[]> {
 }
 
 async function tokenOf(origin: string): Promise<string> {
-  const response = await fetch(origin + endpoints.token, {
+  const response = await fetch(`${origin}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({
       client_id: clientIds.app,
-      grant_type: userGrantType,
+      grant_type: 'urn:fastify-conventions:demo:user',
       user_id: String(firstId),
     }),
   })

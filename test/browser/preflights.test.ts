@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** What a browser asks before a page of another origin may send what no form could. */
 import t from 'tap'
 import {

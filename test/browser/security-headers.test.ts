@@ -1,3 +1,4 @@
+// Own process: waits for a browser
 /** What a browser keeps to of the security headers; beside each route that has them stands one that has not. */
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'

@@ -1,3 +1,4 @@
+// Own process: waits for nginx
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'

@@ -11,10 +11,6 @@ t.test('valid arguments', async (t) => {
     ['check app.js --format json', { ...defaults, format: 'json' }],
     ['--format=github check app.js', { ...defaults, format: 'github' }],
     ['check app.js --mode enforce --timeout 5', { ...defaults, mode: 'enforce', timeout: 5 }],
-    [
-      'explain app.js get /v1/users --mode enforce',
-      { ...defaults, mode: 'enforce', request: { method: 'GET', url: '/v1/users' } },
-    ],
     ['--help', 'help'],
     ['check -h', 'help'],
   ]
@@ -23,8 +19,8 @@ t.test('valid arguments', async (t) => {
 
 t.test('invalid arguments', async (t) => {
   const table: ReadonlyArray<readonly [args: readonly string[], error: RegExp]> = [
-    [[], /expected the command check or explain, received none/],
-    [['lint', 'app.js'], /expected the command check or explain, received lint/],
+    [[], /expected the command check, received none/],
+    [['lint', 'app.js'], /expected the command check, received lint/],
     [['check'], /expected one file/],
     [['check', 'a.js', 'b.js'], /expected one file/],
     [['check', 'a.js', '--format', 'yaml'], /--format: expected one of table, json, github, received yaml/],
@@ -32,8 +28,6 @@ t.test('invalid arguments', async (t) => {
     [['check', 'a.js', '--timeout', '0'], /--timeout: expected seconds/],
     [['check', 'a.js', '--timeout', 'soon'], /--timeout: expected seconds/],
     [['check', 'a.js', '--fix'], /--fix/],
-    [['explain', 'a.js', 'GET'], /expected a file, a method and a path/],
-    [['explain', 'a.js', 'GET', '/v1/users', '--format', 'github'], /--format: expected one of table, json/],
   ]
   for (const [args, error] of table) t.match(readArguments(args), { error }, args.join(' '))
 })

@@ -1,3 +1,4 @@
+// Own process: it is slow
 /** `fastify-conventions check`, the built program in a process of its own. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -167,19 +168,6 @@ t.test('an app that registers conventions itself is checked as it is, and closed
   })
   t.equal(report.findings.length, 1)
   t.match(err, /closed/)
-})
-
-t.test('explain: the status of a request, and what each step said, in order', async (t) => {
-  const file = join(mkdtempSync(join(root, 'app-')), 'app.cjs')
-  writeFileSync(file, factory)
-  const { code, out, err } = await run(['explain', file, 'get', '/v1/Users', '--mode', 'enforce'])
-  t.equal(code, 0, err)
-  t.match(out, /^GET \/v1\/Users: 404\n\n/)
-  t.match(out, /^onRequest +maintenance +nothing$[\s\S]*^onRequest +pathGuard +refused +404 path-uppercase$/m)
-  const own = file.replace('app.cjs', 'own.mjs')
-  writeFileSync(own, registering.replace('/v1/user', '/v1/users'))
-  const json = await run(['explain', own, 'GET', '/v1/users', '--format', 'json'])
-  t.match(JSON.parse(json.out), { status: 200, steps: [{ phase: 'onRequest', step: /./, said: /./ }] })
 })
 
 t.test('an app that its findings stop: its document is not made, and that is no further error', async (t) => {

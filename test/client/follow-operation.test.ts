@@ -218,7 +218,7 @@ t.test('it ends after the maximum of attempts, also failed ones; the last one is
     [running, { maxAttempts: Number.NaN }, 0],
     [withStatus(503, '1'), { maxAttempts: 2 }, 2, refused],
     ['cut', { maxAttempts: 2 }, 2, TypeError],
-    ['silent', { maxAttempts: 2, timeout: 50 }, 2, { message: 'timeout' }],
+    ['silent', { maxAttempts: 2, timeout: 300 }, 2, { message: 'timeout' }],
   ]
   for (const [turns, options, times, cause] of rows) {
     const { operation, polls } = await follow(t, turns, options)

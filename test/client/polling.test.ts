@@ -80,7 +80,7 @@ t.test('who keeps to what this package sends comes no sooner than it says, and n
   const skew = fc.integer({ min: -10_000_000, max: 10_000_000 })
   fc.assert(
     fc.property(left, skew, fc.constantFrom('seconds', 'http-date'), (left, skew, format) => {
-      const sent = retryAfterField({ now, until: now + left, fallback: 60, jitter: 0, format })
+      const sent = retryAfterField(now, now + left, 0, { retryAfter: 60, retryAfterFormat: format })
       const headers = new Headers({ 'retry-after': sent, date: new Date(now).toUTCString() })
       const wait = waitAfter(headers, fallback, now + skew)
       return wait >= left && wait < left + 1_000

@@ -6,6 +6,7 @@ import { order, type Phase, phases, placeOf } from '../../src/convention/order.j
 import type { RequestStep, StepResult } from '../../src/convention/steps.js'
 import { ProblemError } from '../../src/problem/problem-error.js'
 import { modeOption, routeModeOption, routeRuleOptions, ruleOptions } from '../../src/report/modes.js'
+import { serve } from '../support/serve.js'
 
 type Next = (error?: Error) => void
 type Hook = (request: object, reply: object, next: Next) => void
@@ -252,25 +253,6 @@ t.test('options of a route and exceptions decide the mode of a rule there', asyn
     t.equal((await app.inject(url)).statusCode, 200, url)
 })
 
-t.test('an exception is unused if no route that it is for breaks the rule', async (t) => {
-  const used = ['GET /old/a', 'GET /old/b', 'GET /own']
-  for (const [isUntidy, paths, expected] of [
-    [true, ['/old/a', '/old/b', '/own'], used.map((route) => [route, false])],
-    [false, ['/old/a', '/own'], ['GET /own', '/old/*'].map((route) => [route, true])],
-    [false, [], [['/old/*', true]]],
-  ] as const) {
-    const app = await tidied(() => undefined, { exceptions }, isUntidy)
-    const own: object = { tidiness: { except: ['tidy'], reason: 'mine' } }
-    for (const path of paths) app.get(path, path === '/own' ? { config: own } : {}, answer)
-    await app.ready()
-    const found = app.conventions.report().exceptions
-    t.strictSame(
-      found.map(({ route, unused }) => [route, unused]),
-      expected,
-    )
-  }
-})
-
 t.test('each phase of the table has a place for the hooks of the app, and no place twice', async (t) => {
   for (const phase of phases) {
     const steps: readonly string[] = order[phase]
@@ -300,3 +282,25 @@ t.test('explain() returns the steps that a request passed, and what each said', 
   }
   t.equal((await app.conventions.explain('/nowhere')).steps.length, 3)
 })
+
+t.test(
+  'watch() returns the steps of the request it is given, also after its body, and of no other',
+  async (t) => {
+    const app = Fastify()
+    const watched: (readonly { readonly step: string }[])[] = []
+    app.addHook('onRequest', async (request) => {
+      if (request.headers.watched !== undefined) watched.push(app.conventions.watch(request))
+    })
+    await app.register(noting('versions', 'onRequest'))
+    await app.register(noting('fields', 'preHandler'))
+    app.post('/', answer)
+    const { origin } = await serve(t, app)
+    const post = (headers: Record<string, string>) => fetch(origin, { method: 'POST', body: 'a', headers })
+    await Promise.all([post({}), post({ watched: '1' }), post({ watched: '1' })])
+    const steps = ['versions', 'fields']
+    t.strictSame(
+      watched.map((one) => one.map(({ step }) => step)),
+      [steps, steps],
+    )
+  },
+)

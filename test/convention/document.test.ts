@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import t from 'tap'
 import { fields, formats, integerTwins, lists, problems } from '../../src/index.js'
+import { withoutReferences } from '../support/openapi.js'
 
 type Operations = Readonly<Record<string, Readonly<Record<string, Operation>>>>
 
@@ -24,7 +25,7 @@ const user = {
   required: ['id'],
   properties: { id: { type: 'integer', format: 'int64' }, name: { type: 'string' } },
 }
-const documentOf = (app: FastifyInstance) => app.swagger() as unknown as Document
+const documentOf = (app: FastifyInstance) => withoutReferences(app.swagger()) as unknown as Document
 
 t.test('an operation is found by the path that @fastify/swagger writes', async (t) => {
   const app = Fastify()
@@ -83,11 +84,11 @@ t.test('the document is the same in whichever order the conventions are register
     app.post('/v1/users', { schema }, async () => ({}))
     await app.ready()
     const { paths, components } = documentOf(app)
-    t.match(components.schemas['def-0'], { required: ['id'], properties: { id_str: { type: 'string' } } })
+    t.match(components.schemas.User, { required: ['id'], properties: { id_str: { type: 'string' } } })
     const { content } = paths['/v1/users/{id}']?.get?.responses['200'] ?? {}
     t.match(content?.['application/xml']?.schema, { properties: { id_str: {} }, xml: { name: 'User' } })
     t.match(paths['/v1/users']?.post?.responses['200']?.content?.['application/json']?.schema, {
-      allOf: [{ $ref: '#/components/schemas/def-0' }, { required: ['id_str'] }],
+      allOf: [{ $ref: '#/components/schemas/User' }, { required: ['id_str'] }],
     })
     documents.push(paths)
   }
@@ -108,10 +109,34 @@ t.test('a schema of the app that is named Problem stays', async (t) => {
   await app.ready()
   const { paths, components } = documentOf(app)
   t.match(components.schemas.Problem, own)
-  t.match(components.schemas.ProblemDocument, { properties: { code: {} } })
+  t.match(components.schemas.Problem2, { properties: { code: {} } })
   const { content } = paths['/v1/users']?.get?.responses['500'] ?? {}
   t.match(content?.['application/problem+json']?.schema, {
-    allOf: [{ $ref: '#/components/schemas/ProblemDocument' }],
+    allOf: [{ $ref: '#/components/schemas/Problem2' }],
+  })
+})
+
+t.test('schemas that @fastify/swagger has numbered get their titles as names', async (t) => {
+  const app = Fastify()
+  const components = { schemas: { Pet: { type: 'object' as const } } }
+  const since = new Date(0)
+  await app.register(swagger, { openapi: { info: Object.assign({ 'x-since': since }, info), components } })
+  await app.register(problems)
+  const member = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } })
+  app.addSchema({ $id: 'pet', title: 'Pet', ...member('of_title') })
+  app.addSchema({ $id: 'https://example.com/a-pet', ...member('of_id') })
+  app.addSchema({ $id: 'owner', ...member('pet'), properties: { pet: { $ref: 'pet#' } } })
+  const schema = { response: { 200: { type: 'array', items: { $ref: 'owner#' } } } }
+  app.get('/v1/owners', { schema }, async () => [])
+  await app.ready()
+  const document = documentOf(app)
+  const { schemas } = document.components
+  t.strictSame(Object.keys(schemas), ['Pet', 'Pet2', 'https-example.com-a-pet', 'owner', 'Problem'])
+  t.match(schemas.Pet2, { properties: { of_title: {} } })
+  t.match(app.swagger(), { info: { 'x-since': since } })
+  t.match(schemas.owner, { properties: { pet: { $ref: '#/components/schemas/Pet2' } } })
+  t.match(document.paths['/v1/owners']?.get?.responses['200']?.content?.['application/json']?.schema, {
+    items: { $ref: '#/components/schemas/owner' },
   })
 })
 

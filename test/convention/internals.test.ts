@@ -39,28 +39,38 @@ for (const [release, Fastify] of Object.entries(releases)) {
 
     t.test('body parsers', async (t) => {
       const app = Fastify()
-      t.strictSame([...internals.bodyParsers(app).keys()].sort(), ['application/json', 'text/plain'])
-      t.match(internals.bodyParsers(app).get('application/json'), {
+      t.strictSame([...internals.bodyParsers(app).customParsers.keys()].sort(), [
+        'application/json',
+        'text/plain',
+      ])
+      t.match(internals.bodyParsers(app).customParsers.get('application/json'), {
         asString: true,
         asBuffer: false,
         fn: Function,
       })
-      t.equal(internals.hasOwnJsonParser(app), false)
-      t.equal(internals.parsesType(app, 'application/x-www-form-urlencoded'), false)
+      t.equal(internals.bodyParsers(app).existingParser('application/json'), false)
+      t.equal(internals.bodyParsers(app).getParser('application/x-www-form-urlencoded') !== undefined, false)
       await app.register(async (child) => {
         child.addContentTypeParser(/^application\/x-www-form/, (_request, _payload, done) => done(null))
         child.removeContentTypeParser('application/json')
         child.addContentTypeParser('application/json', (_request, _payload, done) => done(null))
-        t.equal(internals.hasOwnJsonParser(child), true)
-        t.equal(internals.parsesType(child, 'application/x-www-form-urlencoded'), true)
+        t.equal(internals.bodyParsers(child).existingParser('application/json'), true)
+        t.equal(
+          internals.bodyParsers(child).getParser('application/x-www-form-urlencoded') !== undefined,
+          true,
+        )
       })
-      t.equal(internals.hasOwnJsonParser(app), false, 'a context has its own parsers')
+      t.equal(
+        internals.bodyParsers(app).existingParser('application/json'),
+        false,
+        'a context has its own parsers',
+      )
     })
 
     t.test('a body parser that is replaced when the app gets ready is used', async (t) => {
       const app = Fastify()
       app.addHook('onReady', async () => {
-        const parsers = internals.bodyParsers(app)
+        const parsers = internals.bodyParsers(app).customParsers
         const json = parsers.get('application/json')
         if (json === undefined) throw new Error('no parser')
         parsers.set('application/json', {
@@ -140,7 +150,7 @@ for (const [release, Fastify] of Object.entries(releases)) {
       const app = Fastify()
       const seen: [string, boolean][] = []
       app.addHook('onRoute', (route) => {
-        seen.push([`${[route.method].flat()} ${route.path}`, !('methods' in routesOf(app).of(route))])
+        seen.push([`${[route.method].flat()} ${route.path}`, routesOf(app).of(route).route !== route])
       })
       const nothing = async (): Promise<object> => ({})
       app.get('/v1/users/:id', nothing)

@@ -1,11 +1,11 @@
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { type Answer, type Caller, type Client, serve } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { type CollectionName, newBody, newUser } from './samples.js'
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-await onEachDatabase(async (t, database) => {
+await onDatabase(async (t, database) => {
   const client = await serve(t, database)
 
   const transitions = [

@@ -1,15 +1,10 @@
 /** The authorization server that the demo has for development. */
 
 import { createHash } from 'node:crypto'
-import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose'
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
-import { clientSecrets } from '../../examples/demo-server/authorization/clients.js'
-import {
-  type AuthorizationServer,
-  createAuthorizationServer,
-} from '../../examples/demo-server/authorization/server.js'
-import { makeSigningKeys } from '../../examples/demo-server/authorization/signing-keys.js'
+import { clientSecrets, devIssuerOptions } from '../../examples/demo-server/authorization.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { firstId, migrate } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
@@ -23,7 +18,7 @@ const challenge = createHash('sha256').update(verifier).digest('base64url')
 const redirect_uri = `${origin}/docs/static/oauth2-redirect.html`
 
 t.test('the authorization server of the demo', async (t) => {
-  const { app, server, database } = await start(t)
+  const { app, database } = await start(t)
   const post = (url: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
     app.inject({
       method: 'POST',
@@ -229,22 +224,6 @@ t.test('the authorization server of the demo', async (t) => {
     }
   })
 
-  await t.test('tokens stay valid while keys are rotated, and logins go on', async (t) => {
-    const { access_token } = (await clientToken('users:read')).json()
-    const before = (await app.inject('/oauth/jwks')).json<JSONWebKeySet>()
-    const { location, cookie } = await begun()
-    await server.rotateKeys()
-    t.match(await verified(access_token), { sub: 'demo-admin' }, 'an older token')
-    const newer = (await clientToken('users:read')).json().access_token
-    const { kid } = decodeProtectedHeader(newer)
-    t.not(kid, decodeProtectedHeader(access_token).kid)
-    t.ok(
-      before.keys.some((key) => key.kid === kid),
-      'the new key was published before it signed',
-    )
-    t.equal((await post(location, { user_id: String(firstId) }, { cookie })).statusCode, 303)
-  })
-
   function authorize(changes: Record<string, string> = {}, headers: Record<string, string> = {}) {
     const query = new URLSearchParams({
       client_id: 'demo-app',
@@ -276,20 +255,6 @@ t.test('the authorization server of the demo', async (t) => {
   }
 })
 
-t.test('a retired key is published until its last token has expired', async (t) => {
-  let now = 0
-  const keys = await makeSigningKeys(60, () => now)
-  const [{ kid }] = keys.all()
-  const isPublished = () => keys.published().keys.some((key) => key.kid === kid)
-  await keys.rotate()
-  now = 59_999
-  await keys.rotate()
-  t.ok(isPublished())
-  now = 60_000
-  await keys.rotate()
-  t.notOk(isPublished())
-})
-
 t.test('secrets are known ones only where nobody else can reach the demo', async (t) => {
   for (const name of ['127.0.0.1', 'localhost', '::1']) {
     t.equal(clientSecrets(name).admin, 'demo-admin-secret')
@@ -303,16 +268,10 @@ async function start(t: Test) {
   const database: Database = await emptyEmbeddedDatabase()
   await migrate(database)
   await seed(database)
-  const secrets = clientSecrets('127.0.0.1')
-  const server: AuthorizationServer = await createAuthorizationServer({
-    issuer: origin,
-    audience,
-    secrets,
-    database,
-  })
-  const app = await buildApp({ database, bearer: server.bearer, authorizationServer: server })
+  const devIssuer = devIssuerOptions(clientSecrets('127.0.0.1'), database)
+  const app = await buildApp({ database, bearer: { issuer: origin, audience }, devIssuer })
   t.teardown(() => app.close())
-  return { app, server, database }
+  return { app, database }
 }
 
 function cookiesOf(fields: string | string[] = []): string {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { scopes, userScopes } from '../../examples/demo-server/caller.js'
 import { type Answer, type Caller, callerOf, itemsOf, type Json, serve, tagOf } from './client.js'
 import { emptyEmbeddedDatabase } from './databases.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { issuer } from './issuer.js'
 import { type CollectionName, collectionNames, newUser, sampleOf } from './samples.js'
 
@@ -12,7 +12,7 @@ type Records = Readonly<Record<CollectionName, Json>>
 
 const json = { 'content-type': 'application/json' }
 
-await onEachDatabase(async (t, database) => {
+await onDatabase(async (t, database) => {
   const client = await serve(t, database)
   const [ada, alan] = [await recordsOf(client), await recordsOf(client)]
   const user = client.as(ada.users.id)

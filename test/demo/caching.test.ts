@@ -4,7 +4,7 @@ import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { itemsOf, serve, tagOf } from './client.js'
 import { emptyEmbeddedPool } from './databases.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 import { collectionNames, newBody, newOrder, newUser, sampleOf } from './samples.js'
 
@@ -23,7 +23,7 @@ const routes: readonly (readonly [path: string, cacheControl: string, validators
   ['/v1/terms', 'public, max-age=3600', ['etag', 'last-modified']],
 ]
 
-await onEachDatabase(async (t, actual) => {
+await onDatabase(async (t, actual) => {
   const { database, columnsRead } = spyOn(actual)
   const client = await serve(t, database)
   await seed(actual)
@@ -74,8 +74,6 @@ await onEachDatabase(async (t, actual) => {
       columnsRead()
       const conditions: Record<string, string>[] = [
         { 'if-none-match': tagOf(full) },
-        { 'if-none-match': `"other", W/${tagOf(full)}` },
-        { 'if-none-match': '*' },
         { 'if-modified-since': full.headers.get('last-modified') ?? '' },
       ]
       for (const headers of conditions) {
@@ -128,18 +126,6 @@ await onEachDatabase(async (t, actual) => {
       const empty = await client.get('/v1/users?email=nobody@example.com')
       t.equal(empty.headers.get('last-modified'), null, 'an empty list never was')
       t.ok(empty.headers.has('etag'))
-    },
-  )
-
-  await t.test(
-    'a selection of fields and the full response have different tags, if they are hashes of the bytes',
-    async (t) => {
-      const tags = await Promise.all(
-        ['id', 'age', '*'].map(async (fields) =>
-          tagOf(await client.get(`/v1/users?limit=2&fields=${fields}`)),
-        ),
-      )
-      t.equal(new Set(tags).size, 3)
     },
   )
 })

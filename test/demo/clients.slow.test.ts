@@ -1,3 +1,4 @@
+// Own process: it is slow
 /**
  * Clients that generators make from the demo's OpenAPI document compile as strictly as TypeScript can, and drive the demo
  * over a socket: create, conflict, update with `If-Match`, operation, and pages of ids beyond 2^53.

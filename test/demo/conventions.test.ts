@@ -4,11 +4,11 @@ import t from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import { firstId, migrate } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
-import { emptyEmbeddedDatabase } from './databases.js'
+import { emptyDatabase } from './databases.js'
 import { adminToken, issuer } from './issuer.js'
 
 t.test('all routes of the demo keep the conventions', async (t) => {
-  const database = await emptyEmbeddedDatabase()
+  const database = await emptyDatabase(t)
   await migrate(database)
   await seed(database)
   const { options: bearer } = await issuer()

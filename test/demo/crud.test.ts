@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { type Client, itemsOf, type Json, serve, tagOf } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { query } from './query.js'
 import { newOrder, newUser, sampleOf } from './samples.js'
 
@@ -48,7 +48,7 @@ const subjects: readonly Subject[] = [
   },
 ]
 
-await onEachDatabase(async (t, database) => {
+await onDatabase(async (t, database) => {
   const client = await serve(t, database)
   for (const subject of subjects) await t.test(subject.name, (t) => liveAndDie(t, client, subject))
 

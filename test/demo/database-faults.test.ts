@@ -1,3 +1,4 @@
+// Own process: waits for PostgreSQL
 /** The demo on a PostgreSQL server that breaks connections, is down, or does not answer. */
 
 import { setTimeout } from 'node:timers/promises'

@@ -1,8 +1,9 @@
 import type { PostgresPool } from 'kysely'
+import type { Test } from 'tap'
 import { type Database, databaseOf } from '../../examples/demo-server/database.js'
 import { openEmbeddedPool } from '../../examples/demo-server/database-embedded.js'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
-import { type PrivatePostgres, startPostgres } from '../support/postgres.js'
+import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../support/postgres.js'
 import { query } from './query.js'
 
 let embedded: Promise<PostgresPool> | undefined
@@ -27,18 +28,31 @@ export async function emptyEmbeddedPool(): Promise<PostgresPool> {
   return { ...pool, end: async () => {} }
 }
 
-/**
- * A database of its own with nothing in it, on a PostgreSQL server that ends with the process. (A teardown of tap's root
- * would end the root as soon as it waits.) Whoever calls closes it.
- */
+/** A database with nothing in it, for a test to which its kind does not matter. It ends with the test. */
+export async function emptyDatabase(t: Test): Promise<Database> {
+  const isOnServer = (await obstacleToPostgres()) === null
+  const database = await (isOnServer ? emptyServerDatabase() : emptyEmbeddedDatabase())
+  t.teardown(() => database.destroy())
+  return database
+}
+
+/** {@link emptyServerUrl}, opened. Whoever calls closes it. */
 export async function emptyServerDatabase(): Promise<Database> {
+  return openServerDatabase(await emptyServerUrl())
+}
+
+/**
+ * The URL of a database of its own with nothing in it, on a PostgreSQL server that ends with the process. (A teardown of
+ * tap's root would end the root as soon as it waits.)
+ */
+export async function emptyServerUrl(): Promise<string> {
   server ??= startServer()
   const { url } = await server
   const name = `suite_${++databases}`
   const first = await openServerDatabase(url)
   await query(first, { text: `create database ${name}` })
   await first.destroy()
-  return openServerDatabase(url.replace(/\/postgres$/, `/${name}`))
+  return url.replace(/\/postgres$/, `/${name}`)
 }
 
 async function startServer(): Promise<PrivatePostgres> {

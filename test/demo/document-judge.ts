@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { withoutReferences } from '../support/openapi.js'
 
 /** A response, as it came over the socket. */
 interface Received {
@@ -38,7 +39,7 @@ const beforeRouting = new Set(['request-malformed', 'uri-malformed', 'expectatio
 
 /** Returns the judge of an OpenAPI document, as `app.swagger()` returns it. */
 export function judgeOf(swagger: object): Judge {
-  const document = swagger as Document
+  const document = withoutReferences(swagger) as Document
   const { components } = document
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   formats.default(ajv)

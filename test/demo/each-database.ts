@@ -1,21 +1,39 @@
 import t, { type Test } from 'tap'
 import type { Database } from '../../examples/demo-server/database.js'
 import { obstacleToPostgres } from '../support/postgres.js'
+import { isThorough } from '../support/thorough.js'
 import { emptyEmbeddedDatabase, emptyServerDatabase } from './databases.js'
 
 /** The tests of a file, run on a database that is empty at first and theirs alone. */
 export type DatabaseSuite = (t: Test, database: Database) => Promise<void>
+
+const obstacle = await obstacleToPostgres()
+
+/**
+ * Runs the tests on a PostgreSQL server, or on the embedded database where there is no PostgreSQL: each takes all of their
+ * statements. `npm run test:all` runs them on both.
+ */
+export async function onDatabase(suite: DatabaseSuite): Promise<void> {
+  if (isThorough) return onEachDatabase(suite)
+  return obstacle === null || process.env.CI ? onServer(suite) : onEmbedded(suite)
+}
 
 /**
  * Runs the same tests on the embedded database and on a PostgreSQL server. Without PostgreSQL on the machine the
  * second half is skipped, but where `CI` is set it fails.
  */
 export async function onEachDatabase(suite: DatabaseSuite): Promise<void> {
+  await onEmbedded(suite)
+  await onServer(suite)
+}
+
+async function onEmbedded(suite: DatabaseSuite): Promise<void> {
   await t.test('embedded database', async (t) => {
     await suite(t, await emptyEmbeddedDatabase())
   })
+}
 
-  const obstacle = await obstacleToPostgres()
+async function onServer(suite: DatabaseSuite): Promise<void> {
   const skip = obstacle !== null && !process.env.CI ? obstacle : false
   await t.test('PostgreSQL server', { skip }, async (t) => {
     const database = await emptyServerDatabase()

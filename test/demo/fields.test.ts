@@ -1,7 +1,7 @@
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { itemsOf, nextOf, serve, walk } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 
 const defaultOfUsers = ['id', 'name', 'age', 'gender', 'email_verified', 'created_at', 'updated_at']
@@ -29,37 +29,13 @@ const selections: readonly (readonly [
   ['', ['id', 'id_str', ...defaultOfUsers.slice(1)], defaultOfUsers],
   ['fields=*', ['id', 'id_str', ...allOfUsers.slice(1)], allOfUsers],
   ['fields=name,age', ['name', 'age'], ['name', 'age']],
-  ['fields=age,name', ['name', 'age'], ['name', 'age']],
-  ['fields=name&fields=email', ['name', 'email'], ['name', 'email']],
-  ['fields=name,%20email', ['name', 'email'], ['name', 'email']],
-  ['fields=name,name,name', ['name'], ['name']],
   ['fields=id', ['id', 'id_str'], ['id']],
   ['fields=id_str', ['id', 'id_str'], ['id']],
-  ['fields=name,*', ['id', 'id_str', ...allOfUsers.slice(1)], allOfUsers],
 ]
 
-const refused = [
-  'password',
-  'name,password',
-  '',
-  'name,,age',
-  'name,',
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  'name.first',
-  'name.',
-  '.name',
-  'a.b.c.d.e',
-  'Name',
-  'id_str_str',
-  "name'; drop table users",
-  'n'.repeat(1025),
-  Array(65).fill('name').join(','),
-]
+const refused = ['password', 'name,password', '', '__proto__', 'name.first']
 
-await onEachDatabase(async (t, actual) => {
+await onDatabase(async (t, actual) => {
   const { database, columnsRead } = spyOn(actual)
   const client = await serve(t, database)
   await seed(actual)

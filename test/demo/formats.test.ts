@@ -2,9 +2,9 @@
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { serve } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 
-await onEachDatabase(async (t, database) => {
+await onDatabase(async (t, database) => {
   const client = await serve(t, database)
   await seed(database)
   const get = async (path: string, headers: Record<string, string> = {}) => {

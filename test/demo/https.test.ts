@@ -8,13 +8,13 @@ import { buildApp } from '../../examples/demo-server/app.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { type Certificate, developmentCertificate } from '../../examples/demo-server/tls.js'
 import { type Answer, type Caller, callerOf, type Fetch, nextOf, serve, tagOf } from './client.js'
-import { emptyEmbeddedDatabase } from './databases.js'
+import { emptyDatabase } from './databases.js'
 import { issuer } from './issuer.js'
 import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
 import { newUser, sampleOf } from './samples.js'
 
 t.test('HTTP/2 and HTTP/1.1 over TLS have the responses of HTTP/1.1 without TLS', async (t) => {
-  const database = await emptyEmbeddedDatabase()
+  const database = await emptyDatabase(t)
   const plain = await serve(t, database)
   const { options: bearer } = await issuer()
   const certificate = await developmentCertificate('127.0.0.1')

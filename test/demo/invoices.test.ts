@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { OperationEvent } from 'fastify-conventions'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { type Answer, type Client, type Json, serve } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 import { newUser, sampleOf } from './samples.js'
 
 const oneYear = 31_536_000
 
-await onEachDatabase(async (t, actual) => {
+await onDatabase(async (t, actual) => {
   const { database, columnsRead } = spyOn(actual)
   const client = await serve(t, database)
 

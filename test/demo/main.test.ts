@@ -8,7 +8,8 @@ import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
 
 t.test('the demo prints its URL and examples that work, and stops at SIGTERM', async (t) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    const { origin, process, printed } = await startDemo(t, { ISSUER_URL: '' })
+    const storage = signal === 'SIGINT' ? { DATABASE_URL: '' } : {}
+    const { origin, process, printed } = await startDemo(t, { ISSUER_URL: '', ...storage })
     t.match(origin, /^http:\/\/127\.0\.0\.1:\d+$/)
     t.equal((await fetch(`${origin}/v1/users?limit=1`)).status, 401)
     const lines = await until(

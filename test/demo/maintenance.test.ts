@@ -1,3 +1,4 @@
+// Own process: starts processes, and waits for them
 /** `MAINTENANCE_FILE` of the demo: a file whose existence means maintenance. */
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
 import { serve } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { newOrder, newUser } from './samples.js'
 
-await onEachDatabase(async (t, database) => {
+await onDatabase(async (t, database) => {
   const client = await serve(t, database)
 
   await t.test('members that are not in the patch do not change, with and without a default', async (t) => {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { withoutReferences } from '../support/openapi.js'
 import { type Caller, callerOf, type Json, serve } from './client.js'
 import { emptyEmbeddedDatabase } from './databases.js'
 import { judgeOf } from './document-judge.js'
@@ -35,7 +36,7 @@ const ofAllResponses = new Set([
 
 const client = await serve(t, await emptyEmbeddedDatabase())
 const { json } = await client.get('/openapi.json')
-const paths = json.paths as Paths
+const paths = withoutReferences(json).paths as Paths
 const templates = Object.keys(paths).map(
   (path) => [path, new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)] as const,
 )

@@ -3,10 +3,10 @@ import type { Test } from 'tap'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { type Client, type Json, serve, tagOf } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { type CollectionName, collectionNames, newBody, newUser, sampleOf } from './samples.js'
 
-await onEachDatabase(async (t, database) => {
+await onDatabase(async (t, database) => {
   const client = await serve(t, database)
   await seed(database)
 
@@ -23,11 +23,8 @@ await onEachDatabase(async (t, database) => {
     const body = sampleOf.users('back.again@example.com')
     const sent = [
       ['PATCH', { 'if-match': tag }, { age: 1 }],
-      ['PATCH', { 'if-match': '*' }, { age: 1 }],
-      ['PATCH', {}, { age: 1 }],
       ['DELETE', { 'if-match': tag }, undefined],
       ['GET', { 'if-match': tag }, undefined],
-      ['GET', { 'if-none-match': tag }, undefined],
       ['PUT', {}, body],
       ['PUT', { 'if-unmodified-since': new Date().toUTCString() }, body],
       ['PUT', { 'if-none-match': tag }, body],
@@ -88,11 +85,7 @@ async function guardsWrites(t: Test, client: Client, name: CollectionName): Prom
   const whole = await client.get(`${path}?fields=*`)
   const stale: Record<string, string>[] = [
     { 'if-match': first },
-    { 'if-match': `"a", ${first}` },
-    { 'if-match': `W/${second}` },
-    { 'if-match': 'garbage' },
     { 'if-none-match': second },
-    { 'if-none-match': '*' },
     { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
   ]
   for (const headers of stale) {

@@ -1,8 +1,10 @@
+// Own process: starts processes, and waits for them
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Database } from '../../examples/demo-server/database.js'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { isThorough } from '../support/thorough.js'
 import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf, type Json, tagOf } from './client.js'
 import { query } from './query.js'
@@ -23,7 +25,7 @@ interface Outcome {
   readonly lost: Answer
 }
 
-const races = 100
+const races = isThorough ? 100 : 20
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false

@@ -3,9 +3,10 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { seed } from '../../examples/demo-server/seed.js'
+import { isThorough } from '../support/thorough.js'
 import { type Client, serve, walk } from './client.js'
 import { collections } from './collections.js'
-import { onEachDatabase } from './each-database.js'
+import { onDatabase } from './each-database.js'
 import { faultyTwin, parseExact } from './exact-json.js'
 import { adminToken } from './issuer.js'
 import { randomMethod, randomTarget, randomWrite } from './random-inputs.js'
@@ -17,10 +18,10 @@ interface Seen {
   readonly body: string
 }
 
-const injected = 10_000
-const overSockets = 500
+const injected = isThorough ? 10_000 : 1_000
+const overSockets = isThorough ? 500 : 200
 
-await onEachDatabase(async (t, database) => {
+await onDatabase(async (t, database) => {
   const client = await serve(t, database)
   await seed(database)
 

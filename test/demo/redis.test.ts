@@ -1,3 +1,4 @@
+// Own process: starts processes, and waits for them
 /** `REDIS_URL` of the demo: what its processes share, and what becomes of it while Redis is away. */
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'

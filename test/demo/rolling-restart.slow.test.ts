@@ -1,3 +1,4 @@
+// Own process: it is slow
 /** The topology of docker-compose.yml as processes, with its nginx.conf: each of them restarts while clients send requests. */
 import { randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'

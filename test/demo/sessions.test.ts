@@ -2,13 +2,12 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
-import { clientSecrets } from '../../examples/demo-server/authorization/clients.js'
-import { createAuthorizationServer } from '../../examples/demo-server/authorization/server.js'
+import { clientSecrets, devIssuerOptions } from '../../examples/demo-server/authorization.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { firstId, migrate } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { seal } from '../../examples/demo-server/sessions.js'
-import { emptyEmbeddedDatabase } from './databases.js'
+import { emptyDatabase } from './databases.js'
 import { issuer, userToken } from './issuer.js'
 
 const host = '127.0.0.1:3000'
@@ -92,18 +91,16 @@ t.test('sessions of browsers', async (t) => {
 })
 
 async function seeded(t: Test): Promise<Database> {
-  const database = await emptyEmbeddedDatabase()
-  t.teardown(() => database.destroy())
+  const database = await emptyDatabase(t)
   await migrate(database)
   await seed(database)
   return database
 }
 
 async function start(t: Test, database: Database): Promise<FastifyInstance> {
-  const secrets = clientSecrets('127.0.0.1')
-  const audience = `${origin}/v1`
-  const server = await createAuthorizationServer({ issuer: origin, audience, secrets, database })
-  const app = await buildApp({ database, bearer: server.bearer, authorizationServer: server, sessions })
+  const bearer = { issuer: origin, audience: `${origin}/v1` }
+  const devIssuer = devIssuerOptions(clientSecrets('127.0.0.1'), database)
+  const app = await buildApp({ database, bearer, devIssuer, sessions })
   t.teardown(() => app.close())
   return app
 }

@@ -11,7 +11,7 @@ t.test('the defaults without variables', async (t) => {
     issuerAddress: null,
     clientId: 'demo-app',
     logLevel: 'info',
-    storage: null,
+    databaseUrl: null,
     redisUrl: null,
     operations: 'memory',
     work: true,
@@ -23,7 +23,7 @@ t.test('the defaults without variables', async (t) => {
   }
   for (const variables of [
     {},
-    { PORT: '', HOST: ' ', DATA_DIR: '', DATABASE_URL: '', LOG_LEVEL: '' },
+    { PORT: '', HOST: ' ', DATABASE_URL: '', LOG_LEVEL: '' },
     { REDIS_URL: '', MAINTENANCE_FILE: ' ', RATE_LIMIT_MAX: '', SESSION_SECRET: '', CLIENT_ID: '' },
   ]) {
     const { sessionSecret: secret, ...settings } = readSettings(variables)
@@ -58,9 +58,8 @@ t.test('all variables are read', async (t) => {
     'https://a.example',
     'http://localhost:8080',
   ])
-  t.same(readSettings({ DATA_DIR: './data' }).storage, { folder: './data' })
   for (const url of ['postgres://u:p@host:5432/name', 'postgresql://host', 'postgres://%2Frun%2Fpg/name']) {
-    t.same(readSettings({ DATABASE_URL: url }).storage, { url })
+    t.equal(readSettings({ DATABASE_URL: url }).databaseUrl, url)
   }
   for (const url of ['redis://host', 'redis://:p@host:6379/', 'rediss://u:p@host/3', 'redis://[::1]:6379']) {
     t.equal(readSettings({ REDIS_URL: url }).redisUrl, url)
@@ -76,11 +75,9 @@ t.test('operations use a shared store if one is configured', async (t) => {
   t.equal(readSettings({ DATABASE_URL, REDIS_URL, OPERATIONS: 'postgres' }).operations, 'postgres')
   t.equal(readSettings({ DATABASE_URL, REDIS_URL, WORK: 'off' }).work, false)
   t.throws(() => readSettings({ DATABASE_URL, OPERATIONS: 'mysql' }), /^OPERATIONS: expected 'postgres'/)
-  for (const storage of [{}, { DATA_DIR: 'data' }]) {
-    t.throws(() => readSettings({ ...storage, OPERATIONS: 'postgres' }), /^OPERATIONS: .* needs DATABASE_URL/)
-  }
+  t.throws(() => readSettings({ OPERATIONS: 'postgres' }), /^OPERATIONS: .* needs DATABASE_URL/)
   t.throws(() => readSettings({ REDIS_URL, WORK: 'no' }), /^WORK: expected 'on' or 'off', received 'no'/)
-  for (const alone of [{ DATABASE_URL }, { REDIS_URL }, { REDIS_URL, DATA_DIR: 'data' }]) {
+  for (const alone of [{ DATABASE_URL }, { REDIS_URL }]) {
     t.throws(
       () => readSettings({ ...alone, WORK: 'off' }),
       /^WORK: 'off' needs DATABASE_URL, and REDIS_URL or/,
@@ -103,10 +100,6 @@ t.test('an invalid value is an error of one line that names the variable', async
   t.throws(
     () => readSettings({ LOG_LEVEL: 'loud' }),
     /^LOG_LEVEL: expected one of fatal, .*, received 'loud'$/,
-  )
-  t.throws(
-    () => readSettings({ DATABASE_URL: 'postgres://host', DATA_DIR: 'data' }),
-    /DATABASE_URL and DATA_DIR/,
   )
 })
 

@@ -2,20 +2,7 @@ import t from 'tap'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { callerOf } from './client.js'
-import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
-
-t.test('DATA_DIR keeps the data, also after a crash, for one process', async (t) => {
-  const environment = { DATA_DIR: t.testdir() }
-  const first = await startDemo(t, environment)
-  await rename(first.origin, 'Renamed')
-
-  const second = spawnDemo({ ...environment, PORT: '0' })
-  t.match(await failureOf(second), /^demo server: the data folder .* is in use by process \d+; .*$/)
-
-  await stopDemo(first.process, 'SIGKILL')
-  const third = await startDemo(t, environment)
-  t.equal(await nameOfFirst(third.origin), 'Renamed')
-})
+import { startDemo, stopDemo } from './run-demo.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false

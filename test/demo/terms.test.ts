@@ -1,15 +1,13 @@
 import t from 'tap'
 import { serve } from './client.js'
-import { emptyEmbeddedDatabase } from './databases.js'
+import { emptyDatabase } from './databases.js'
 import { adminToken } from './issuer.js'
 
 /** How the text of a language begins. */
 const firstWords = { en: /^This is/, de: /^Dies ist/, fr: /^Ceci est/ } as const
 
-const database = await emptyEmbeddedDatabase()
-
 t.test('the terms of service', async (t) => {
-  const client = await serve(t, database)
+  const client = await serve(t, await emptyDatabase(t))
   const read = (language: string | null, headers: Record<string, string> = {}) =>
     client.call('GET', '/v1/terms', {
       headers: { ...(language === null ? {} : { 'accept-language': language }), ...headers },

@@ -5,8 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
+import { bigint, pgTable, timestamp } from 'drizzle-orm/pg-core'
+import { drizzle } from 'drizzle-orm/pglite'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import type { ConventionsOptions } from 'fastify-conventions'
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import t, { type Test } from 'tap'
 import { blocksOf } from './markdown.js'
 
@@ -35,12 +38,17 @@ interface Answer {
 interface Check {
   readonly options?: ConventionsOptions
   readonly tables?: string
-  /** Further names that the block uses. */
-  readonly names?: Readonly<Record<string, unknown>>
+  /** Further names that the blocks use. */
+  readonly names?: (db: PGlite) => Readonly<Record<string, unknown>>
   readonly run: (stage: Stage) => Promise<void>
 }
 
-const books = [3, 2, 1].map((id) => ({ id }))
+// It takes seconds to start.
+const db = new PGlite()
+const books = pgTable('books', {
+  id: bigint({ mode: 'bigint' }),
+  created_at: timestamp({ withTimezone: true, precision: 3 }),
+})
 const away = createServer()
 await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve))
 const closedPort = (away.address() as AddressInfo).port
@@ -77,12 +85,27 @@ const checks: Readonly<Record<string, Check>> = {
     },
   },
   'Pages by a query builder': {
-    names: { findBooks },
+    tables: `
+      create table books (id bigint, created_at timestamptz(3));
+      insert into books select id, timestamptz '2026-01-01Z' + (id / 3) * interval '1 hour' from generate_series(1, 7) id`,
+    names: (db) => ({ kysely: kyselyOf(db), drizzle: drizzle(db), books }),
     async run({ t, send }) {
-      const first = await send('GET', '/v1/books?limit=2')
-      t.match(first, { body: '{"books":[{"id":3},{"id":2}]}', headers: { link: /before_id=2>; rel="next"/ } })
-      t.match(await send('GET', '/v1/books?limit=2&before_id=2'), { body: '{"books":[{"id":1}]}' })
-      t.match(await send('GET', '/v1/books?after_id=1'), { body: '{"books":[{"id":2},{"id":3}]}' })
+      const newestFirst = [7, 6, 5, 4, 3, 2, 1]
+      t.strictSame(await idsFrom('/v1/books?limit=2'), newestFirst, 'by id')
+      t.strictSame(await idsFrom('/v1/books?limit=2&after_id=0'), newestFirst.toReversed(), 'back, by id')
+      const byTime = await idsFrom('/v1/books?limit=2&before_time=2026-01-02T00:00:00Z')
+      t.strictSame(byTime, newestFirst, 'by time, of which each stands at most thrice')
+      t.strictSame(await idsFrom('/v1/books?before_time=2026-01-01T01:00:00Z'), [2, 1])
+
+      async function idsFrom(first: string): Promise<number[]> {
+        const ids: number[] = []
+        for (let url: string | undefined = first; url !== undefined; ) {
+          const { body, headers } = await send('GET', url)
+          ids.push(...[...body.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id)))
+          url = /^<([^>]+)>/.exec(String(headers.link))?.[1]
+        }
+        return ids
+      }
     },
   },
   'ULIDs, and other ids that are text': {
@@ -135,7 +158,7 @@ const checks: Readonly<Record<string, Check>> = {
     },
   },
   'An upstream service that fails': {
-    names: { ratesUrl: `http://127.0.0.1:${closedPort}` },
+    names: () => ({ ratesUrl: `http://127.0.0.1:${closedPort}` }),
     async run({ t, send }) {
       const answer = await send('GET', '/v1/rates')
       t.match(answer, {
@@ -176,20 +199,22 @@ for (const recipe of recipes) {
   const title = titleOf(recipe)
   const check = checks[title]
   if (check === undefined) continue
-  t.test(title, async (t) => {
-    const [block] = blocksOf(recipe).filter(({ language }) => language === 'js')
-    const folder = t.testdir({ 'recipe.mjs': moduleOf(block?.text ?? '', Object.keys(check.names ?? {})) })
-    const { conventions, serverOptions } = await import('fastify-conventions')
-    const db = new PGlite()
-    if (check.tables !== undefined) await db.exec(check.tables)
-    const app = Fastify(serverOptions())
-    t.teardown(() => Promise.all([app.close(), db.close()]))
-    await app.register(conventions, check.options ?? {})
-    const { default: cook } = await import(pathToFileURL(join(folder, 'recipe.mjs')).href)
-    await cook(app, db, check.names ?? {}, (answer: Answer) => seen.push(answer))
-    const send: Stage['send'] = (method, url, rest) => app.inject({ method, url, ...rest })
-    await check.run({ t, app, db, send })
-  })
+  const blocks = blocksOf(recipe).filter(({ language }) => language === 'js')
+  for (const { text } of blocks) {
+    t.test(blocks.length === 1 ? title : `${title}: ${text.split('\n', 1)}`, async (t) => {
+      const names = check.names?.(db) ?? {}
+      const folder = t.testdir({ 'recipe.mjs': moduleOf(text, Object.keys(names)) })
+      const { conventions, serverOptions } = await import('fastify-conventions')
+      await db.exec(`drop schema public cascade; create schema public; ${check.tables ?? ''}`)
+      const app = Fastify(serverOptions())
+      t.teardown(() => app.close())
+      await app.register(conventions, check.options ?? {})
+      const { default: cook } = await import(pathToFileURL(join(folder, 'recipe.mjs')).href)
+      await cook(app, db, names, (answer: Answer) => seen.push(answer))
+      const send: Stage['send'] = (method, url, rest) => app.inject({ method, url, ...rest })
+      await check.run({ t, app, db, send })
+    })
+  }
 }
 
 function titleOf(recipe: string): string {
@@ -211,17 +236,8 @@ function moduleOf(block: string, names: readonly string[]): string {
   ].join('\n')
 }
 
-/** As a query builder would. */
-async function findBooks({
-  where,
-  orderBy,
-  take,
-}: {
-  where: { id?: { gt?: bigint; lt?: bigint } }
-  orderBy: { id: 'asc' | 'desc' }
-  take: number
-}): Promise<{ id: number }[]> {
-  const { gt = -1n, lt = 100n } = where.id ?? {}
-  const found = books.filter(({ id }) => BigInt(id) > gt && BigInt(id) < lt)
-  return (orderBy.id === 'asc' ? found.toReversed() : found).slice(0, take)
+function kyselyOf(db: PGlite): Kysely<{ books: { id: bigint; created_at: Date } }> {
+  const connection = { query: (text: string, values: unknown[]) => db.query(text, values), release() {} }
+  const pool = { connect: async () => connection, async end() {} } as unknown as PostgresPool
+  return new Kysely({ dialect: new PostgresDialect({ pool }) })
 }

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import closeWithGrace from 'close-with-grace'
 import Fastify, { type FastifyInstance } from 'fastify'
 import mercurius from 'mercurius'
 import t from 'tap'
@@ -43,7 +44,6 @@ const notRun: readonly (readonly [page: string, part: string, reason: string])[]
   ['docs/into-a-running-service.md', 'export default async function app', 'loads the folders of an app'],
   ['docs/into-a-running-service.md', 'assertConventions', inTestRunner],
   ['docs/lists.md', "by: ['time']", part],
-  ['docs/operations.md', 'new EventSource', inBrowser],
   ['docs/operations.md', 'finishedWork', 'needs a database'],
   ['docs/operations.md', 'prom-client', 'operations.test.ts runs it'],
   ['docs/problems.md', "throw new ProblemError('not-retryable'", part],
@@ -51,7 +51,6 @@ const notRun: readonly (readonly [page: string, part: string, reason: string])[]
   ['docs/several-instances.md', "from 'ioredis'", redis],
   ['docs/several-instances.md', 'pgBossEngine', postgres],
   ['docs/several-instances.md', 'operationStoreContract', inTestRunner],
-  ['docs/spectral.md', 'conventionsRuleset', 'a file of Spectral'],
   ['docs/testing.md', 'assertConventions', inTestRunner],
   ['docs/type-providers.md', 'valibot', 'Valibot is not installed'],
   ['docs/xsrf.md', "fetch('/v1/users/1'", inBrowser],
@@ -123,6 +122,8 @@ async function runs(text: string): Promise<void> {
     apps.push(app)
     return app
   }
+  // Its listeners stay for the life of a process, and would end this one before its last tests.
+  const listen = (...given: Parameters<typeof closeWithGrace>): void => closeWithGrace(...given).uninstall()
   const { serverOptions, conventions } = exported as {
     readonly serverOptions: () => object
     readonly conventions: (app: FastifyInstance) => Promise<void>
@@ -135,7 +136,8 @@ async function runs(text: string): Promise<void> {
       const xsrf = { cookies: ['session'], secret: XSRF_SECRET }
       await app.register(conventions as never, { formats: {}, xsrf, pathGuard: false } as never)
     }
-    const load = async (name: string) => (name === 'fastify' ? { default: create } : import(name))
+    const substitutes: Readonly<Record<string, unknown>> = { fastify: create, 'close-with-grace': listen }
+    const load = async (name: string) => (name in substitutes ? { default: substitutes[name] } : import(name))
     const names = { ...exported, ...offered, app, handler, Fastify: create, load }
     await evaluate(text, names)
     declareExcepted(app, text)

@@ -1,3 +1,4 @@
+// Own process: it is slow
 /** docs/tutorial.md: the files of each step, in a folder of their own, do what the step says. */
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'

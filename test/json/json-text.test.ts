@@ -1,7 +1,7 @@
 /** What the package writes as JSON text is what `JSON.stringify` writes; long digit runs are always found. */
 import fc from 'fast-check'
 import t from 'tap'
-import { hasLongDigits, isPlainText, textOf } from '../../src/json/json-text.js'
+import { hasLongDigits, isPlainText, textOf } from '../../src/json/exact-json.js'
 
 t.test('a string is written as JSON.stringify writes it, at every length', async (t) => {
   const units = ['a', '"', '\\', '\u0000', '\u001f', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udfff', '/']

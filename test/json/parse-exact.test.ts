@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { exactJson, parseCharacters, parseExact, quoteLongNumbers } from '../../src/json/exact-json.js'
+import { exactJson, parseExact, quoteLongNumbers } from '../../src/json/exact-json.js'
 import { jsonText } from '../schema/json-texts.js'
 
 t.test('long integers become BigInts, all other values are those of JSON.parse', async (t) => {
@@ -89,24 +89,5 @@ t.test('text that is not JSON is scanned to its end', async () => {
       fc.string({ unit: fc.constantFrom('"', '\\', '1', '-', '.', 'e', ',', '[') }),
       (text) => typeof quoteLongNumbers(text) === 'string',
     ),
-  )
-})
-
-t.test('parseCharacters() keeps the characters of every number', async (t) => {
-  const kept = ['9007199254740993', '1.10', '-0', '1e5', '1E-5', '0.0000001', '-0.0', '1e400', '100.0']
-  kept.push('123456789.123456789')
-  for (const number of kept)
-    t.strictSame(parseCharacters(`{"a":[${number}, ${number} ]}`), { a: [number, number] }, number)
-  for (const number of ['1', '-1', '0', '100', '1.5', '0.000001', '999999999999999', '-0.5'])
-    t.strictSame(parseCharacters(`[${number}]`), [Number(number)], number)
-  t.throws(() => parseCharacters('{'), SyntaxError)
-  const token = fc.stringMatching(/^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,8})?(?:[eE][+-]?[0-9]{1,3})?$/)
-  const texts = (value: unknown): unknown => (Array.isArray(value) ? value.map(texts) : String(value))
-  fc.assert(
-    fc.property(fc.array(token), (numbers) => {
-      const parsed = texts(parseCharacters(`[${numbers.join(',')}]`))
-      return JSON.stringify(parsed) === JSON.stringify(numbers)
-    }),
-    { numRuns: 2000 },
   )
 })

@@ -157,17 +157,6 @@ t.test('an array that has itself as its items', async (t) => {
   t.equal(projected(schema, ['a'], [{ a: 'a', b: 'b' }, [[{ a: 'c' }]]]), '[{"a":"a"},[[{"a":"c"}]]]')
 })
 
-t.test('names of inherited properties select only declared own members', async (t) => {
-  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
-  const own = `{${names.map((name) => `"${name}":"own"`).join(',')}}`
-  const declared = JSON.parse(
-    `{"type":"object","properties":${own.replaceAll('"own"', '{"type":"string"}')}}`,
-  )
-  t.equal(projected(declared, names, {}), '{}')
-  t.equal(projected(declared, names, JSON.parse(own)), own)
-  t.equal(projected(declared, ['__proto__'], JSON.parse(own)), '{"__proto__":"own"}')
-})
-
 function projected(schema: Parameters<typeof shapeOf>[0], paths: readonly string[], value: unknown): string {
   const shape: Shape = shapeOf(schema, {}, context)
   return selected(shape, only(paths))(value)

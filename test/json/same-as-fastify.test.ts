@@ -59,13 +59,16 @@ t.test(`${pairs} random pairs of a schema and a value: the same bytes, or both r
   t.ok(seen.unreadable < pairs / valuesPerSchema / 5, 'most schemas can be read')
 })
 
+/** Ajv says of each random schema what its strict mode finds. */
+const quiet = { serializerOpts: { ajv: { logger: false as const } } }
+
 /** Routes of the same schemas and values, on bare Fastify and under conventions. */
 t.test('the preset sends the same responses as bare Fastify', async (t) => {
   const samples = fc
     .sample(fc.tuple(hostileSchema, fc.array(fc.nat(), { minLength: 60, maxLength: 60 })), routes)
     .filter(([schema]) => built(() => fastifyWriter(schema)) !== null)
   const apps: readonly (readonly [name: string, app: FastifyInstance])[] = [
-    ['bare', Fastify()],
+    ['bare', Fastify(quiet)],
     ['preset', await withPreset({})],
     ['preset without twins', await withPreset({ integerTwins: false })],
   ]
@@ -101,7 +104,7 @@ t.test('the preset sends the same responses as bare Fastify', async (t) => {
 })
 
 async function withPreset(options: ConventionsOptions): Promise<FastifyInstance> {
-  const app = Fastify()
+  const app = Fastify(quiet)
   // No limits and no rules: what is written is compared. Tags and dates read the payload too, and change nothing.
   await app.register(conventions, {
     rateLimit: false,
@@ -156,16 +159,6 @@ t.test('a decimal string stays a string if an alternative allows strings', async
   for (const a of ['00123', '12', '']) t.equal(write({ a }), fastifyWriter(schema)({ a }))
   t.equal(write({ a: 12n }), '{"a":12,"a_str":"12"}')
   t.equal(write({ a: 12 }), '{"a":12,"a_str":"12"}')
-})
-
-t.test('without a schema a hole of an array is null, as in JSON.stringify', async (t) => {
-  const app = await withPreset({})
-  const list = Object.assign([1], { 2: 3 })
-  app.get('/v1/users', () => ({ list, big: 2n ** 60n }))
-  t.equal(
-    (await app.inject('/v1/users')).body,
-    '{"list":[1,null,3],"big":1152921504606846976,"big_str":"1152921504606846976"}',
-  )
 })
 
 t.test('a declared integer out of its range is a 500 without the value, and is logged', async (t) => {

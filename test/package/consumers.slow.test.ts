@@ -1,3 +1,4 @@
+// Own process: it is slow
 /**
  * The package as users meet it: the tarball, installed into empty folders, in JavaScript and TypeScript, as ESM and
  * as CommonJS; servers in processes of their own, asked over sockets.
@@ -77,7 +78,11 @@ const cachingAlone: readonly Row[] = [
     status: 200,
     headers: { etag: /^"7"$/, 'cache-control': /^public, max-age=60$/ },
   },
-  { asked: 'GET /v1/users', status: 200, headers: { etag: /^"[^"]{27}"$/, 'cache-control': /^no-cache$/ } },
+  {
+    asked: 'GET /v1/users',
+    status: 200,
+    headers: { etag: /^"[0-9a-z]{1,13}"$/, 'cache-control': /^no-cache$/ },
+  },
 ]
 
 const maintenanceAlone: readonly Row[] = [
@@ -145,6 +150,7 @@ await install(
     '@fastify/type-provider-typebox',
     'fastify-type-provider-zod',
     'json-schema-to-ts',
+    'oidc-provider',
   ],
   [oldest, newest].map((version) => `typescript-${version}@npm:typescript@~${version}.0`),
 )
@@ -172,7 +178,7 @@ const programNames = [
   'rate-limit',
   'operations',
   'testing',
-  'spectral',
+  'dev-issuer',
   'client',
   'stores',
   'typebox',
@@ -218,7 +224,7 @@ for (const type of ['module', 'commonjs']) {
     await serves(t, folder, 'dist/operations.js', operationsAlone)
     const outputOf = (file: string) => runCommand(process.execPath, [`dist/${file}`], folder)
     t.match(await outputOf('testing.js'), /clauses are kept/)
-    t.match(await outputOf('spectral.js'), /pathGuard\.plural/)
+    t.match(await outputOf('dev-issuer.js'), /^Bearer orders:read$/m)
     t.match(await outputOf('client.js'), followed)
     t.match(await outputOf('stores.js'), 'The database moves [ null, null ] true')
     const read = await compile(newest, folder, '--project', 'tsconfig.client.json', '--listFilesOnly')

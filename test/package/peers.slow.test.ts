@@ -1,3 +1,4 @@
+// Own process: it is slow
 /** An app that has releases of the optional peers that are too old: npm refuses it, unless it is told otherwise. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

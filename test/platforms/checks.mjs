@@ -177,17 +177,9 @@ const wholePreset = {
     assert.deepEqual([polled.status, polled.headers.get('location')], [303, '/v1/users/1'])
     isProblem(await ask('/v1/operations/0123456789abcdef0123456789abcdef'), 404, 'not-found')
   },
-  'an operation is followed by server-sent events': async ({ ask }) => {
-    const { headers } = await ask('/v1/jobs', { method: 'POST', headers: json, body: '{}' })
-    const stream = await ask(headers.get('operation-location'), {
-      headers: { accept: 'text/event-stream' },
-    })
-    assert.equal(stream.headers.get('content-type'), 'text/event-stream')
-    assert.match(stream.body, /"status":"Succeeded"/)
-  },
   'the client follows an operation': async ({ origin }) => {
     const { followOperation } = await load('fastify-conventions/client')
-    const operation = followOperation(await fetch(`${origin}/v1/jobs`, { method: 'POST' }), { events: true })
+    const operation = followOperation(await fetch(`${origin}/v1/jobs`, { method: 'POST' }))
     const { status, resource } = await operation.finished()
     assert.deepEqual([status, resource], ['Succeeded', `${origin}/v1/users/1`])
   },

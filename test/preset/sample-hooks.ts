@@ -102,16 +102,17 @@ export async function hooksOf(
     `${[route.method].flat().join()} ${route.url}`,
     Object.fromEntries(Object.keys(order).map((phase) => [phase, namesOf(route, phase)])),
   ])
-  const { unknown } = keyOf<{ unknown: Compiled }>(app, 'registry')
-  const ofApp = ['onRequest', 'onSend'].map((phase) => [
-    phase,
-    unknown.at(`${phase} beforeApp`).map(({ name }) => name),
-  ])
+  const { unknown } = keyOf<{ unknown: Compiled }>(app, 'unserved')
+  const ofApp = ['onRequest', 'onSend'].map((phase) => [phase, namesAt(unknown, `${phase} beforeApp`)])
   return { app: Object.fromEntries(ofApp), ...Object.fromEntries(ofRoutes) }
 }
 
 interface Compiled {
-  at(place: string): readonly { readonly name: string }[]
+  readonly steps: ReadonlyMap<string, readonly { readonly name: string }[]>
+}
+
+function namesAt({ steps }: Compiled, place: string): string[] {
+  return (steps.get(place) ?? []).map(({ name }) => name)
 }
 
 /** The names of the hooks of a route, with the steps in place of the hooks that run them. */
@@ -120,7 +121,7 @@ function namesOf(route: RouteOptions, phase: string): string[] {
   return [route[phase as 'onSend'] ?? []].flat().flatMap((hook) => {
     const place = keyOf<string | undefined>(hook, 'hook')
     if (place === undefined) return hook.name === own ? own : 'of Fastify'
-    return compiled.at(place).map(({ name }) => name)
+    return namesAt(compiled, place)
   })
 }
 

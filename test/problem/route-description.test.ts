@@ -1,6 +1,7 @@
 import t from 'tap'
-import { problemsOf, type RouteDescription, withDescriptions } from '../../src/problem/route-description.js'
-import type { Operation } from '../../src/schema/openapi.js'
+import { describer, problemsOf, type RouteDescription } from '../../src/problem/route-description.js'
+import { type OpenApi, type Operation, openApiOf } from '../../src/schema/openapi.js'
+import { withoutReferences } from '../support/openapi.js'
 
 type Responses = NonNullable<Operation['responses']>
 
@@ -12,7 +13,13 @@ const reads: RouteDescription = {
 }
 
 function responses(declared: Responses, ...all: readonly RouteDescription[]): Responses {
-  return withDescriptions({ responses: declared }, all, () => '#/components/schemas/Problem').responses ?? {}
+  return completed({ responses: declared }, ...all).responses ?? {}
+}
+
+function completed(operation: Operation, ...all: readonly RouteDescription[]): Operation {
+  const openapi = openApiOf({ openapi: '3.1.0' }) as OpenApi
+  const described = describer(openapi)(operation, all)
+  return withoutReferences({ ...openapi.document, described }).described
 }
 
 function codesOf(answer: Responses[string] | undefined): unknown {
@@ -65,7 +72,7 @@ t.test('a status that is declared, or that a class or the default covers, is not
   ] as const) {
     t.strictSame(Object.keys(responses({ 200: user, ...declared }, reads)).sort(), expected)
   }
-  t.equal(responses({ 200: user, 412: user }, reads)['412'], user)
+  t.strictSame(responses({ 200: user, 412: user }, reads)['412'], user)
 })
 
 t.test('header fields of the request are added, in whichever case they are declared', async (t) => {
@@ -74,9 +81,38 @@ t.test('header fields of the request are added, in whichever case they are decla
   const described: RouteDescription = {
     parameters: { Prefer: { schema }, 'Idempotency-Key': { schema, isRequired: true }, 'X-Own': { schema } },
   }
-  t.strictSame(withDescriptions({ parameters }, [described], () => '').parameters, [
+  t.strictSame(completed({ parameters }, described).parameters, [
     ...parameters,
     { in: 'header', name: 'Idempotency-Key', required: true, schema },
     { in: 'header', name: 'X-Own', schema },
+  ])
+})
+
+t.test('responses, headers and parameters are components, each distinct one once', async (t) => {
+  const app = {
+    openapi: '3.1.0',
+    components: { responses: { PreconditionFailed: { description: 'Of the app' } } },
+  }
+  const openapi = openApiOf(app) as OpenApi
+  const withDescriptions = describer(openapi)
+  const [first, second, other] = [
+    [{ 200: user }, [reads]],
+    [{ 204: user }, [reads]],
+    [{ 200: user }, [reads, { problems: problemsOf({ 'precondition-failed': 'Or another one' }) }]],
+  ].map(([declared, all]) =>
+    withDescriptions({ responses: declared as Responses }, all as readonly RouteDescription[]),
+  )
+  const $ref = '#/components/responses/PreconditionFailed2'
+  t.strictSame(
+    [first, second].map((one) => one?.responses?.['412']),
+    [{ $ref }, { $ref }],
+  )
+  t.strictSame(other?.responses?.['412'], { $ref: '#/components/responses/PreconditionFailed3' })
+  t.strictSame(first?.responses?.['200']?.headers, { ETag: { $ref: '#/components/headers/ETag' } })
+  t.strictSame(Object.keys(openapi.document.components?.responses ?? {}), [
+    'PreconditionFailed',
+    'NotModified',
+    'PreconditionFailed2',
+    'PreconditionFailed3',
   ])
 })

@@ -2,9 +2,9 @@ import Fastify, { type FastifyReply } from 'fastify'
 import t from 'tap'
 import { ProblemError } from '../../src/index.js'
 import {
-  declareStyle,
   defaultStyle,
   jsonOfProblem,
+  problemStyle,
   refuse,
   sendProblem,
   setHead,
@@ -115,7 +115,7 @@ t.test(
       ['errorHandler', true],
     ] as const) {
       const app = Fastify()
-      declareStyle(app, { ...defaultStyle, refusals })
+      problemStyle.set(app, { ...defaultStyle, refusals })
       if (hasHandler) app.setErrorHandler(async ({ code }: Error & { code?: string }) => ({ own: code }))
       app.addHook('onRequest', (request, reply, next) =>
         refuse(request, reply, new ProblemError('not-found'), next),

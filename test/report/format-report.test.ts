@@ -2,7 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { type ConventionsReport, formatReport, pathGuard, type ReportFormat } from '../../src/index.js'
-import { exceptsRules, pageOf } from '../../src/report/format-report.js'
+import { pageOf } from '../../src/report/format-report.js'
+import { exceptsRules } from '../../src/report/proposal.js'
 
 const finding = {
   plugin: 'pathGuard',
@@ -30,14 +31,14 @@ const exception = {
   rules: ['version'],
   reason: 'monitoring',
   declared: true,
-  unused: false,
 } as const
 
-const empty: ConventionsReport = { findings: [], exceptions: [], observations: [] }
+const empty: ConventionsReport = { routes: [], findings: [], exceptions: [], observations: [] }
 
 const report: ConventionsReport = {
+  routes: ['GET /v1/user', 'GET /v1/orders', 'GET /metrics'],
   findings: [{ ...finding, rule: 'owners', route: '*', effect: 'none' }, finding],
-  exceptions: [exception, { ...exception, route: '/v1/old', unused: true }],
+  exceptions: [exception],
   observations: [
     observation,
     { ...observation, plugin: 'problems', rule: 'body', effect: 'changed', count: 1, example: 'a | b' },
@@ -49,24 +50,18 @@ t.test('table: what breaks the boot or a response is above what adds a header', 
   t.equal(
     formatReport(report),
     [
-      '2 findings, 3 observations, 2 exceptions',
+      '2 findings, 3 observations, 1 exception',
       '',
-      'route         rule                     under enforce     what is wrong          write instead',
-      '------------  -----------------------  ----------------  ---------------------  --------------------',
-      "GET /v1/user  pathGuard.plural         boot stopped      'user' names a         /v1/users",
-      '                                                           collection in the',
-      '                                                           singular',
+      'route         rule                     under enforce     what is wrong                 write instead',
+      '------------  -----------------------  ----------------  ----------------------------  -------------',
+      "GET /v1/user  pathGuard.plural         boot stopped      'user' names a collection in  /v1/users",
+      '                                                           the singular',
       '              bearer.token             refused with 401  expired (2 requests)',
       '              problems.body            changed           a | b (1 request)',
-      '              securityHeaders.missing  header added      without',
-      '                                                           Referrer-Policy (2',
+      '              securityHeaders.missing  header added      without Referrer-Policy (2',
       '                                                           requests)',
-      "*             pathGuard.owners         none              'user' names a         /v1/users",
-      '                                                           collection in the',
-      '                                                           singular',
-      '/v1/old       pathGuard.version        none              the exception is not   remove the exception',
-      '                                                           needed: the rules',
-      '                                                           are kept',
+      "*             pathGuard.owners         none              'user' names a collection in  /v1/users",
+      '                                                           the singular',
       '',
       'rule                     except a route by                    see, in fastify-conventions',
       '-----------------------  -----------------------------------  ---------------------------',
@@ -75,13 +70,38 @@ t.test('table: what breaks the boot or a response is above what adds a header', 
       'problems.body            config.problems: false               docs/problems.md',
       'securityHeaders.missing  config.securityHeaders: false        docs/security-headers.md',
       "pathGuard.owners         config.pathGuard.except: ['owners']  docs/path-guard.md",
-      'pathGuard.version                                             docs/path-guard.md',
       '',
       'exception for  rules              reason',
       '-------------  -----------------  ----------',
       'GET /metrics   pathGuard.version  monitoring',
+      '',
+      'To boot today, paste into the options of the preset, and write the reasons:',
+      '',
+      '  pathGuard: {',
+      '    exceptions: [',
+      "      { url: '/v1/user', except: ['plural'], reason: 'older than the conventions' },",
+      '    ],',
+      '  },',
+      '',
+      'Under enforce, of 3 routes: break clients 1, change bytes 0, fine 2',
     ].join('\n'),
   )
+})
+
+t.test('a route counts once, by the worst that enforce does about it', async (t) => {
+  const numbers = (...observations: ConventionsReport['observations']) =>
+    formatReport({ ...report, findings: [], observations })
+      .split('\n')
+      .at(-1)
+  const orders = { ...observation, route: 'GET /v1/orders' }
+  const changed = { ...orders, effect: 'changed' } as const
+  const refused = { ...orders, effect: 'refused', status: 404 } as const
+  const of = (text: string) => `Under enforce, of 3 routes: ${text}`
+  t.equal(numbers(), of('break clients 0, change bytes 0, fine 3'))
+  t.equal(numbers(observation, orders, changed), of('break clients 0, change bytes 2, fine 1'))
+  t.equal(numbers(observation, changed, refused), of('break clients 1, change bytes 1, fine 1'))
+  const unknown = { ...refused, route: '*' }
+  t.equal(numbers({ ...orders, effect: 'none' }, unknown), of('break clients 0, change bytes 0, fine 3'))
 })
 
 t.test('routes that are excepted from the same rules for one reason are one row', async (t) => {
@@ -140,7 +160,6 @@ t.test('github: an annotation for each row, whose level is that of the effect', 
     '::warning title=problems.body::GET /v1/user: a | b (1 request) (under enforce: changed); or except it by config.problems: false; see fastify-conventions/docs/problems.md',
     '::notice title=securityHeaders.missing::GET /v1/user: without Referrer-Policy (2 requests) (under enforce: header added); or except it by config.securityHeaders: false; see fastify-conventions/docs/security-headers.md',
     "::notice title=pathGuard.owners::*: 'user' names a collection in the singular (under enforce: none); write instead: /v1/users; or except it by config.pathGuard.except: ['owners']; see fastify-conventions/docs/path-guard.md",
-    '::notice title=pathGuard.version::/v1/old: the exception is not needed: the rules are kept (under enforce: none); write instead: remove the exception; see fastify-conventions/docs/path-guard.md',
   ])
 })
 
@@ -175,11 +194,10 @@ t.test('every convention has a page, and those with rules are known', async (t) 
     const plugin = folder.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
     const page = pageOf(plugin).replace('fastify-conventions/', '../../')
     await t.resolves(readFile(new URL(page, import.meta.url)), page)
-    // A plugin with few options has them in its index.
-    const files = await readdir(new URL(`../../src/plugins/${folder}`, import.meta.url))
-    const file = files.includes('options.ts') ? 'options.ts' : 'index.ts'
-    const source = await readFile(new URL(`../../src/plugins/${folder}/${file}`, import.meta.url), 'utf8')
-    t.equal(exceptsRules.has(plugin), /routeRuleOptions\(/.test(source), plugin)
+    const inFolder = new URL(`../../src/plugins/${folder}/`, import.meta.url)
+    const files = (await readdir(inFolder)).filter((file) => file.endsWith('.ts'))
+    const sources = await Promise.all(files.map((file) => readFile(new URL(file, inFolder), 'utf8')))
+    t.equal(exceptsRules.has(plugin), /routeRuleOptions\(/.test(sources.join('\n')), plugin)
   }
 })
 

@@ -20,7 +20,6 @@ const label = 'GET /v1/x config.guard'
 t.test('without options of the route, the mode is that of the plugin; with false it is off', async (t) => {
   const options = { mode: 'report', rules: { slash: 'off' } } as const
   t.strictSame(modesOf(names, options), { case: 'report', slash: 'off', words: 'report' })
-  t.strictSame(modesOf(names, options, false), { case: 'off', slash: 'off', words: 'off' })
 })
 
 t.test('precedence of modes: exception, rule of the route, route, rule of the plugin, plugin', async () => {

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 /** A PostgreSQL server of one test alone. */
@@ -14,6 +15,8 @@ export interface PrivatePostgres {
   readonly url: string
   /** Ends the server and removes its data. */
   stop(): Promise<void>
+  /** Ends the server with all connections, and starts it with the same data after a second. */
+  restart(): Promise<void>
   /** Lets this process end while the server runs; the server ends with it. */
   unref(): void
 }
@@ -48,12 +51,17 @@ export async function startPostgres(): Promise<PrivatePostgres> {
     const data = join(folder, 'data')
     const initialize = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '-N']
     await execute(join(binaries, 'initdb'), initialize, { ...runAs, cwd: folder })
-    const server = await startServer(binaries, data, folder, runAs)
+    let server = await startServer(binaries, data, folder, runAs)
     return {
       url: `postgres://postgres@${encodeURIComponent(folder)}/postgres`,
       async stop() {
         await stopServer(server)
         await rm(folder, { recursive: true, force: true })
+      },
+      async restart() {
+        await stopServer(server)
+        await pause(1_000)
+        server = await startServer(binaries, data, folder, runAs)
       },
       unref() {
         server.unref()

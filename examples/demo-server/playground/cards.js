@@ -1,4 +1,5 @@
 import { element } from './dom.js'
+import { lastDocument, localPath, orderOf, pause, table } from './tools.js'
 import { headerOf, send as sendUnseen, xsrfToken } from './wire.js'
 
 /**
@@ -22,8 +23,6 @@ import { headerOf, send as sendUnseen, xsrfToken } from './wire.js'
 
 const json = { 'content-type': 'application/json' }
 const patch = { 'content-type': 'application/merge-patch+json' }
-const pause = (/** @type {number} */ milliseconds) =>
-  new Promise((resolve) => setTimeout(resolve, milliseconds))
 const page = (/** @type {string} */ name) => `/playground/docs/${name}`
 
 /** @type {readonly Card[]} */
@@ -183,7 +182,7 @@ export const cards = [
   {
     id: 'operations',
     title: 'Work that takes long is an operation',
-    text: 'The 202 names the operation. Its document has the progress, and server-sent events tell each change.',
+    text: 'The 202 names the operation. Its document has the progress, and Retry-After says when to poll again.',
     docs: page('operations.md'),
     needsSession: true,
     controls: { buttons: ['Start', 'Start and cancel'] },
@@ -279,7 +278,14 @@ export const cards = [
     async run({ send }, button) {
       const isForged = button === 'Send without the token'
       await send(
-        { method: 'PATCH', path: '/v1/users/me', headers: patch, body: '{"gender":null}', isForged },
+        {
+          method: 'PATCH',
+          path: '/v1/users/me',
+          headers: patch,
+          body: '{"gender":null}',
+          isForged,
+          showsCookie: true,
+        },
         ['x-xsrf-token'],
       )
     },
@@ -331,62 +337,3 @@ export const cards = [
     },
   },
 ]
-
-/**
- * Returns the last document of an operation, which the server sends when it ends.
- *
- * @param {string} path
- * @param {(progress: number) => void} onProgress
- * @returns {Promise<{ status: string, error?: { code: string } }>}
- */
-function lastDocument(path, onProgress) {
-  return new Promise((resolve, reject) => {
-    const events = new EventSource(path)
-    events.addEventListener('status', ({ data }) => {
-      const document = JSON.parse(data)
-      onProgress(document.status === 'In progress' ? (document.progress ?? 0) : 1)
-      if (document.status === 'In progress') return
-      events.close()
-      resolve(document)
-    })
-    events.addEventListener('error', () => {
-      if (events.readyState === EventSource.CLOSED) reject(new Error('the stream of events has ended'))
-    })
-  })
-}
-
-/**
- * Returns an order of the user.
- *
- * @param {Stage['send']} send
- */
-async function orderOf(send) {
-  const { text } = await send({ path: '/v1/users/me?fields=id' })
-  // The digits of the twin, which no Number has rounded.
-  const id = JSON.parse(text).id_str ?? '0'
-  return `{"user_id":${id},"total_amount":900,"currency":"EUR","items":[{"sku":"tea-earl-grey","quantity":2,"unit_amount":450}]}`
-}
-
-/**
- * Returns a path of this server, whatever is typed.
- *
- * @param {string} text
- */
-function localPath(text) {
-  return `/${text.replace(/^[/\\\s]+/, '')}`
-}
-
-/** @param {readonly (readonly [string, string, boolean?])[]} rows */
-function table(rows) {
-  return element(
-    'pre',
-    { tabindex: '0' },
-    rows.flatMap(([name, value, isRight]) => [
-      `${name.padEnd(22)} `,
-      isRight === undefined
-        ? value
-        : element('strong', { class: isRight ? 'good' : 'bad' }, [`${value} ${isRight ? '✓' : '✗'}`]),
-      '\n',
-    ]),
-  )
-}

@@ -1,6 +1,6 @@
 import { cards } from './cards.js'
 import { element } from './dom.js'
-import { curlOf, hasSession, send } from './wire.js'
+import { curlOf, hasSession, pathOf, send, tokenCommandOf } from './wire.js'
 
 /** @typedef {import('./wire.js').Exchange} Exchange */
 
@@ -37,7 +37,10 @@ for (const card of cards) {
     /** @param {import('./wire.js').Request} request @param {readonly string[]} [notable] names of headers to mark */
     async send(request, notable = []) {
       const exchange = await send(request)
-      exchanges.append(picture(exchange, notable))
+      const shown = picture(exchange, notable)
+      exchanges.append(shown)
+      const path = await pathOf(exchange)
+      if (path !== null) shown.prepend(line(path, exchange))
       return exchange
     },
   }
@@ -64,15 +67,16 @@ for (const card of cards) {
     panel.append(button)
   }
   document.getElementById('cards')?.append(article)
-  document.getElementById('index')?.append(element('a', { href: `#${id}` }, [title]))
+  document.querySelector('#index nav')?.append(element('a', { href: `#${id}` }, [title]))
 }
+document.getElementById('index')?.toggleAttribute('open', matchMedia('(min-width: 45rem)').matches)
 
 await showSession()
 
 /** Shows who is logged in, and how to change that. */
 async function showSession() {
   const session = document.getElementById('session')
-  const exchange = hasSession() ? await send({ path: '/v1/users/me?fields=name' }) : null
+  const exchange = hasSession() ? await send({ path: '/v1/users/me?fields=id,name' }) : null
   if (exchange?.status !== 200) {
     session?.replaceChildren(
       logInLink(),
@@ -85,11 +89,66 @@ async function showSession() {
     await send({ method: 'POST', path: '/logout' })
     location.reload()
   })
-  session?.replaceChildren(`You are ${JSON.parse(exchange.text).name}. `, logOut)
+  const { id_str: id, name } = JSON.parse(exchange.text)
+  const token = copyButton('Copy TOKEN=… for curl', tokenCommandOf(id))
+  session?.replaceChildren(`You are ${name}. `, token, ' ', logOut)
 }
 
 function logInLink() {
   return element('a', { href: '/login' }, ['Log in'])
+}
+
+/**
+ * Returns a button that copies a text.
+ *
+ * @param {string} label @param {string} text
+ */
+function copyButton(label, text) {
+  const button = element('button', { type: 'button', class: 'plain', title: text }, [label])
+  button.addEventListener('click', async () => {
+    // Only pages of a secure origin have the clipboard.
+    await navigator.clipboard?.writeText(text)
+    button.textContent = navigator.clipboard === undefined ? 'Select it' : 'Copied'
+  })
+  return button
+}
+
+const phasesBeforeHandler = new Set(['onRequest', 'preParsing', 'preValidation', 'preHandler'])
+
+/**
+ * Shows the path of a request as a line: the conventions in their order, the handler, and which of them answered.
+ *
+ * @param {import('./wire.js').Path} path @param {Exchange} exchange
+ */
+function line({ steps, isHandled }, { status, text }) {
+  /** @param {string} said */
+  const ends = (said) => said === 'refused' || said === 'answered'
+  const before = steps.filter(({ phase }) => phasesBeforeHandler.has(phase))
+  const isEnded = steps.some(({ said }) => ends(said))
+  const isReached = isHandled && !before.some(({ said }) => ends(said))
+  const code = /"code":"([\w-]+)"/.exec(text)?.[1]
+  const answers = `${status}${status >= 400 && code ? ` ${code}` : ''}`
+  const handler = isReached
+    ? { step: 'handler', said: isEnded ? 'runs' : 'answered', detail: isEnded ? '' : answers }
+    : { step: 'handler', said: 'nothing', detail: '' }
+  const fastify = { step: 'Fastify', said: 'answered', detail: answers }
+  const stops = [
+    ...before,
+    ...(isReached || isEnded ? [] : [fastify]),
+    handler,
+    ...steps.filter((step) => !before.includes(step)),
+  ]
+  return element(
+    'ol',
+    { class: 'path', 'aria-label': 'Path of the request' },
+    stops.map(({ step, said, detail }) => {
+      const isBad = ends(said) && status >= 400
+      const kind = `${said}${ends(said) ? ` ends ${isBad ? 'bad' : 'good'}` : ''}`
+      // The names of the headers that it sets are in the response.
+      const words = ends(said) ? ` ${detail}` : ''
+      return element('li', { class: kind, title: detail }, [`${step.replace(':last', '')}${words}`])
+    }),
+  )
 }
 
 /**
@@ -101,25 +160,19 @@ function logInLink() {
 function picture({ request, status, statusText, headers, text, bytes, redirectedTo }, notable) {
   const isNotable = (/** @type {[string, string]} */ [name]) =>
     name.toLowerCase() === 'content-type' || notable.includes(name.toLowerCase())
-  const line = (/** @type {[string, string]} */ [name, value]) => [
+  const field = (/** @type {[string, string]} */ [name, value]) => [
     notable.includes(name.toLowerCase()) ? element('mark', {}, [`${name}: ${value}`]) : `${name}: ${value}`,
     '\n',
   ]
   const others = headers.filter((header) => !isNotable(header))
   const rest = text.length > shownBody ? `\n… ${text.length - shownBody} more characters` : ''
   const curl = curlOf(request)
-  const copy = element('button', { type: 'button', class: 'plain', 'aria-label': `Copy: ${curl}` }, ['Copy'])
-  copy.addEventListener('click', async () => {
-    // Only pages of a secure origin have the clipboard.
-    await navigator.clipboard?.writeText(curl)
-    copy.textContent = navigator.clipboard === undefined ? 'Select it' : 'Copied'
-  })
   return element('div', { class: 'exchange' }, [
     element('div', {}, [
       element('h3', {}, [request.isAnonymous ? 'Request of another client' : 'Request']),
       pre([
         `${request.method} ${request.path}\n`,
-        ...Object.entries(request.headers ?? {}).flatMap(line),
+        ...Object.entries(request.headers ?? {}).flatMap(field),
         ...(request.body === undefined ? [] : [`\n${request.body}`]),
       ]),
     ]),
@@ -130,15 +183,15 @@ function picture({ request, status, statusText, headers, text, bytes, redirected
       pre([
         element('strong', { class: status < 400 ? 'good' : 'bad' }, [`${status} ${statusText}`.trim()]),
         '\n',
-        ...headers.filter(isNotable).flatMap(line),
+        ...headers.filter(isNotable).flatMap(field),
         `\n${text.slice(0, shownBody)}${rest}`,
       ]),
       element('details', {}, [
         element('summary', {}, [`${others.length} more header fields`]),
-        pre(others.flatMap(line)),
+        pre(others.flatMap(field)),
       ]),
     ]),
-    element('div', { class: 'curl' }, [pre([curl]), copy]),
+    element('div', { class: 'curl' }, [pre([curl]), copyButton('Copy', curl)]),
   ])
 }
 

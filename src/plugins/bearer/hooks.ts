@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
-import { isRepeated } from '../../http/header-fields.js'
-import { isPromise } from '../../maybe-async.js'
+import { isRepeated, quoted } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import type { DocumentOperation } from '../../schema/openapi.js'
+import { isPromise } from '../../time/async.js'
 import type { ResolvedBearer } from './options.js'
 import { IssuerUnavailable, type TokenCache, TokenRefused, type VerifiedToken } from './tokens.js'
 
@@ -57,15 +57,6 @@ function refusalOf(realm: string, scopes: readonly string[]): Refusal {
   }
 }
 
-// RFC 9110 §5.6.4
-function quoted(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`
-}
-
-export const bearerRules = ['credentials', 'token', 'scope', 'issuer'] as const
-type BearerRule = (typeof bearerRules)[number]
-
-/** What a route requires. */
 export interface Requirement {
   readonly scopes: readonly string[]
   readonly isOptional: boolean
@@ -81,7 +72,7 @@ export function authenticationOf(
 
   function admit({ caller }: VerifiedToken, request: FastifyRequest): Effect | undefined {
     if (!scopes.every((scope) => caller.scopes.includes(scope)))
-      return effectOf('scope', refuse('insufficient-scope', lacking))
+      return { rule: 'scope', refusal: refuse('insufficient-scope', lacking) }
     if (mode === 'enforce') request.caller = caller
     return undefined
   }
@@ -89,12 +80,12 @@ export function authenticationOf(
   function fail(error: unknown, { log }: FastifyRequest): Effect | undefined {
     if (error instanceof TokenRefused) {
       log.info({ reason: error.message }, 'bearer: the token is refused')
-      return effectOf('token', refuse('invalid-token', 'The token is not valid'))
+      return { rule: 'token', refusal: refuse('invalid-token', 'The token is not valid') }
     }
     if (error instanceof IssuerUnavailable) {
       const detail = 'Tokens cannot be verified at the moment; try again'
       const headers = { 'retry-after': '5', 'cache-control': 'no-store' }
-      return effectOf('issuer', new ProblemError('authentication-unavailable', { detail, headers }))
+      return { rule: 'issuer', refusal: new ProblemError('authentication-unavailable', { detail, headers }) }
     }
     if (mode === 'enforce') throw error
     log.error({ err: error }, 'bearer: the token cannot be verified')
@@ -105,11 +96,12 @@ export function authenticationOf(
     const credentials = credentialsOf(request.raw)
     if (credentials === 'none') {
       if (isOptional) return undefined
-      return effectOf('credentials', refuse('unauthorized', 'Send an access token as Authorization: Bearer'))
+      const detail = 'Send an access token as Authorization: Bearer'
+      return { rule: 'credentials', refusal: refuse('unauthorized', detail) }
     }
     if (credentials === 'malformed') {
       const detail = 'Send the token once, in the header field Authorization'
-      return effectOf('credentials', refuse('authorization-malformed', detail))
+      return { rule: 'credentials', refusal: refuse('authorization-malformed', detail) }
     }
     const verified = tokens.get(credentials.token)
     if (!isPromise(verified)) return admit(verified, request)
@@ -120,11 +112,6 @@ export function authenticationOf(
   }
 }
 
-function effectOf(rule: BearerRule, refusal: ProblemError): Effect {
-  return { rule, given: refusal.message, refusal }
-}
-
-/** Returns the lookup for hooks that run before the authentication. */
 export function knownSubjectOf(tokens: TokenCache) {
   return function subjectOfKnownToken(request: FastifyRequest): string | null {
     const credentials = credentialsOf(request.raw)

@@ -10,7 +10,6 @@ import { invalid } from '../../options.js'
 import { logOf } from '../../report/report.js'
 import {
   authenticationOf,
-  bearerRules,
   describeRefusals,
   documentSecurity,
   knownSubjectOf,
@@ -25,7 +24,7 @@ import {
   bearerRouteOptions,
   resolveBearer,
 } from './options.js'
-import { jwtVerifier, tokenCache, type VerificationKeys, type VerifyToken } from './tokens.js'
+import { jwtVerifier, tokenCache, type VerificationKeys } from './tokens.js'
 
 export type { Caller } from '../../convention/caller.js'
 export type {
@@ -60,30 +59,21 @@ declare module 'fastify' {
  */
 export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = convention({
   name: 'bearer',
-  rules: bearerRules,
+  rules: ['credentials', 'token', 'scope', 'issuer'],
   exemptsPreflights: true,
   options: bearerOptions,
   routeOptions: bearerRouteOptions,
   async setUp({ app, options: given }) {
     const options = resolveBearer(given)
-    const { mode, introspection, jwks, now } = options
+    const { mode, introspection, now } = options
     if (mode === 'off') return null
     const isEnforced = mode === 'enforce'
     const issuer = issuerOf(options, app.log)
-    let verify: VerifyToken
-    let warmUp: () => Promise<unknown> = async () => {}
-    if (introspection !== undefined) verify = introspector(issuer, options, introspection)
-    else {
+    let keys: VerificationKeys | undefined
+    let verify = introspection && introspector(issuer, options, introspection)
+    if (verify === undefined) {
       const jose = await loadPeer('bearer', 'jose', () => import('jose'))
-      let keys: VerificationKeys
-      if (jwks === undefined) {
-        const fetched = keySet(jose, issuer, options, () => tokens.clear())
-        warmUp = fetched.warmUp
-        keys = fetched
-      } else {
-        const find = jose.createLocalJWKSet(jwks as Parameters<typeof jose.createLocalJWKSet>[0])
-        keys = { find, freshUntil: () => Number.POSITIVE_INFINITY }
-      }
+      keys = keySet(jose, issuer, options, () => tokens.clear())
       verify = jwtVerifier(jose, options, keys, app.log)
     }
     const tokens = tokenCache(verify, now)
@@ -104,7 +94,7 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
     // Not earlier: the issuer may be part of this app.
     app.addHook('onListen', function fetchKeysOnListen(done) {
       // A failure is logged, and the first request with a token tries again.
-      warmUp().catch(() => {})
+      keys?.warmUp().catch(() => {})
       done()
     })
     const authenticate = stepFor({ scopes: options.scopes, isOptional: false })

@@ -10,7 +10,6 @@ interface Introspection extends Readonly<Record<string, unknown>> {
   readonly active: boolean
 }
 
-/** Returns a function that asks the issuer about tokens (RFC 7662). */
 export function introspector(
   issuer: Issuer,
   options: ResolvedBearer,

@@ -1,14 +1,13 @@
 import type * as Jose from 'jose'
 import { BoundedCache } from '../../bounded-cache.js'
 import { isObject } from '../../options.js'
-import { Outage } from '../../time/schedule.js'
+import { Outage } from '../../time/async.js'
 import { isSecure, type ResolvedBearer } from './options.js'
-import { cooldown, type FindKey, IssuerUnavailable, TokenRefused } from './tokens.js'
+import { cooldown, IssuerUnavailable, TokenRefused, type VerificationKeys } from './tokens.js'
 
 const timeout = 5_000
 const maxBytes = 262_144
 
-/** Milliseconds between the begins of two outages that are logged. */
 const outageInterval = 60_000
 
 /** Statuses of 4xx that are about this service, as a client of the issuer: its credentials, its speed, its requests so far. */
@@ -19,32 +18,20 @@ interface Log {
   error(values: object, message: string): void
 }
 
-/** The authorization server that issues the tokens. */
-export interface Issuer {
-  /** Whether a request has failed a moment ago. Until that has passed, the issuer is not asked. */
-  isAway(): boolean
-  /** Fetches the keys. */
-  ask<Answer>(endpoint: 'jwks_uri', isAnswer: IsAnswer<Answer>): Promise<Answer>
-  /** Asks about a token. A refusal of one question is not an outage. */
-  ask<Answer>(
-    endpoint: 'introspection_endpoint',
-    isAnswer: IsAnswer<Answer>,
-    question: RequestInit,
-  ): Promise<Answer>
-}
+export type Issuer = ReturnType<typeof issuerOf>
 
-type IsAnswer<Answer> = (value: unknown) => value is Answer
-
-export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBearer, log: Log): Issuer {
+export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBearer, log: Log) {
   const outage = new Outage(outageInterval, now)
   let metadata: unknown
   let failedAt = Number.NEGATIVE_INFINITY
 
-  const isAway = () => now() - failedAt < cooldown
+  /** Whether a request has failed a moment ago. Until that has passed, the issuer is not asked. */
+  const isAway = (): boolean => now() - failedAt < cooldown
 
+  /** @param question asks about a token; a refusal of it is not an outage */
   async function ask<Answer>(
     endpoint: 'jwks_uri' | 'introspection_endpoint',
-    isAnswer: IsAnswer<Answer>,
+    isAnswer: (value: unknown) => value is Answer,
     question?: RequestInit,
   ): Promise<Answer> {
     if (isAway()) throw new IssuerUnavailable('the issuer was not reached a moment ago')
@@ -52,7 +39,7 @@ export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBea
     try {
       const url = endpoint === 'jwks_uri' && jwksUri !== undefined ? jwksUri : await endpointOf(endpoint)
       const response = await fetchText(url, question)
-      status = response.status
+      status = response[0]
       const answer = jsonOf(url, response)
       if (!isAnswer(answer)) throw new IssuerUnavailable(`the response of ${url} is not what was asked for`)
       failedAt = Number.NEGATIVE_INFINITY
@@ -92,7 +79,7 @@ export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBea
     ]
     for (const url of urls) {
       const response = await fetchText(url)
-      if (!isRefusal(response.status)) return jsonOf(url, response)
+      if (!isRefusal(response[0])) return jsonOf(url, response)
     }
     throw new IssuerUnavailable(`${issuer} has no metadata: ${urls.join(', ')}`)
   }
@@ -103,7 +90,7 @@ export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBea
       const { status, body } = await fetch(url, { ...question, redirect: 'error', signal })
       if (status !== 200 || body === null) {
         await body?.cancel()
-        return { status, text: null }
+        return [status, null]
       }
       const chunks: Uint8Array[] = []
       let length = 0
@@ -112,7 +99,7 @@ export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBea
         if (length > maxBytes) throw new RangeError(`the response has more than ${maxBytes} bytes`)
         chunks.push(chunk)
       }
-      return { status, text: Buffer.concat(chunks).toString('utf8') }
+      return [status, Buffer.concat(chunks).toString('utf8')]
     } catch (cause) {
       throw new IssuerUnavailable(`${url} cannot be read`, { cause })
     }
@@ -121,17 +108,14 @@ export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBea
   return { isAway, ask }
 }
 
-/** A response of the issuer; `text` is `null` for other statuses than 200. */
-interface FetchedText {
-  readonly status: number
-  readonly text: string | null
-}
+/** The status, and the text of a 200. */
+type FetchedText = readonly [status: number, text: string | null]
 
 function isRefusal(status: number): boolean {
   return status >= 400 && status < 500
 }
 
-function jsonOf(url: string, { status, text }: FetchedText): unknown {
+function jsonOf(url: string, [status, text]: FetchedText): unknown {
   if (text === null) throw new IssuerUnavailable(`${url} answered ${status}`)
   try {
     return JSON.parse(text)
@@ -142,9 +126,8 @@ function jsonOf(url: string, { status, text }: FetchedText): unknown {
 }
 
 interface Keys {
-  readonly find: FindKey
+  readonly find: Jose.JWTVerifyGetKey
   readonly text: string
-  /** When the fetch began. */
   readonly askedAt: number
   /** How many fetches had begun when this one did, itself included. */
   readonly fetchNumber: number
@@ -161,16 +144,20 @@ const maxMissed = 1000
 const maxNameLength = 256
 
 /**
- * Returns the keys of an issuer. Many requests share one fetch.
+ * Returns the fixed keys, or those of an issuer. Many requests share one fetch.
  *
  * @param onChange called when keys were replaced or removed
  */
 export function keySet(
   { createLocalJWKSet, errors }: Pick<typeof Jose, 'createLocalJWKSet' | 'errors'>,
   issuer: Issuer,
-  { now, schedule }: Pick<ResolvedBearer, 'now' | 'schedule'>,
+  { jwks, now, schedule }: Pick<ResolvedBearer, 'jwks' | 'now' | 'schedule'>,
   onChange: () => void,
-) {
+): VerificationKeys {
+  if (jwks !== undefined) {
+    const find = createLocalJWKSet(jwks as Jose.JSONWebKeySet)
+    return { find, freshUntil: () => Number.POSITIVE_INFINITY, warmUp: async () => {} }
+  }
   let known: Keys | null = null
   let fetching: Promise<Keys> | null = null
   let nextFetch: Promise<Keys> | null = null
@@ -179,7 +166,7 @@ export function keySet(
   /** The keys that the last fetches did not have, and when a token may ask for them again. */
   const missed = new BoundedCache<string, number>(maxMissed)
 
-  const find: FindKey = async (header, input) => {
+  const find: Jose.JWTVerifyGetKey = async (header, input) => {
     const begunBefore = begun
     const name = `${header.alg} ${header.kid}`
     if (name.length > maxNameLength) throw noKey()
@@ -252,7 +239,6 @@ export function keySet(
   return {
     find,
     freshUntil: () => (known?.askedAt ?? Number.NEGATIVE_INFINITY) + maxAge,
-    /** Fetches the keys, unless they are known. */
     warmUp: usable,
   }
 }

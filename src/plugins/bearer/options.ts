@@ -16,7 +16,7 @@ import {
   text,
 } from '../../options.js'
 import { modeOption } from '../../report/modes.js'
-import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import { clockOption, timerOption } from '../../time/clock.js'
 import { duration } from '../../time/time-window.js'
 
 /** The signature algorithms that {@link BearerOptions.algorithms} may list. All are asymmetric. */
@@ -169,16 +169,8 @@ const others = {
    * @default globalThis.fetch
    */
   fetch: option(functionOf<typeof fetch>('a function such as fetch'), (...given) => fetch(...given)),
-  /**
-   * Returns the time, in milliseconds since the epoch. For tests.
-   * @default Date.now
-   */
-  now: option(functionOf<() => number>('a function that returns milliseconds'), () => Date.now()),
-  /**
-   * Calls a function later. For tests.
-   * @default setTimeout, with timers that do not keep the process alive
-   */
-  schedule: option(functionOf<Schedule>('a function that calls another later'), scheduleTimeout),
+  ...clockOption,
+  ...timerOption,
 }
 
 export const bearerOptions = { ...required, ...others }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type * as Jose from 'jose'
 import { BoundedCache } from '../../bounded-cache.js'
 import type { Caller } from '../../convention/caller.js'
-import type { MaybeAsync } from '../../maybe-async.js'
+import type { MaybeAsync } from '../../time/async.js'
 import type { ResolvedBearer } from './options.js'
 
 const maxWarned = 100
@@ -10,18 +10,17 @@ const maxWarned = 100
 /** Milliseconds between two requests for keys, and after a failure. */
 export const cooldown = 5_000
 
-export type FindKey = Jose.JWTVerifyGetKey
-
-/** The keys that verify tokens. */
 export interface VerificationKeys {
-  readonly find: FindKey
+  readonly find: Jose.JWTVerifyGetKey
   /** Until when the keys are used without another fetch, in milliseconds since the epoch. */
   freshUntil(): number
+  /** Fetches the keys, unless they are known. */
+  warmUp(): Promise<unknown>
 }
 
 /** Returns a function that verifies JWTs (RFC 9068 §4). */
 export function jwtVerifier(
-  { jwtVerify, errors }: Pick<typeof Jose, 'jwtVerify' | 'errors'>,
+  { jwtVerify, decodeProtectedHeader, errors }: typeof Jose,
   { issuer, audience, algorithms, typ, scopeClaim, now }: ResolvedBearer,
   { find, freshUntil }: VerificationKeys,
   log: { warn(values: object, message: string): void },
@@ -38,13 +37,8 @@ export function jwtVerifier(
 
   return async function verifyJwt(token) {
     const time = now()
-    let key = {}
-    const findNamed: Jose.JWTVerifyGetKey = (header, input) => {
-      key = { alg: header.alg, kid: header.kid }
-      return find(header, input)
-    }
     try {
-      const { payload } = await jwtVerify(token, findNamed, { ...settings, currentDate: new Date(time) })
+      const { payload } = await jwtVerify(token, find, { ...settings, currentDate: new Date(time) })
       const expiresAt = ((payload.exp ?? 0) + clockTolerance) * 1000
       // Keys that the issuer has removed are noticed when a token is verified. While it is away, tokens are kept for a moment.
       const verifyAgainAt = Math.min(expiresAt, Math.max(freshUntil(), time + cooldown))
@@ -53,17 +47,18 @@ export function jwtVerifier(
       if (error instanceof TokenRefused || error instanceof IssuerUnavailable) throw error
       if (error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid))
         throw new TokenRefused(reasonOf(error))
-      warnOnce(key, error)
+      warnOnce(token, error)
       throw new TokenRefused('the key of the issuer cannot be used')
     }
   }
 
   /** Any other error is that of a key, such as one that is too short. */
-  function warnOnce(key: object, err: unknown): void {
-    const name = JSON.stringify(key)
+  function warnOnce(token: string, err: unknown): void {
+    const { alg, kid } = decodeProtectedHeader(token)
+    const name = `${alg} ${kid}`
     if (warned.get(name) === true) return
     warned.set(name, true)
-    log.warn({ err, ...key }, 'bearer: a key of the issuer cannot be used, and its tokens are refused')
+    log.warn({ err, alg, kid }, 'bearer: a key of the issuer cannot be used, and its tokens are refused')
   }
 }
 
@@ -86,7 +81,6 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused'
 }
 
-/** A token cannot be verified at the moment. */
 export class IssuerUnavailable extends Error {
   override readonly name = 'IssuerUnavailable'
 }
@@ -131,13 +125,11 @@ export function tokenCache(verify: VerifyToken, now: () => number) {
   const running = new Map<string, Promise<VerifiedToken>>()
   let verified = new BoundedCache<string, VerifiedToken>(maxTokens)
 
-  /** Returns a token that was verified before. */
-  function known(token: string, digest = digestOf(token)): VerifiedToken | null {
+  function known(token: string, digest = digestOf(token)): VerifiedToken | undefined {
     const found = verified.get(digest)
-    return found !== undefined && now() < found.verifyAgainAt ? found : null
+    return found !== undefined && now() < found.verifyAgainAt ? found : undefined
   }
 
-  /** Returns a token that is known, or verifies it. */
   function get(token: string): MaybeAsync<VerifiedToken> {
     const digest = digestOf(token)
     // Into the cache of the time when it began: the keys may have changed since.

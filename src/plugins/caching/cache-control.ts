@@ -1,4 +1,4 @@
-import { headerOf } from '../../convention/reply.js'
+import { headerOf } from '../../convention/exchange.js'
 import type { PayloadStep } from '../../convention/steps.js'
 import { formatHttpDate, parseHttpDate } from '../../http/dates.js'
 import { mergeVary } from '../../http/header-fields.js'
@@ -15,7 +15,7 @@ import {
   objectOf,
   optional,
 } from '../../options.js'
-import { entityTagOf, latestTime } from './validators.js'
+import { entityTagOf, latestTime } from './preconditions.js'
 
 // RFC 9111 §1.2.2: what all caches can represent.
 const seconds = integer(0, 2 ** 31)
@@ -80,7 +80,6 @@ function contradictionIn(given: CacheDirectives): string | null {
   return null
 }
 
-/** Returns the value of `Cache-Control`; `''` for no directives. */
 export function cacheControl(given: CacheDirectives): string {
   const written = (Object.keys(declared) as (keyof CacheDirectives)[]).flatMap((key) => {
     const name = key === 'sMaxAge' ? 's-maxage' : key.replace(/[A-Z]/g, '-$&').toLowerCase()
@@ -143,7 +142,6 @@ const unchecked = each(
 )
 const checkFields = objectOf({ cacheControl: directives, ...unchecked } as Checks<CachingFields>)
 
-/** Returns the method `reply.caching()`; `this` is the reply. */
 export function cachingHelper(now: () => number) {
   return function caching(this: Reply, fields: CachingFields): Reply {
     const { cacheControl: given, etag, lastModified, expires, vary } = checkFields('reply.caching()', fields)

@@ -4,8 +4,9 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { needFields } from '../../convention/selection.js'
 import { foreignReasonOf } from '../../report/modes.js'
+import { loadHash } from './byte-tag.js'
 import { type CachingFields, cachingHelper } from './cache-control.js'
-import { expectedVersion, stepsOf } from './hooks.js'
+import { expectedVersion, finishUnknown, knownValidators, stepsOf } from './hooks.js'
 import {
   type CachingOptions,
   type CachingRouteOptions,
@@ -15,7 +16,6 @@ import {
   type VersionOf,
 } from './options.js'
 import { describeCaching, planOf } from './plan.js'
-import { forbidStoring, knownValidators } from './response.js'
 
 export type { CacheDirectives, CachingFields, ModificationTimes } from './cache-control.js'
 export type {
@@ -56,8 +56,8 @@ declare module 'fastify' {
  * handler, else after it. Responses to writes and errors are not stored. With `validators`, a PUT, PATCH or DELETE with a
  * stale `If-Match` is a 412, and the handler does not run; without, preconditions of writes are left to the handler.
  *
- * Wildcard routes, WebSocket routes and routes for all methods are left alone, unless they
- * have `config.caching`; the report lists them.
+ * Wildcard routes, WebSocket routes and routes for all methods are left alone, unless they have `config.caching`; the
+ * report lists them.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
@@ -66,7 +66,6 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
   name: 'caching',
   rules: cachingRuleNames,
   // Whether requests break a rule is not known at boot.
-  rulesOfRequests: cachingRuleNames,
   options: cachingOptions,
   routeOptions: cachingRouteOptions,
   neighbours: ['@fastify/etag', '@fastify/caching'].map((name) => ({
@@ -78,18 +77,14 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
   setUp({ app, options: { mode, now } }) {
     expectedVersion.declare(app)
     knownValidators.declare(app)
+    app.addHook('onReady', loadHash)
     const offered = { plugin: 'caching', mode }
     offerNames(app, { ...offered, owner: 'reply', members: { caching: { value: cachingHelper(now) } } })
     return offerNames(app, { ...offered, owner: 'request', members: { expectedVersion: { get: versionOf } } })
   },
   route(context) {
     const { name, route, isConfigured, options, state: needVersion } = context
-    // The hooks of a route do not run for a path without a route. A page that is sent there is the app's own.
-    if (route === null) {
-      return {
-        onSend: (_request, reply) => (reply.statusCode < 400 ? undefined : forbidStoring(reply)),
-      }
-    }
+    if (route === null) return { onSend: finishUnknown }
     // A route with foreign content is cached only if it has options of its own.
     const foreign = isConfigured ? null : foreignReasonOf(route)
     if (foreign !== null) {
@@ -97,15 +92,14 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
       return undefined
     }
     if (options.mode === 'off') return undefined
-    const plan = planOf({ ...context, route })
-    const { reads, writes, isReport, validators, lastModified } = plan
-    if (validators !== undefined && writes) needVersion(name, 'expectedVersion')
+    const plan = planOf(context, route)
+    const { reads, guards, isReport, lastModified } = plan
+    if (guards) needVersion(name, 'expectedVersion')
     if (reads && lastModified !== false && !isReport) needFields(route, () => [lastModified], true)
     return { ...stepsOf(plan), describe: isReport ? undefined : describeCaching(plan) }
   },
 })
 
-/** The getter of `request.expectedVersion`. */
 function versionOf(this: FastifyRequest) {
   return expectedVersion.get(this)
 }

@@ -15,7 +15,9 @@ import {
   text,
 } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
+import { clockOption } from '../../time/clock.js'
 import { directives } from './cache-control.js'
+import { hasCredentials } from './preconditions.js'
 
 /**
  * The rules of caching: `private` (no header shows a hidden field, and no shared cache stores what depends on the caller)
@@ -23,7 +25,6 @@ import { directives } from './cache-control.js'
  */
 export type CachingRule = 'private' | 'last-modified'
 
-/** All of {@link CachingRule}. */
 export const cachingRuleNames: readonly CachingRule[] = ['private', 'last-modified']
 
 /** What distinguishes a version of a resource from all others: a counter, or the time of the last change as stored. */
@@ -76,11 +77,6 @@ const time: Check<Date | number | string> = (label, received) =>
     ? received
     : invalid(label, 'a Date, milliseconds or an HTTP-date', received)
 
-/** Whether a request has `Authorization` or `Cookie`. */
-export function hasCredentials({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  return headers.authorization !== undefined || headers.cookie !== undefined
-}
-
 const ownOptions = {
   /**
    * Directives of `Cache-Control` for responses to GET and HEAD that have none (RFC 9111 §5.2.2); `false` for no header.
@@ -105,11 +101,7 @@ const ownOptions = {
    * @default whether it has `Authorization` or `Cookie`; of all requests, if the preset has `identify`
    */
   isAuthenticated: option(functionOf<AnyRequest<[], boolean>>('a function of the request'), hasCredentials),
-  /**
-   * Returns the time, in milliseconds since the epoch.
-   * @default Date.now
-   */
-  now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
+  ...clockOption,
 }
 
 const ownRouteOptions = {

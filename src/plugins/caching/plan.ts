@@ -3,25 +3,25 @@ import { keyStyleOf } from '../../convention/contexts.js'
 import type { RouteContext } from '../../convention/convention.js'
 import { hiddenFieldsOf } from '../../convention/selection.js'
 import { varyMerger, withPrivate } from '../../http/header-fields.js'
+import { isRead } from '../../http/methods.js'
 import { invalid, type OptionsOf, type ResolvedOptions } from '../../options.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { cacheControl, expiresOf } from './cache-control.js'
-import { type CachingRule, type cachingOptions, type cachingRouteOptions, hasCredentials } from './options.js'
-import { isRead } from './preconditions.js'
+import type { CachingRule, cachingOptions, cachingRouteOptions } from './options.js'
+import { hasCredentials } from './preconditions.js'
 
 type Context = RouteContext<
   ResolvedOptions<typeof cachingOptions> & OptionsOf<typeof cachingRouteOptions>,
   CachingRule,
   unknown
-> & { readonly route: object }
+>
 
-/** What the steps of a route do, decided at boot. */
 export type CachingPlan = ReturnType<typeof planOf>
 
-/** Returns the plan of a route, and adds its findings. @throws FST_CONV_OPTION_INVALID */
-export function planOf(context: Context) {
-  const { app, name, methods, route, options, modeOf } = context
-  const { validators, validatorsOf, vary = [], now } = options
+/** @throws FST_CONV_OPTION_INVALID */
+export function planOf(context: Context, route: object) {
+  const { app, name, methods, options, modeOf } = context
+  const { validators, vary = [], now } = options
   const label = `${name} config.caching`
   const isPreconditionRequired = options.preconditions === 'required'
   if (isPreconditionRequired && validators === undefined)
@@ -34,9 +34,10 @@ export function planOf(context: Context) {
   // No cache may store the response; a handler cannot change that.
   const isConfidential = written.includes('no-store')
   const plan = {
+    ...options,
     isReport,
     reads: methods.some(isRead),
-    writes: !methods.every(isRead),
+    guards: validators !== undefined && !methods.every(isRead),
     /** For requests without and with credentials; `''` for none. */
     cacheControl: written,
     privateCacheControl: written && withPrivate(written),
@@ -46,8 +47,6 @@ export function planOf(context: Context) {
     tagsBytes: options.etag && !isConfidential,
     lastModified: options.lastModified ?? (keyStyleOf(app) === 'camelCase' ? 'updatedAt' : 'updated_at'),
     notesMissingDate: options.lastModified !== false && modeOf['last-modified'] === 'report',
-    validators,
-    validatorsOf,
     isPreconditionRequired,
     // A function of the app is not called in `report` mode.
     isAuthenticated: isReport ? hasCredentials : options.isAuthenticated,
@@ -55,7 +54,6 @@ export function planOf(context: Context) {
     addVary: null as ReturnType<typeof varyMerger> | null,
     /** Whether a plugin may compress the response; known when the app is ready. */
     isCompressed: false,
-    now,
   }
   // A plugin that is registered later may authenticate the route, or compress its responses.
   if (plan.reads)
@@ -64,14 +62,14 @@ export function planOf(context: Context) {
       plan.isCompressed = app.hasReplyDecorator('compress')
       const names = [...vary, ...callers, ...(plan.isCompressed ? ['accept-encoding'] : [])]
       if (names.length > 0) plan.addVary = varyMerger(names)
-      findShown(context, plan.lastModified, callers.length > 0)
+      findShown(context, route, plan.lastModified, callers.length > 0)
     })
   return plan
 }
 
-/** Adds the findings of what a route shows to others than its caller. */
 function findShown(
-  { route, options: { cacheControl: given }, addFinding }: Context,
+  { options: { cacheControl: given }, addFinding }: Context,
+  route: object,
   member: string | false,
   hasCallers: boolean,
 ): void {
@@ -110,20 +108,12 @@ const ofReads = {
 }
 const ofWrites = { ...ofAll, 'If-None-Match': condition('*: only if there is nothing yet') }
 
-/** Returns what caching adds to a route: its header fields, 304 to reads, 412, and 428 if a precondition is required. */
-export function describeCaching(
-  plan: Pick<
-    CachingPlan,
-    'reads' | 'writes' | 'tagsBytes' | 'validators' | 'validatorsOf' | 'isPreconditionRequired'
-  >,
-): RouteDescription {
-  const { reads, tagsBytes, validators, validatorsOf, isPreconditionRequired } = plan
-  const guards = validators !== undefined && plan.writes
+export function describeCaching(plan: CachingPlan): RouteDescription {
+  const { reads, guards, tagsBytes, validators, validatorsOf, isPreconditionRequired } = plan
   const isTagged = tagsBytes || validators !== undefined || validatorsOf !== undefined
-  const ofRead = isTagged ? { ...tag, ...date } : date
   return {
     allHeaders: { 'Cache-Control': header('How caches may store the response (RFC 9111 §5.2.2)') },
-    headers: reads || validatorsOf !== undefined ? ofRead : {},
+    headers: reads || validatorsOf !== undefined ? { ...(isTagged && tag), ...date } : {},
     ...(reads && {
       statuses: { 304: 'Not modified: the copy of the client is current' },
       // A 304 with a tag has no date.

@@ -2,25 +2,25 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } 
 import { isRoot } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { isPreflight } from '../../convention/neighbours.js'
-import { headerOf, isResponse, withHeaders } from '../../convention/reply.js'
+import { headerOf, isPreflight, isResponse, withHeaders } from '../../convention/exchange.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { fieldName, mergeVary, varyMerger } from '../../http/header-fields.js'
 import { webOrigin } from '../../http/url.js'
-import { type MaybeAsync, withValue } from '../../maybe-async.js'
-import { type Check, flag, invalid, listOf, type OptionsOf, option, optional } from '../../options.js'
-import { modeOption, routeModeOption } from '../../report/modes.js'
 import {
-  allowedBy,
-  type CorsPolicy,
-  corsFields,
-  exposedHeaders,
-  type IsAllowed,
-  preflightFields,
-} from './cors-headers.js'
+  type Check,
+  flag,
+  invalid,
+  listOf,
+  type OptionsOf,
+  option,
+  optional,
+  type ResolvedOptions,
+} from '../../options.js'
+import { modeOption, routeMode } from '../../report/modes.js'
+import { type MaybeAsync, withValue } from '../../time/async.js'
 
 /** Returns whether an origin may read responses, or a promise of that. It is not called for requests without `Origin`. */
-export type CorsOriginFunction = IsAllowed
+export type CorsOriginFunction = (origin: string) => MaybeAsync<boolean>
 
 /** Origins that may read responses. */
 export type CorsOrigin = false | string | RegExp | readonly (string | RegExp)[] | CorsOriginFunction
@@ -83,11 +83,7 @@ const corsRouteOptions = {
    * @default those of the plugin
    */
   origin: optional(origin),
-  /**
-   * Mode of this route.
-   * @default that of the plugin
-   */
-  mode: routeModeOption,
+  ...routeMode,
 }
 
 /** Options of the plugin `cors`. */
@@ -95,18 +91,6 @@ export type CorsOptions = OptionsOf<typeof corsOptions>
 
 /** Options of a route, under `config.cors`; `false` for no page. */
 export type CorsRouteOptions = OptionsOf<typeof corsRouteOptions>
-
-/** @throws FST_CONV_OPTION_INVALID for `credentials` with all origins: any page could act for the user */
-function policyOf(
-  label: string,
-  { origin, credentials, exposedHeaders: own }: Required<Omit<CorsOptions, 'mode'>>,
-): CorsPolicy | null {
-  if (origin === false) return null
-  if (credentials && origin === '*')
-    invalid(`${label}.origin`, 'named origins, because credentials is true', origin)
-  const allowed = typeof origin === 'function' ? origin : allowedBy(origin)
-  return { allowed, credentials, exposed: exposedHeaders(own) }
-}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -132,7 +116,6 @@ const decoratorOfNeighbour = 'corsPreflightEnabled'
 export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = convention({
   name: 'cors',
   rules: ['origin', 'vary'],
-  rulesOfRequests: ['origin', 'vary'],
   neighbours: [
     {
       name: '@fastify/cors',
@@ -145,8 +128,7 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
   routeOptions: corsRouteOptions,
   isOff: ({ origin }) => origin === false,
   setUp({ app, options }) {
-    const policy = policyOf('cors', options)
-    const steps = policy && stepsOf(policy)
+    const steps = stepsOf('cors', options)
     // The hooks of a context with a prefix do not run for paths without a route.
     if (steps !== null && options.mode === 'enforce' && !isRoot(app)) {
       if (!app.hasRequestDecorator(decoratorOfNeighbour)) {
@@ -162,19 +144,34 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
     const hasOwn = (route?.config?.cors as CorsRouteOptions | undefined)?.origin !== undefined
     // A response for all pages is the same with cookies and without.
     const credentials = options.credentials && options.origin !== '*'
-    const policy = hasOwn ? policyOf(`${name} config.cors`, { ...options, credentials }) : null
-    if (hasOwn && policy === null) return undefined
-    const { decide, vary } = policy === null ? standard : stepsOf(policy)
-    return { onRequest: modeOf.origin === 'enforce' ? decide : observeOrigin, onSend: vary }
+    const steps = hasOwn ? stepsOf(`${name} config.cors`, { ...options, credentials }) : standard
+    if (steps === null) return undefined
+    return { onRequest: modeOf.origin === 'enforce' ? steps.decide : observeOrigin, onSend: steps.vary }
   },
 })
 
 const withOrigin = varyMerger('Origin')
 
-function stepsOf(policy: CorsPolicy) {
-  const { allowed } = policy
+/** @throws FST_CONV_OPTION_INVALID for `credentials` with all origins: any page could act for the user */
+function stepsOf(
+  label: string,
+  { origin, credentials, exposedHeaders }: ResolvedOptions<typeof corsOptions>,
+) {
+  if (origin === false) return null
+  if (credentials && origin === '*')
+    invalid(`${label}.origin`, 'named origins, because credentials is true', origin)
+  const allowed = typeof origin === 'function' ? origin : allowedBy(origin)
+  const known = new Set(conventionHeaders.map((name) => name.toLowerCase()))
+  const own = exposedHeaders.filter((name) => !known.has(name.toLowerCase()))
+  const exposed = [...conventionHeaders, ...own].join(', ')
+  // The header fields of a response that a page of the origin may read (Fetch, CORS protocol), but `Vary`.
+  const fieldsFor = (origin: string): Record<string, string> => ({
+    'access-control-allow-origin': origin,
+    ...(credentials && { 'access-control-allow-credentials': 'true' }),
+    'access-control-expose-headers': exposed,
+  })
   // Headers that are the same for all origins are always set: a cache may give the response to a page.
-  const forAll = { rule: 'origin', given: 'asked', headers: corsFields(policy, String(allowed)) }
+  const forAll = { rule: 'origin', given: 'asked', headers: fieldsFor(String(allowed)) }
 
   function decide(request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> {
     const { origin } = request.headers
@@ -191,7 +188,7 @@ function stepsOf(policy: CorsPolicy) {
 
   function effectOf(request: FastifyRequest, reply: FastifyReply, named: string | null): Effect {
     const { origin, 'access-control-request-headers': requested } = request.headers
-    const headers = named === null ? {} : corsFields(policy, named)
+    const headers = named === null ? {} : fieldsFor(named)
     if (typeof allowed !== 'string') headers.vary = withOrigin(headerOf(reply, 'vary'))
     const effect = { rule: 'origin', given: `asked from ${origin}`, headers }
     if (!isPreflight(request)) return effect
@@ -220,4 +217,42 @@ const addOriginToVary: PayloadStep = function addOriginToVary(_request, reply, p
     current === undefined ? onlyOrigin : { ...withoutOrigin, change: () => void reply.header('vary', vary) }
   if (ofResponse === null) return changed
   return { ...changed, payload: withHeaders(payload as Response, { vary: withOrigin(ofResponse) }) }
+}
+
+// Browsers always expose seven others, such as `Cache-Control` (Fetch §3.2.6, CORS-safelisted response-header names).
+const conventionHeaders: readonly string[] = [
+  'Location',
+  'Operation-Location',
+  'Link',
+  'ETag',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Deprecation',
+  'Sunset',
+  'Preference-Applied',
+  'Idempotent-Replayed',
+]
+
+/** Returns a function for origins that differ, or the one that all responses name. */
+function allowedBy(origin: string | RegExp | readonly (string | RegExp)[]): string | CorsOriginFunction {
+  if (typeof origin === 'string') return origin
+  const allowed = [origin].flat().map((one) => (typeof one === 'string' ? one : matchingWhole(one)))
+  return (origin) => allowed.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)))
+}
+
+function matchingWhole({ source, flags }: RegExp): RegExp {
+  return new RegExp(`^(?:${source})$`, flags.replace(/[gmy]/g, ''))
+}
+
+/** @param requested `Access-Control-Request-Headers` of the preflight */
+function preflightFields(requested: string | undefined): Record<string, string> {
+  return {
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    ...(requested !== undefined && { 'access-control-allow-headers': requested }),
+    // Chromium keeps it for two hours at most.
+    'access-control-max-age': '7200',
+    // Some browsers wait for a body otherwise.
+    'content-length': '0',
+  }
 }

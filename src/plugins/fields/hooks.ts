@@ -1,50 +1,77 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BoundedCache } from '../../bounded-cache.js'
+import { discard, headerOf, isResponse, isWrittenByUs, withHeaders } from '../../convention/exchange.js'
 import {
-  discard,
-  hasSerializerOfItsOwn,
-  headerOf,
-  isResponse,
-  isWrittenByUs,
-  withHeaders,
-} from '../../convention/reply.js'
-import type { OwnParameters } from '../../convention/route-schemas.js'
-import { type RequestSelection, selectionOf, selections } from '../../convention/selection.js'
+  type OwnParameters,
+  type RequestSelection,
+  requestSelection,
+  selectionOf,
+  selections,
+} from '../../convention/selection.js'
 import type { RouteSerialization } from '../../convention/serialization.js'
 import type { Effect, Steps } from '../../convention/steps.js'
 import { privateOnly } from '../../http/header-fields.js'
-import { joinPath, splitPath } from '../../json/selection.js'
+import { isRead } from '../../http/methods.js'
+import { type Fields, fieldsOf, isHidden, joinPath, readFields, splitPath } from '../../json/selection.js'
 import { invalid } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { canonicalPath, fieldNames, isField } from '../../schema/field-names.js'
 import {
-  type FieldsRouteOptions,
-  type IsHidden,
-  itemOf,
-  narrowsUnasked,
-  openItem,
-  type RouteFacts,
-  refuseNames,
-  type Select,
-  selecting,
-} from './selection.js'
+  canonicalPath,
+  fieldNames,
+  isField,
+  isList,
+  namesBelow,
+  shapeWithin,
+} from '../../schema/field-names.js'
+import { anything, type Shape } from '../../schema/shape.js'
+import { clip } from '../../text.js'
+import { type FieldsRouteOptions, type IsHidden, narrowsUnasked, refuseNames } from './options.js'
+
+export const fieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
+const cachedSelections = 100
+const maxNamed = 20
+const maxNameLength = 100
+
+export interface RouteFacts {
+  readonly label: string
+  readonly reads: boolean
+  /** Whether it is declared as a list (`config.lists`): then its items may be selected from without a schema. */
+  readonly isList: boolean
+  /** Names that the member with the items of a list may have, the likeliest first. */
+  readonly lists: readonly string[]
+}
+
+/** An item that fields are selected from, and the members that lead to it. */
+interface Item {
+  readonly shape: Shape
+  readonly within: readonly string[]
+}
+
+export function itemOf(top: Shape, lists: readonly string[]): Item {
+  const list = lists.find((name) => isList(shapeWithin(top, [name])))
+  const within = list === undefined ? [] : [list]
+  return { shape: shapeWithin(top, within) as Shape, within }
+}
+
+/** The item of a list whose schema does not name its fields. */
+function openItem(items: readonly Item[], { isList, lists }: RouteFacts): Item | undefined {
+  if (!isList) return undefined
+  if (items.length === 0) return { shape: anything, within: lists.slice(0, 1) }
+  return items.find(({ shape }) => isField(shape, ['any name']))
+}
 
 const everything: readonly string[] = ['*']
 const fieldsExpected = 'fields of the response schema'
 const successes = Array.from({ length: 100 }, (_, index) => 200 + index)
 
-/** The fields of one route's answers: decides what each request gets. */
-export interface RouteFields {
-  /** Reads the response schemas, once all shared schemas are known. */
-  prepare(): void
-  /** What a request selects; `null` for all. */
-  select(request: FastifyRequest, values: readonly string[] | null): RequestSelection | null | ProblemError
-}
+export type RouteFields = ReturnType<typeof routeFields>
 
+/** Returns what reads the schemas of a route, once all shared schemas are known, and decides what each request gets. */
 export function routeFields(
   facts: RouteFacts,
   options: FieldsRouteOptions,
   serialization: RouteSerialization,
-): RouteFields {
+) {
   const { label, reads, lists } = facts
   const { default: defaults = null } = options
   let hidden: readonly (readonly [path: string, hides: true | IsHidden])[] = []
@@ -77,25 +104,87 @@ export function routeFields(
     if (hidden.every(([, hides]) => hides === true)) hiddenFromAll = hidden.map(([path]) => path)
   }
 
-  return {
-    prepare,
-    select(request, values) {
-      prepare()
-      const hiddenFrom =
-        hiddenFromAll ?? hidden.flatMap(([path, hides]) => (hides === true || hides(request) ? [path] : []))
-      // Only reads select: a write answers with all that is not hidden.
-      return selectOf?.(isRead(request.method) ? values : everything, hiddenFrom) ?? null
-    },
+  /** @param values those of the parameter; `null` if the request has none */
+  function select(request: FastifyRequest, values: readonly string[] | null) {
+    prepare()
+    const hiddenFrom =
+      hiddenFromAll ?? hidden.flatMap(([path, hides]) => (hides === true || hides(request) ? [path] : []))
+    // Only reads select: a write answers with all that is not hidden.
+    return selectOf?.(isRead(request.method) ? values : everything, hiddenFrom) ?? null
+  }
+
+  return { prepare, select }
+}
+
+/** Returns what a request selects; `null` where it gets all. */
+export type Select = (
+  values: readonly string[] | null,
+  hidden: readonly string[],
+) => RequestSelection | null | ProblemError
+
+export function selecting(
+  { shape, within }: Item,
+  defaults: readonly string[] | null,
+  bounds = fieldBounds,
+): Select {
+  // Clients choose the keys: bounded, and compiling is cheap where it misses.
+  const cache = new BoundedCache<string, RequestSelection | null>(cachedSelections)
+  const byDefault = defaults === null ? null : canonicalTree(defaults)
+  const unasked = byDefault === null ? null : requestSelection(shape, byDefault, within)
+
+  function canonicalTree(paths: readonly string[]): Fields {
+    return fieldsOf(paths.map((path) => joinPath(canonicalPath(shape, splitPath(path)))))
+  }
+
+  function isKnown(names: readonly string[], without: Fields | null): boolean {
+    return isField(shape, names) && !isHidden(without, canonicalPath(shape, names))
+  }
+
+  function requested(values: readonly string[], without: Fields | null): Fields | null | ProblemError {
+    const read = readFields(values, bounds)
+    if ('message' in read) return refusal(`fields ${read.message}`, [read.message], [], without)
+    const named = read.filter((path) => path !== '*')
+    // Hidden looks the same as unknown: in the order of the request, by the name that it used.
+    const unknown = named.filter((path) => !isKnown(splitPath(path), without)).slice(0, maxNamed)
+    if (unknown[0] === undefined) return named.length < read.length ? null : canonicalTree(named)
+    const shown = unknown.map((name) => clip(name, maxNameLength))
+    const messages = shown.map((name) => `'${name}' is not among the fields`)
+    const above = splitPath(unknown[0]).slice(0, -1)
+    return refusal(`Not among the fields: ${shown.join(', ')}`, messages, above, without)
+  }
+
+  /** The detail has the allowed names beside a name that is refused. */
+  function refusal(
+    fault: string,
+    messages: readonly string[],
+    path: readonly string[],
+    without: Fields | null,
+  ): ProblemError {
+    const names = namesBelow(shape, path).filter((name) => isKnown([...path, name], without))
+    const isHolder = path.length === 0 || (names.length > 0 && isKnown(path, without))
+    if (!isHolder) return refusal(fault, messages, path.slice(0, -1), without)
+    const holder = path.length === 0 ? '' : ` of ${joinPath(path)}`
+    return new ProblemError('fields-invalid', {
+      detail: names.length === 0 ? fault : `${fault}. The fields${holder} are ${names.join(', ')}`,
+      errors: messages.map((message) => ({ in: 'query', name: 'fields', message })),
+    })
+  }
+
+  return function select(values, hidden) {
+    if (values === null && hidden.length === 0) return unasked
+    const key = `${hidden.length === 0 ? '' : JSON.stringify(hidden)}${values === null ? '' : `=${values.join()}`}`
+    const known = cache.get(key)
+    if (known !== undefined) return known
+    const without = hidden.length === 0 ? null : fieldsOf(hidden)
+    const only = values === null ? byDefault : requested(values, without)
+    if (only instanceof ProblemError) return only
+    const selection =
+      only === null && without === null ? null : requestSelection(shape, only, within, without)
+    if (key.length <= bounds.maxLength) cache.set(key, selection)
+    return selection
   }
 }
 
-/** What a request gets that names no fields; `null` for all. */
-function unaskedOf(fields: RouteFields, request: FastifyRequest): RequestSelection | null {
-  const selection = fields.select(request, null)
-  return selection instanceof ProblemError ? null : selection
-}
-
-/** Returns the steps that select the fields of a response. */
 export function selectSteps(
   fields: RouteFields,
   { hidden }: FieldsRouteOptions,
@@ -114,23 +203,28 @@ export function selectSteps(
   }
   if (hidden === undefined) return select
   const dependsOnCaller = Object.values(hidden).some((hides) => hides !== true)
+  const unaskedOf = (request: FastifyRequest): RequestSelection | null => {
+    const selection = fields.select(request, null)
+    return selection instanceof ProblemError ? null : selection
+  }
   // A hook of the app that answers before the fields are selected must not show them either.
-  serialization.unselected = (request) => unaskedOf(fields, request)
+  serialization.unselected = unaskedOf
   return {
     ...select,
     onSend(request, reply, payload) {
-      if (isUnnarrowed(reply, payload) && hidesFrom(fields, request)) {
-        discard(payload)
-        throw new TypeError('hidden fields cannot be removed from this response, because it is not an object')
+      if (isUnnarrowed(reply, payload)) {
+        const selected = selectionOf(request)
+        const selection = selected === undefined ? unaskedOf(request) : selected
+        if (selection?.hides === true) {
+          discard(payload)
+          throw new TypeError(
+            'hidden fields cannot be removed from this response, because it is not an object',
+          )
+        }
       }
       return dependsOnCaller ? keepPrivate(reply, payload) : undefined
     },
   }
-}
-
-function hidesFrom(fields: RouteFields, request: FastifyRequest): boolean {
-  const selected = selectionOf(request)
-  return (selected === undefined ? unaskedOf(fields, request) : selected)?.hides === true
 }
 
 // A shared cache would give one caller the fields that are hidden from them, or keep them from another.
@@ -141,13 +235,9 @@ function keepPrivate(reply: FastifyReply, payload: unknown): Effect {
   return { rule: 'hidden', given: '', headers, ...(response && { payload: withHeaders(response, headers) }) }
 }
 
-/** Returns the steps that say what {@link selectSteps} would do. The answers are not compared. */
+/** Returns the step that counts the requests whose response may lose fields by {@link selectSteps}. */
 export function countSteps(fields: RouteFields, options: FieldsRouteOptions): Steps {
-  // Selections that no request asked for, until the payload shows whether they can be applied.
-  const pending = new WeakMap<FastifyRequest, RequestSelection>()
   const effect = (given: string, refusal?: ProblemError): Effect => ({ rule: 'projection', given, refusal })
-  const failure = (given: string): Effect => effect(given, new ProblemError('internal-server-error'))
-
   return {
     preHandler(request) {
       const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
@@ -158,33 +248,17 @@ export function countSteps(fields: RouteFields, options: FieldsRouteOptions): St
         if (selection instanceof ProblemError)
           return effect('the request would be refused: fields that cannot be selected', selection)
         if (selection === null) return undefined
-        if (values !== null) return effect('the answer would be projected')
-        pending.set(request, selection)
-        return undefined
+        return effect(
+          values === null
+            ? 'the answer may be narrowed to the default set, or without hidden fields'
+            : 'the answer would be projected',
+        )
       } catch {
-        return failure('the request would fail: a predicate of a hidden field throws')
+        const given = 'the request would fail: a predicate of a hidden field throws'
+        return effect(given, new ProblemError('internal-server-error'))
       }
     },
-    preSerialization(request, reply, payload) {
-      const selection = pending.get(request)
-      if (selection === undefined || payload === null || hasSerializerOfItsOwn(reply)) return undefined
-      pending.delete(request)
-      const { statusCode: status } = reply
-      return status < 300 && (status !== 202 || selection.hides)
-        ? effect('the answer would be narrowed to the default set, or without hidden fields')
-        : undefined
-    },
-    onSend(request, reply, payload) {
-      if (pending.get(request)?.hides !== true || !isUnnarrowed(reply, payload)) return undefined
-      return failure(
-        'the response would not be sent: hidden fields cannot be removed, because it is not an object',
-      )
-    },
   }
-}
-
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 function valuesOf(received: unknown): readonly string[] | null {

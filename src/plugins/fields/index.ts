@@ -4,15 +4,16 @@ import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { ownCompilers } from '../../convention/internals.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { jsonSchemasOf, ownParameters } from '../../convention/route-schemas.js'
-import { type FieldSelection, selectionOf, selections } from '../../convention/selection.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
+import { type FieldSelection, ownParameters, selectionOf, selections } from '../../convention/selection.js'
 import { RouteSerialization, serializationOf } from '../../convention/serialization.js'
+import { isRead } from '../../http/methods.js'
 import { invalid } from '../../options.js'
 import { loadAjv } from '../../schema/alternatives.js'
 import type { SchemaStore } from '../../schema/json-schema.js'
 import { isObjectSchema } from '../../schema/responses.js'
 import { joinWords, memberName, wordsOf } from '../../words/words.js'
-import { countSteps, isRead, routeFields, selectSteps } from './hooks.js'
+import { countSteps, type RouteFacts, routeFields, selectSteps } from './hooks.js'
 import { describeSelection, documentFields, namesFields } from './openapi.js'
 import {
   type FieldsOptions,
@@ -20,12 +21,11 @@ import {
   fieldsOptions,
   fieldsRouteOptions,
   narrowsUnasked,
-  type RouteFacts,
   refuseNames,
-} from './selection.js'
+} from './options.js'
 
 export type { FieldSelection } from '../../convention/selection.js'
-export type { FieldsOptions, FieldsRouteOptions, IsHidden } from './selection.js'
+export type { FieldsOptions, FieldsRouteOptions, IsHidden } from './options.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -39,8 +39,7 @@ declare module 'fastify' {
 }
 
 /**
- * Field selection: `GET ...?fields=name,address.city` answers just those fields, of an item
- * or of each item of a list. The names are those of the route's response schema; projection is compiled from it, so a
+ * Field selection: `GET ...?fields=name,address.city` answers just those fields, of an item or of each item of a list. The names are those of the route's response schema; projection is compiled from it, so a
  * selection can only narrow what the schema allows. Routes whose response schema names no fields are left alone.
  *
  * `request.fields` gives the handler the selected fields. Unknown names are a 400 problem `fields-invalid`.
@@ -78,13 +77,9 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
         'hidden',
       ])
     }
+    const parameters = ownParameters(app, route, facts.reads ? ['fields'] : [])
     return {
-      ...selectSteps(
-        fields,
-        options,
-        serialization,
-        ownParameters(app, route, facts.reads ? ['fields'] : []),
-      ),
+      ...selectSteps(fields, options, serialization, parameters),
       serialization: serialization.serialize,
       describe: facts.reads ? describeSelection : undefined,
       document: documentFields(options, facts),

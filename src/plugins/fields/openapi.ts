@@ -8,11 +8,12 @@ import {
   type SchemaStore,
   writtenOut,
 } from '../../schema/json-schema.js'
-import { type DocumentOperation, mapResponseSchemas, withParameters } from '../../schema/openapi.js'
+import { type DocumentOperation, mapResponseSchemas, withQuery } from '../../schema/openapi.js'
 import type { SchemaReader } from '../../schema/reader.js'
 import { bodyFor, responseBodies } from '../../schema/responses.js'
 import { shapeOf } from '../../schema/shape-reader.js'
-import { type FieldsRouteOptions, fieldBounds, itemOf, type RouteFacts } from './selection.js'
+import { fieldBounds, itemOf, type RouteFacts } from './hooks.js'
+import type { FieldsRouteOptions } from './options.js'
 
 /** Adds the parameter `fields`, if the route has it, and says of responses that fields may be left out. */
 export function documentFields(
@@ -28,7 +29,7 @@ export function documentFields(
     description: `Names of the fields to answer, separated by commas; dots lead into objects, * is all. ${limits}. Default: ${otherwise}`,
   }
   return (operation, { reader }) => {
-    const described = reads ? withParameters(operation, 'query', { fields }) : operation
+    const described = reads ? withQuery(operation, { fields }) : operation
     // Only a 2xx is projected.
     return mapResponseSchemas(described, /^2(?:00|XX)$/, (body) => optional(body, lists, reader))
   }
@@ -50,7 +51,6 @@ function isArray(schema: Json | undefined): boolean {
   return isSchemaObject(schema) && (schema.items !== undefined || [schema.type].flat().includes('array'))
 }
 
-/** The refusal of names that are not fields, for the OpenAPI document. */
 export const describeSelection: RouteDescription = {
   problems: problemsOf({ 'fields-invalid': 'fields has names that are not fields' }),
 }

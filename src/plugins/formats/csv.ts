@@ -1,4 +1,4 @@
-import { parseCharacters } from '../../json/exact-json.js'
+import { exactJson, parseExact } from '../../json/exact-json.js'
 import { joinPath } from '../../json/selection.js'
 import { isObject } from '../../options.js'
 import { isList } from '../../schema/field-names.js'
@@ -6,7 +6,6 @@ import type { ObjectShape, Shape } from '../../schema/shape.js'
 import { isTwinned, twinName } from '../../schema/shape.js'
 
 export interface Column {
-  /** The names that lead to its value in an item. */
   readonly path: readonly string[]
   readonly header: string
   /** Whether it is the string twin of a 64-bit integer. */
@@ -19,40 +18,30 @@ interface CsvList {
   readonly columns: readonly Column[]
 }
 
+type NoColumns = Readonly<Record<'problem' | 'instead', string>>
+
 const maxLevels = 4
-
 const maxColumns = 1000
-
-export interface NoColumns {
-  readonly problem: string
-  readonly instead: string
-}
 
 /** @param members names that the member with the items may have, the likeliest first; else it is the only array */
 export function csvListOf(answer: Shape | undefined, members: readonly string[]): CsvList | NoColumns {
-  if (answer === undefined) return noSchema
+  if (answer === undefined) {
+    const problem = 'CSV needs a response schema of 200 that this package can read'
+    return { problem, instead: 'schema: { response: { 200: … } }' }
+  }
   const list = listOf(answer, members)
-  if (list === null) return noList
+  if (list === null) {
+    const problem = 'CSV is for lists, and the response schema has no array of items'
+    return { problem, instead: "formats: ['xml'], or config.lists.member with the name of the array" }
+  }
   const item = objectIn(list.items)
   if (item === null) {
-    return {
-      problem: 'CSV needs the fields of an item, and the response schema does not name all of them',
-      instead: "items: { type: 'object', properties: … } without additionalProperties",
-    }
+    const problem = 'CSV needs the fields of an item, and the response schema does not name all of them'
+    return { problem, instead: "items: { type: 'object', properties: … } without additionalProperties" }
   }
   const columns = columnsOf(item, [], new Set())
   if (columns.length <= maxColumns) return { member: list.member, columns }
   return { problem: `the items have more than ${maxColumns} columns`, instead: 'a smaller schema, or no CSV' }
-}
-
-const noSchema: NoColumns = {
-  problem: 'CSV needs a response schema of 200 that this package can read',
-  instead: 'schema: { response: { 200: … } }',
-}
-
-const noList: NoColumns = {
-  problem: 'CSV is for lists, and the response schema has no array of items',
-  instead: "formats: ['xml'], or config.lists.member with the name of the array",
 }
 
 function listOf(
@@ -108,7 +97,6 @@ export type StringifyCsv = (
   options: ReturnType<typeof stringifyOptions>,
 ) => string
 
-/** Returns options of csv-stringify for RFC 4180. */
 export function stringifyOptions(columns: readonly Column[]) {
   return {
     record_delimiter: '\r\n',
@@ -117,7 +105,6 @@ export function stringifyOptions(columns: readonly Column[]) {
   }
 }
 
-/** What to do with a text that a spreadsheet would take for a formula. */
 export type Formulas = 'escape' | 'keep'
 
 /** Returns the list in a response as CSV; `null` if it has none. */
@@ -127,21 +114,13 @@ export function csvOf(
   formulas: Formulas,
   stringify: StringifyCsv,
 ): string | null {
-  // Numbers may be texts in it, so that they keep their characters.
-  const list = listIn(parseCharacters(json), member)
+  const list = listIn(parseExact(json), member)
   if (list === null) return null
-  let plain: readonly unknown[] | null = null
-
-  function jsonCell(value: object, index: number, path: readonly string[]): string {
-    plain ??= listIn(JSON.parse(json), member) ?? []
-    return jsonOf(valueAt(plain[index], path), value)
-  }
-
-  const rows = list.map((item, index) =>
+  const rows = list.map((item) =>
     columns.map(({ path }) => {
       const value = valueAt(item, path)
       if (value === null) return null
-      const text = typeof value === 'object' ? jsonCell(value, index, path) : String(value)
+      const text = typeof value === 'object' ? (exactJson(value, false) ?? '') : String(value)
       return formulas === 'escape' ? withoutFormula(text) : text
     }),
   )
@@ -152,7 +131,6 @@ export function csvOf(
 const beginsFormula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const isNumber = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Puts an apostrophe before a text that a spreadsheet would take for a formula. */
 function withoutFormula(text: string): string {
   return beginsFormula.test(text) && !isNumber.test(text) ? `'${text}` : text
 }
@@ -169,17 +147,4 @@ function valueAt(item: unknown, path: readonly string[]): unknown {
     value = value[name]
   }
   return value
-}
-
-function jsonOf(value: unknown, exact: unknown): string {
-  if (typeof value === 'number') return String(exact)
-  if (Array.isArray(value)) {
-    const items = exact as readonly unknown[]
-    return `[${value.map((item, index) => jsonOf(item, items[index])).join(',')}]`
-  }
-  if (!isObject(value)) return JSON.stringify(value)
-  const members = exact as Readonly<Record<string, unknown>>
-  return `{${Object.entries(value)
-    .map(([name, one]) => `${JSON.stringify(name)}:${jsonOf(one, members[name])}`)
-    .join(',')}}`
 }

@@ -1,6 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { keyStyleOf } from '../../convention/contexts.js'
-import { hasContent, headerOf, isBytes } from '../../convention/reply.js'
+import { hasContent, headerOf, isBytes } from '../../convention/exchange.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import {
   type ChosenFormat,
@@ -22,25 +22,25 @@ import { bodyFor, responseBodies } from '../../schema/responses.js'
 import type { Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
 import { memberName } from '../../words/words.js'
-import { csvListOf, csvOf, type Formulas, type NoColumns } from './csv.js'
-import { type FormatWriter, type Libraries, mediaTypesOf } from './writers.js'
+import { csvListOf, csvOf, type Formulas } from './csv.js'
+import { type Libraries, mediaTypesOf, parametersOf } from './writers.js'
 import { isXmlName, itemName, xmlName, xmlOf } from './xml.js'
 
-/** The writers of a route. */
-export interface ResponseWriters extends Readonly<Record<Format, FormatWriter>> {
-  /** The name of the root element of XML. */
-  readonly root: string
-  /** Why the route has no CSV, though it declares it. */
-  readonly fault: NoColumns | null
+export interface RouteFormats {
+  readonly produces: readonly Format[]
+  readonly parameter: string
+  writer(): ResponseWriter
 }
 
+export type ResponseWriter = ReturnType<typeof responseWriter>
+
 /** Reads the schemas of a route, once all shared schemas are known. */
-export function responseWriters(
+export function responseWriter(
   app: FastifyInstance,
   route: RouteOptions & { readonly path: string },
   { produces = [], formulas }: { readonly produces?: readonly Format[]; readonly formulas: Formulas },
-  libraries: Libraries,
-): ResponseWriters {
+  libraries: Partial<Libraries>,
+) {
   const { response } = jsonSchemasOf(route) ?? {}
   const serialization = new RouteSerialization(app, route, response)
   // The serialization is only read here: twins have columns of their own.
@@ -52,29 +52,26 @@ export function responseWriters(
   const members = [...(isObject(lists) && typeof lists.member === 'string' ? [lists.member] : []), collection]
   const schema = bodyFor(responseBodies(response), 200)?.schema
   const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
-  const parts = isSchemaObject(schema) ? reader.read(schema, schema).parts : []
+  const parts = isSchemaObject(schema) ? reader.read(reader.absolute(schema)).parts : []
   const title = parts.find((part) => part.title !== undefined)?.title
   const root = typeof title === 'string' && isXmlName(title) ? title : rootName(answer, collection, members)
   const list = produces.includes('csv') ? csvListOf(answer, members) : null
   return {
     root,
+    fileName: `${collection}.csv`,
+    /** Why the route has no CSV, though it declares it. */
     fault: list !== null && 'problem' in list ? list : null,
-    xml: {
-      parameters: 'charset=utf-8',
-      disposition: null,
-      write: (json) => (libraries.xml === null ? null : xmlOf(json, root, libraries.xml)),
-    },
-    csv: {
-      // RFC 4180 §3.
-      parameters: 'charset=utf-8; header=present',
-      disposition: `attachment; filename="${collection}.csv"`,
-      write(json, selection, hasTwins) {
-        if (list === null || 'problem' in list || libraries.csv === null) return null
-        const columns = list.columns.filter(
-          ({ isTwin, header }) => (hasTwins || !isTwin) && (selection === null || selection.has(header)),
-        )
-        return csvOf(json, { ...list, columns }, formulas, libraries.csv)
-      },
+    /** Returns the content; `null` if the JSON cannot be written in the format. */
+    write(format: Format, json: string, request: FastifyRequest): string | null {
+      const { xml, csv } = libraries
+      if (format === 'xml') return xml === undefined ? null : xmlOf(json, root, xml)
+      if (list === null || 'problem' in list || csv === undefined) return null
+      const selection = selectionOf(request) ?? null
+      const hasTwins = writesTwins(request)
+      const columns = list.columns.filter(
+        ({ isTwin, header }) => (hasTwins || !isTwin) && (selection === null || selection.has(header)),
+      )
+      return csvOf(json, { ...list, columns }, formulas, csv)
     },
   }
 }
@@ -84,13 +81,6 @@ function rootName(answer: Shape | undefined, collection: string, members: readon
   if (answer !== undefined && members.some((name) => isList(shapeWithin(answer, [name])))) return 'response'
   const one = itemName(collection)
   return xmlName(one === 'item' ? collection : one)
-}
-
-/** What the steps of a route need. */
-export interface RouteFormats {
-  readonly produces: readonly Format[]
-  readonly parameter: string
-  writerOf(format: Format): FormatWriter
 }
 
 const addAccept = varyMerger(['accept'])
@@ -123,65 +113,40 @@ export function chooseFormat(
   }
 }
 
-/** Writes a response in the chosen format. */
-export function writeFormat(formats: RouteFormats): PayloadStep {
+export function writeFormat({ writer }: RouteFormats): PayloadStep {
   return function write(request, reply, payload): Effect | readonly Effect[] {
-    const vary = { vary: addAccept(headerOf(reply, 'vary')) }
+    const effect = { rule: 'format' }
+    const headers: Record<string, string> = { vary: addAccept(headerOf(reply, 'vary')) }
     const chosen = chosenFormat.get(request)
-    const { statusCode: status } = reply
-    const effect = { rule: 'format', given: '', headers: vary }
-    if (chosen === undefined || status >= 400) return effect
-    if (status === 304) return { ...effect, headers: { ...vary, ...completeTag(request, reply) } }
-    const content = contentIn(chosen, request, reply, payload, formats)
-    if (content !== null) {
-      return {
-        ...effect,
-        headers: { ...vary, ...content.headers, ...completeTag(request, reply) },
-        ...(reply.hasHeader('content-length') && { change: () => reply.removeHeader('content-length') }),
-        payload: content.text,
+    if (chosen === undefined || reply.statusCode >= 400) return { ...effect, headers }
+    const etag = headerOf(reply, 'etag')
+    const ofFormat = etag === undefined ? headers : { ...headers, etag: tagInFormat(request, etag) }
+    if (reply.statusCode === 304) return { ...effect, headers: ofFormat }
+    const { format, mediaType } = chosen
+    const type = mediaTypeOf(headerOf(reply, 'content-type'))
+    // Other JSON types have a meaning of their own, such as that of a problem document.
+    if (isBytes(payload) && payload.length > 0 && type === json && !reply.hasHeader('content-encoding')) {
+      const { fileName, write } = writer()
+      const text = write(format, typeof payload === 'string' ? payload : `${Buffer.from(payload)}`, request)
+      if (text !== null) {
+        const isFile = format === 'csv' && !reply.hasHeader('content-disposition')
+        const file = isFile && { 'content-disposition': `attachment; filename="${fileName}"` }
+        return {
+          ...effect,
+          headers: { ...ofFormat, 'content-type': `${mediaType}; ${parametersOf[format]}`, ...file },
+          ...(reply.hasHeader('content-length') && { change: () => reply.removeHeader('content-length') }),
+          payload: text,
+        }
       }
     }
-    if (!hasContent(payload) || isInFormat(reply, chosen)) return effect
-    const given = `the response stays ${typeNameOf(reply, payload)}`
-    return [effect, { rule: chosen.format, given, notice: 'each rule' }]
+    // The handler may write the format itself, and a stored response has been written before.
+    if (!hasContent(payload) || mediaTypesOf[format].includes(type)) return { ...effect, headers }
+    const given = `the response stays ${type || 'as it is'}${isBytes(payload) ? '' : ': it is a stream'}`
+    return [
+      { ...effect, headers },
+      { rule: format, given, notice: 'each rule' },
+    ]
   }
-}
-
-function contentIn(
-  { format, mediaType }: ChosenFormat,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  formats: RouteFormats,
-): { readonly text: string; readonly headers: Readonly<Record<string, string>> } | null {
-  if (!isBytes(payload) || payload.length === 0 || !isPlainJson(reply)) return null
-  const { write, parameters, disposition } = formats.writerOf(format)
-  const json = typeof payload === 'string' ? payload : Buffer.from(payload).toString()
-  const text = write(json, selectionOf(request) ?? null, writesTwins(request))
-  if (text === null) return null
-  const headers = { 'content-type': `${mediaType}; ${parameters}` }
-  const isNamed = disposition === null || reply.hasHeader('content-disposition')
-  return { text, headers: isNamed ? headers : { ...headers, 'content-disposition': disposition } }
-}
-
-// Other JSON types have a meaning of their own, such as that of a problem document.
-function isPlainJson(reply: FastifyReply): boolean {
-  return mediaTypeOf(headerOf(reply, 'content-type')) === json && !reply.hasHeader('content-encoding')
-}
-
-function completeTag(request: FastifyRequest, reply: FastifyReply): Readonly<Record<string, string>> {
-  const etag = headerOf(reply, 'etag')
-  return etag === undefined ? {} : { etag: tagInFormat(request, etag) }
-}
-
-// The handler may write the format itself, and a stored response has been written before.
-function isInFormat(reply: FastifyReply, { format }: ChosenFormat): boolean {
-  return mediaTypesOf[format].includes(mediaTypeOf(headerOf(reply, 'content-type')))
-}
-
-function typeNameOf(reply: FastifyReply, payload: unknown): string {
-  const type = mediaTypeOf(headerOf(reply, 'content-type')) || 'as it is'
-  return isBytes(payload) ? type : `${type}: it is a stream`
 }
 
 const maxShown = 100

@@ -2,18 +2,18 @@ import type { FastifyPluginAsync } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
-import { declaresParameter, ownParameters } from '../../convention/route-schemas.js'
-import { chosenFormat, type Format, negotiates, otherFormats } from '../../convention/selection.js'
-import { type Check, invalid, listOf, type OptionsOf, oneOf, option, optional, text } from '../../options.js'
-import { modeOption, routeModeOption } from '../../report/modes.js'
-import { queryOf } from '../../schema/responses.js'
 import {
-  chooseFormat,
-  type ResponseWriters,
-  type RouteFormats,
-  responseWriters,
-  writeFormat,
-} from './hooks.js'
+  chosenFormat,
+  declaresParameter,
+  type Format,
+  negotiates,
+  otherFormats,
+  ownParameters,
+} from '../../convention/selection.js'
+import { type Check, invalid, listOf, type OptionsOf, oneOf, option, optional, text } from '../../options.js'
+import { modeOption, routeMode } from '../../report/modes.js'
+import { queryOf } from '../../schema/responses.js'
+import { chooseFormat, type ResponseWriter, type RouteFormats, responseWriter, writeFormat } from './hooks.js'
 import { describeChoice, documentFormats, type Libraries, loadLibraries } from './writers.js'
 
 export type { Format } from '../../convention/selection.js'
@@ -45,11 +45,7 @@ const formatsOptions = {
 }
 
 const formatsRouteOptions = {
-  /**
-   * See {@link FormatsOptions.mode}.
-   * @default that of the plugin
-   */
-  mode: routeModeOption,
+  ...routeMode,
   /**
    * Formats of the responses besides JSON, in the order of preference where `Accept` has none. `csv` is for lists.
    * @default []
@@ -91,7 +87,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
   options: formatsOptions,
   routeOptions: formatsRouteOptions,
   setUp({ app }) {
-    const libraries: Libraries = { xml: null, csv: null }
+    const libraries: Partial<Libraries> = {}
     const needed = new Set<Format>()
     app.addHook('onReady', () => closingIfFails(app, () => loadLibraries(libraries, needed)))
     return { libraries, needed }
@@ -100,19 +96,19 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     const { produces = [], parameter, mode } = options
     if (route === null || produces.length === 0 || mode === 'off') return undefined
     const { libraries, needed } = state
-    let prepared: ResponseWriters | undefined
-    const writers = (): ResponseWriters => {
-      prepared ??= responseWriters(app, route, options, libraries)
+    let prepared: ResponseWriter | undefined
+    const writer = (): ResponseWriter => {
+      prepared ??= responseWriter(app, route, options, libraries)
       return prepared
     }
     atReady(function findFaults() {
-      const { fault } = writers()
+      const { fault } = writer()
       if (fault !== null) addFinding('csv', fault.problem, fault.instead)
       if (!declaresParameter(app, queryOf(route.schema), parameter)) return
       const problem = `the query parameter '${parameter}' is declared by the route, and selects the format`
       addFinding('parameter', problem, "formats: { parameter: '…' } with another name")
     })
-    const formats: RouteFormats = { produces, parameter, writerOf: (format) => writers()[format] }
+    const formats: RouteFormats = { produces, parameter, writer }
     if (mode === 'report') return { preValidation: chooseFormat(formats) }
     for (const format of produces) needed.add(format)
     chosenFormat.declare(app)
@@ -121,7 +117,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
       preValidation: chooseFormat(formats, ownParameters(app, route, [parameter]).take),
       onSend: writeFormat(formats),
       describe: describeChoice(produces),
-      document: documentFormats(parameter, produces, () => writers().root),
+      document: documentFormats(parameter, produces, () => writer().root),
     }
   },
 })

@@ -1,7 +1,7 @@
-import type { FieldSelection, Format } from '../../convention/selection.js'
+import type { Format } from '../../convention/selection.js'
 import { loadPeer } from '../../load-peer.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { type Content, type DocumentOperation, withParameters } from '../../schema/openapi.js'
+import { type Content, type DocumentOperation, withQuery } from '../../schema/openapi.js'
 import { isObjectSchema } from '../../schema/responses.js'
 import type { StringifyCsv } from './csv.js'
 import { builderOptions, type XmlBuilder } from './xml.js'
@@ -12,22 +12,21 @@ export const mediaTypesOf: Readonly<Record<Format, readonly [string, ...string[]
   csv: ['text/csv'],
 }
 
-/** How a route writes a format. */
-export interface FormatWriter {
-  readonly parameters: string
-  /** Value of `Content-Disposition`; `null` for none. */
-  readonly disposition: string | null
-  /** Returns the content; `null` if the JSON cannot be written in this format. */
-  write(json: string, selection: Pick<FieldSelection, 'has'> | null, hasTwins: boolean): string | null
+export const parametersOf: Readonly<Record<Format, string>> = {
+  xml: 'charset=utf-8',
+  // RFC 4180 §3.
+  csv: 'charset=utf-8; header=present',
 }
 
-/** The packages of the formats; loaded when the app gets ready. */
 export interface Libraries {
-  xml: XmlBuilder | null
-  csv: StringifyCsv | null
+  xml: XmlBuilder
+  csv: StringifyCsv
 }
 
-export async function loadLibraries(libraries: Libraries, needed: ReadonlySet<Format>): Promise<void> {
+export async function loadLibraries(
+  libraries: Partial<Libraries>,
+  needed: ReadonlySet<Format>,
+): Promise<void> {
   if (needed.has('xml')) {
     const { XMLBuilder } = await loadPeer('formats', 'fast-xml-parser', () => import('fast-xml-parser'))
     libraries.xml = new XMLBuilder(builderOptions)
@@ -38,7 +37,6 @@ export async function loadLibraries(libraries: Libraries, needed: ReadonlySet<Fo
   }
 }
 
-/** Adds the parameter that selects the format, and the media types of responses. */
 export function documentFormats(
   parameter: string,
   formats: readonly Format[],
@@ -54,7 +52,7 @@ export function documentFormats(
       return [status, isSuccess ? { ...response, content: withFormats(content, formats, root) } : response]
     })
     return {
-      ...withParameters(operation, 'query', described),
+      ...withQuery(operation, described),
       responses: Object.fromEntries(responses),
     }
   }

@@ -1,5 +1,5 @@
 import { BoundedCache } from '../../bounded-cache.js'
-import { parseCharacters } from '../../json/exact-json.js'
+import { parseExact } from '../../json/exact-json.js'
 import { isCountedPlural, singular } from '../../words/words.js'
 
 /** Writes a tree as XML: `XMLBuilder` of fast-xml-parser, with builderOptions. */
@@ -52,7 +52,7 @@ export function xmlOf(json: string, root: string, builder: XmlBuilder): string {
     return isEmpty ? '' : element
   }
 
-  const element = elementOf(parseCharacters(json), root, 0)
+  const element = elementOf(parseExact(json), root, 0)
   const isNamespaced = hasNull && typeof element === 'object'
   return declaration + builder.build({ [root]: isNamespaced ? { ...namespace, ...element } : element })
 }
@@ -70,32 +70,29 @@ function escapeText(text: string): string {
   return special.test(text) ? text.replace(allSpecial, (char) => entities[char] ?? '\ufffd') : text
 }
 
-// XML 1.0 §2.3 without the colon, which separates the prefix of a namespace, without characters beyond U+FFFF, which
-// parsers for earlier editions refuse, and without U+1680 and U+FEFF, which programs in JavaScript trim as white space.
-const startChars =
-  'A-Za-z_\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{167f}\\u{1681}-\\u{1fff}\\u{200c}-\\u{200d}' +
-  '\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fefe}\\u{ff00}-\\u{fffd}'
-const startChar = new RegExp(`[${startChars}]`, 'u')
-const nameChar = new RegExp(`[${startChars}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]`, 'u')
-const wholeName = new RegExp(`^${startChar.source}${nameChar.source}*$`, 'u')
-
-// Most names. An underscore before an x may look like an encoded character.
+// A name in ASCII. An underscore before an x may look like an encoded character.
 const plainName = /^[A-Za-z](?:[A-Za-z0-9]|_(?!x))*$/
-const looksEncoded = /^x[0-9A-F]{4}/
+const encoded = /^[^A-Za-z_]|[^\w.-]|_(?=x[0-9A-F]{4})/g
+
+export function isXmlName(text: string): boolean {
+  return /^[A-Za-z_][\w.-]*$/.test(text)
+}
+
+/** Returns a name with each character that it cannot have as `_xHHHH_` (ISO 9075-14), so that it can be read back. */
+export function xmlName(name: string): string {
+  if (plainName.test(name)) return name
+  if (name === '') return '_'
+  return name === '_' ? escaped(name) : name.replace(encoded, escaped)
+}
+
+function escaped(unit: string): string {
+  return `_x${unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
+}
 
 // The members of a map are names that the app's data choose.
 const cachedNames = 2000
 const longestCached = 100
 const itemNames = new BoundedCache<string, string>(cachedNames)
-
-export function isXmlName(text: string): boolean {
-  return wholeName.test(text)
-}
-
-export function xmlName(name: string): string {
-  if (plainName.test(name)) return name
-  return encode(name)
-}
 
 export function itemName(name: string): string {
   const known = itemNames.get(name)
@@ -103,25 +100,6 @@ export function itemName(name: string): string {
   const found = singularOf(name)
   if (name.length <= longestCached) itemNames.set(name, found)
   return found
-}
-
-function encode(name: string): string {
-  if (name === '') return '_'
-  if (name === '_') return escaped('_')
-  let encoded = ''
-  let index = 0
-  for (const char of name) {
-    const isAllowed = (index === 0 ? startChar : nameChar).test(char)
-    index += char.length
-    const isAmbiguous = char === '_' && looksEncoded.test(name.slice(index, index + 5))
-    encoded += isAllowed && !isAmbiguous ? char : escaped(char)
-  }
-  return encoded
-}
-
-function escaped(char: string): string {
-  const units = Array.from({ length: char.length }, (_, index) => char.charCodeAt(index))
-  return units.map((unit) => `_x${unit.toString(16).toUpperCase().padStart(4, '0')}_`).join('')
 }
 
 const lastWord = /[A-Z]?[a-z]+$/

@@ -7,7 +7,7 @@ import type { Effect } from '../../convention/steps.js'
 import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf } from '../../problem/route-description.js'
-import { modeOption, routeModeOption } from '../../report/modes.js'
+import { modeOption, routeMode } from '../../report/modes.js'
 
 const httpsOnlyOptions = {
   /**
@@ -17,19 +17,11 @@ const httpsOnlyOptions = {
   mode: modeOption,
 }
 
-const httpsOnlyRouteOptions = {
-  /**
-   * See {@link HttpsOnlyOptions}; `off` is the same as `false`.
-   * @default the mode of the plugin
-   */
-  mode: routeModeOption,
-}
-
 /** Options of the plugin `httpsOnly`. */
 export type HttpsOnlyOptions = OptionsOf<typeof httpsOnlyOptions>
 
 /** Options of a route, under `config.httpsOnly`; `false` lets it serve plain HTTP. */
-export type HttpsOnlyRouteOptions = OptionsOf<typeof httpsOnlyRouteOptions>
+export type HttpsOnlyRouteOptions = OptionsOf<typeof routeMode>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -56,7 +48,7 @@ export const httpsOnly: FastifyPluginAsync<HttpsOnlyOptions & RegistrationOption
   name: 'httpsOnly',
   rules: ['plain'],
   options: httpsOnlyOptions,
-  routeOptions: httpsOnlyRouteOptions,
+  routeOptions: routeMode,
   setUp({ app, options: { mode }, atReady, addFinding }) {
     atReady(function checkHttps() {
       const { trustProxy, hasServerFactory } = serverSettings(app)

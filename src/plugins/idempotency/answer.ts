@@ -24,7 +24,6 @@ export function writeAnswer(answer: Answer): string {
   return JSON.stringify({ form, ...answer, body: text, encoding: isText ? undefined : 'base64' })
 }
 
-/** Reads what {@link writeAnswer} has written. */
 export function readAnswer(json: string): Answer {
   const { form: found, encoding, ...answer } = JSON.parse(json)
   if (found !== form) throw new Error('the answer has a form that this release does not know')
@@ -63,7 +62,6 @@ const fieldsOfEachResponse: ReadonlySet<string> = new Set([
   ...['deprecation', 'sunset'],
 ])
 
-/** Returns the header fields of an answer, without those that belong to each response. */
 export function keptHeaders(headers: Readonly<Record<string, unknown>>): Answer['headers'] {
   const kept: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {

@@ -3,24 +3,22 @@ import type { ReadableStream } from 'node:stream/web'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { AnyRequest } from '../../convention/any-request.js'
 import { type CallerId, callerIdText, scopesOf } from '../../convention/caller.js'
-import { lengthOf, type RawRequest } from '../../convention/raw-request.js'
-import { discard, headerOf, isBytes } from '../../convention/reply.js'
+import { discard, headerOf, isBytes, lengthOf, type RawRequest } from '../../convention/exchange.js'
 import { selectionOf } from '../../convention/selection.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, Steps } from '../../convention/steps.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import { parseExact } from '../../json/exact-json.js'
-import { isPromise } from '../../maybe-async.js'
 import { isObject } from '../../options.js'
 import { ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
 import type { Mode } from '../../report/modes.js'
 import type { Reporter } from '../../report/report.js'
+import { isPromise, type MaybeAsync, whenSettled, withValue } from '../../time/async.js'
 import { type Answer, isKept, isOfEachResponse, keptHeaders, readAnswer, uncoded } from './answer.js'
 import type { Attempt, Ledger } from './ledger.js'
 import * as requests from './request.js'
 import type { IdempotencyRecord } from './stores/store.js'
 
-/** The body of a request, while it is read and after. */
 export const bodyRead = requestSlot<requests.ReadBody>('idempotency.body')
 /** What a request with a key does: it runs, or gets an answer again. */
 export const workOf = requestSlot<Run | Replay>('idempotency.work')
@@ -41,7 +39,6 @@ export interface Run {
   result: Promise<unknown> | undefined
 }
 
-/** The methods whose requests may have a key. */
 export const methodsWithKeys: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 interface KeyRules {
@@ -54,7 +51,6 @@ interface KeyRules {
 
 type MaybeCaller = CallerId | null | undefined
 
-/** Returns the steps of a route with unsafe methods. */
 export function keySteps(rules: KeyRules, ledger: Ledger, reporter: Reporter): Steps {
   const { mode, required, keepFor, maxBytes, identify } = rules
 
@@ -90,62 +86,65 @@ export function keySteps(rules: KeyRules, ledger: Ledger, reporter: Reporter): S
     const fieldValue = headers['idempotency-key']
     if (!methodsWithKeys.has(method) || (fieldValue === undefined && !required)) return undefined
     const key = fieldValue === undefined ? null : requests.readKey(String(fieldValue))
+    if (key !== null) return key
     const what = `${fieldValue === undefined ? 'is required here' : 'must be'}: one string of 1 to ${requests.maxKeyLength} visible ASCII characters`
-    return key ?? refusal('key-invalid', `Idempotency-Key ${what}`)
+    return refusal('key-invalid', `Idempotency-Key ${what}`)
   }
 
-  async function begin(
-    key: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<Effect | undefined> {
+  function begin(key: string, request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> {
     const body = bodyRead.get(request)
     if (!body?.isComplete && hasContent(request)) {
       const detail =
         'A repetition of this request cannot be recognised, because its body is a stream; send it without Idempotency-Key'
       return refusal('key-invalid', detail)
     }
-    const caller = callerIdText(await identify(request), 'idempotency.identify')
-    const selection = selectionOf(request)
-    const fingerprint = requests.fingerprintOf(body, [
-      request.method,
-      request.url,
-      mediaTypeOf(request.headers['content-type']),
-      // An answer is not shown to other credentials, nor to lesser rights.
-      caller === null ? requests.credentialsOf(request.headers) : null,
-      scopesOf(request)?.toSorted() ?? null,
-      selection?.hides === true ? selection.paths : null,
-    ])
-    try {
-      const claim = { key: requests.sha256(JSON.stringify([caller, key])), caller, fingerprint }
-      const found = await ledger.begin(claim, Number(keepFor))
-      if (!('claim' in found)) return outcomeOf(found, fingerprint, request)
-      const run: Run = { key, attempt: found, ledger, maxBytes, isSending: false, result: undefined }
-      workOf.set(request, run)
-      watchReply(reply, run)
-      return undefined
-    } catch (cause) {
-      const detail = 'Repeated requests cannot be recognised at the moment; try again'
-      return refusal('unavailable', detail, { headers: retryAfter(5), cause })
-    }
+    const id = identify(request) as MaybeAsync<MaybeCaller>
+    // Query builders are not promises, but can be awaited.
+    return withValue<MaybeCaller, Effect | undefined>(isPromise(id) ? Promise.resolve(id) : id, (known) => {
+      const caller = callerIdText(known, 'idempotency.identify')
+      const selection = selectionOf(request)
+      const fingerprint = requests.fingerprintOf(body, [
+        request.method,
+        request.url,
+        mediaTypeOf(request.headers['content-type']),
+        // An answer is not shown to other credentials, nor to lesser rights.
+        caller === null ? requests.credentialsOf(request.headers) : null,
+        scopesOf(request)?.toSorted() ?? null,
+        selection?.hides === true ? selection.paths : null,
+      ])
+      return whenSettled<Effect | undefined, Effect | undefined>(
+        () => {
+          const claim = { key: requests.sha256(JSON.stringify([caller, key])), caller, fingerprint }
+          return withValue(ledger.begin(claim, Number(keepFor)), (found) => {
+            if (!('claim' in found)) return outcomeOf(found, fingerprint, request)
+            const run: Run = { key, attempt: found, ledger, maxBytes, isSending: false, result: undefined }
+            workOf.set(request, run)
+            watchReply(reply, run)
+            return undefined
+          })
+        },
+        (effect) => effect,
+        (cause) => {
+          const detail = 'Repeated requests cannot be recognised at the moment; try again'
+          return refusal('unavailable', detail, { headers: retryAfter(5), cause })
+        },
+      )
+    })
   }
 
-  /** Keeps the answer to a request that has run; or makes its key free again. */
-  async function end(reply: FastifyReply, run: Run, payload: unknown): Promise<Effect | undefined> {
+  function end(reply: FastifyReply, run: Run, payload: unknown): MaybeAsync<Effect | undefined> {
     const { attempt } = run
     if (!isKept(reply.statusCode)) {
-      if (!hasTimedOut(reply.request)) await ledger.release(attempt)
-      else {
-        // The handler goes on.
-        Promise.resolve(run.result).then(
-          () => ledger.complete(attempt, lost(reply, 'it timed out')),
-          () => ledger.release(attempt),
-        )
-      }
+      if (!hasTimedOut(reply.request)) return ledger.release(attempt)
+      // The handler goes on.
+      Promise.resolve(run.result).then(
+        () => ledger.complete(attempt, lost(reply, 'it timed out')),
+        () => ledger.release(attempt),
+      )
     } else if (isStream(payload)) {
       return { rule: 'answer', given: '', payload: collected(reply, run, payload) }
     } else if (payload === undefined || payload === null || isBytes(payload)) {
-      await ledger.complete(attempt, answerOf(reply, payload ?? ''))
+      return ledger.complete(attempt, answerOf(reply, payload ?? ''))
     }
     // Fastify takes status and headers of a `Response` after all hooks: its answer is not kept, see `settle`.
     return undefined
@@ -163,7 +162,7 @@ export function keySteps(rules: KeyRules, ledger: Ledger, reporter: Reporter): S
       },
       flush(next) {
         const answer = length > maxBytes ? tooLong(reply) : answerOf(reply, Buffer.concat(parts))
-        ledger.complete(attempt, answer).then(() => next(), next)
+        withValue(ledger.complete(attempt, answer), () => next())
       },
     })
     pipeline('getReader' in payload ? Readable.fromWeb(payload) : payload, passing, (error) => {
@@ -203,7 +202,6 @@ function refusal(
 
 const retryAfter = (seconds: number) => ({ 'retry-after': String(seconds) })
 
-/** Decides about a request by the record of its key. */
 function outcomeOf(record: IdempotencyRecord, fingerprint: string, request: FastifyRequest): Effect {
   if (record.fingerprint !== fingerprint) {
     const detail = 'An earlier request with this Idempotency-Key was different'
@@ -244,7 +242,6 @@ function replayed(
   return { ...effect, change, headers: { ...headers, ...effect.headers }, payload: body }
 }
 
-/** Watches the handler of a route for requests that run under a key. */
 export function watchHandler(route: RouteOptions): void {
   const { handler } = route
   route.handler = function runUnderKey(request, reply) {

@@ -21,7 +21,7 @@ import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
-import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import { timerOption } from '../../time/clock.js'
 import { duration } from '../../time/time-window.js'
 import { bodyRead, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
 import { ledgerOf } from './ledger.js'
@@ -97,11 +97,7 @@ const ownOptions = {
    * @default '2 s'
    */
   storeTimeout: option(duration, 2_000),
-  /**
-   * Calls a function later, for tests.
-   * @default setTimeout
-   */
-  schedule: option(functionOf<Schedule>('a function that calls another later'), scheduleTimeout),
+  ...timerOption,
 }
 
 const idempotencyOptions = {
@@ -252,7 +248,6 @@ function requestIdempotency(this: FastifyRequest): RequestIdempotency {
   }
 }
 
-/** Returns the header `Idempotency-Key` of a route and its responses, for the OpenAPI document. */
 function describeIdempotency(isRequired: boolean): RouteDescription {
   const description =
     'Names the request, so that it can be repeated: a new unguessable value for each request, such as a UUID in quotes'

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { isPromise } from '../../maybe-async.js'
-import { inTime, Outage, type Schedule } from '../../time/schedule.js'
+import { inTime, isPromise, type MaybeAsync, Outage, type Schedule, whenSettled } from '../../time/async.js'
 import { type Answer, writeAnswer } from './answer.js'
 import type { IdempotencyClaim, IdempotencyRecord, IdempotencyStore } from './stores/store.js'
 
-/** Times in milliseconds. */
 interface LedgerOptions {
   readonly store: IdempotencyStore
   readonly lease: number
@@ -16,7 +14,6 @@ interface LedgerOptions {
 /** A request that runs under its key. */
 export interface Attempt {
   readonly claim: IdempotencyClaim
-  /** Milliseconds. */
   readonly keepFor: number
   /** Whether it has neither an answer nor been given up. */
   isOpen: boolean
@@ -36,21 +33,30 @@ export function ledgerOf({ store, lease, storeTimeout, schedule, log }: LedgerOp
   let isTicking = false
   let stopSweeps = () => {}
 
-  /** Asks the store, for at most so long, and logs the begin and the end of an outage. */
-  async function ask<Value>(what: string, question: () => Value | Promise<Value>): Promise<Value> {
-    try {
-      const reply = question()
-      // A store in the process has no connection that could hang.
-      const isTimed = store.isShared && isPromise(reply)
-      const value = await (isTimed
-        ? inTime(reply, storeTimeout, `the store's reply to ${what}`, schedule)
-        : reply)
-      if (outage.ends()) log.info('idempotency: the store replies again')
-      return value
-    } catch (err) {
-      if (outage.begins()) log.error({ err }, 'idempotency: the store fails')
-      throw err
-    }
+  /** Logs the begin and the end of an outage. Replies at once if the store does. */
+  function ask<Value>(what: string, question: () => MaybeAsync<Value>): MaybeAsync<Value> {
+    return whenSettled<Value, Value>(
+      () => {
+        const reply = question()
+        // A store in the process has no connection that could hang.
+        return store.isShared && isPromise(reply)
+          ? inTime(reply, storeTimeout, `the store's reply to ${what}`, schedule)
+          : reply
+      },
+      (value) => {
+        if (outage.ends()) log.info('idempotency: the store replies again')
+        return value
+      },
+      (err) => {
+        if (outage.begins()) log.error({ err }, 'idempotency: the store fails')
+        throw err
+      },
+    )
+  }
+
+  /** The same, without the reply. A failure has been logged. */
+  function tell(what: string, question: () => unknown): MaybeAsync<undefined> {
+    return whenSettled(() => ask(what, question), ignore, ignore)
   }
 
   /** Renews the claims of the requests that run, and keeps the answers that the store has not taken. */
@@ -62,66 +68,73 @@ export function ledgerOf({ store, lease, storeTimeout, schedule, log }: LedgerOp
         attempt.ticks += 1
         // A handler that never ends does not keep its key for ever.
         if (attempt.ticks * (lease / 3) > maxRun) running.delete(attempt)
-        else if (attempt.answer !== null) void keep(attempt, attempt.answer)
+        else if (attempt.answer !== null) keep(attempt, attempt.answer)
         // Not renewed while the transaction of the handler has the row, either.
-        else ask('a renewal', () => store.renew(attempt.claim, lease)).catch(ignore)
+        else tell('a renewal', () => store.renew(attempt.claim, lease))
       }
       tickLater()
     }, lease / 3)
   }
 
-  async function keep(attempt: Attempt, answer: string): Promise<void> {
+  function keep(attempt: Attempt, answer: string): MaybeAsync<undefined> {
     const { claim, keepFor } = attempt
-    const isKept = await ask('an answer', () => store.complete(claim, answer, keepFor)).catch(() => null)
-    if (isKept === null) return
-    running.delete(attempt)
-    if (!isKept)
-      log.error({ token: claim.token }, 'idempotency: a request ran longer than its lease, and twice')
+    return whenSettled<boolean, undefined>(
+      () => ask('an answer', () => store.complete(claim, answer, keepFor)),
+      (isKept) => {
+        running.delete(attempt)
+        if (!isKept)
+          log.error({ token: claim.token }, 'idempotency: a request ran longer than its lease, and twice')
+        return undefined
+      },
+      ignore,
+    )
   }
 
   function sweep(): void {
-    ask('a sweep', () => store.expire()).catch(ignore)
+    tell('a sweep', () => store.expire())
     stopSweeps = schedule(sweep, betweenSweeps)
   }
 
   return {
     /** Claims a key. Returns the attempt; or the record of the request that has the key. */
-    async begin(
+    begin(
       claimed: Omit<IdempotencyClaim, 'token'>,
       keepFor: number,
-    ): Promise<Attempt | IdempotencyRecord> {
+    ): MaybeAsync<Attempt | IdempotencyRecord> {
       claims += 1
       const claim = { ...claimed, token: `${name}.${claims}` }
-      let reply: IdempotencyRecord | null | undefined | Promise<IdempotencyRecord | null>
-      try {
-        const found = await ask('a claim', () => (reply = store.claim(claim, lease)))
-        if (found !== null) return found
-      } catch (error) {
-        // The claim may still come: it would stay until its lease ends.
-        Promise.resolve(reply).then((found) => (found === null ? store.release(claim) : undefined), ignore)
-        throw error
-      }
-      const attempt = { claim, keepFor, isOpen: true, answer: null, ticks: 0 }
-      running.add(attempt)
-      if (!isTicking) tickLater()
-      return attempt
+      let reply: MaybeAsync<IdempotencyRecord | null> | undefined
+      return whenSettled<IdempotencyRecord | null, Attempt | IdempotencyRecord>(
+        () => ask('a claim', () => (reply = store.claim(claim, lease))),
+        (found) => {
+          if (found !== null) return found
+          const attempt = { claim, keepFor, isOpen: true, answer: null, ticks: 0 }
+          running.add(attempt)
+          if (!isTicking) tickLater()
+          return attempt
+        },
+        (error) => {
+          // The claim may still come: it would stay until its lease ends.
+          Promise.resolve(reply).then((found) => (found === null ? store.release(claim) : undefined), ignore)
+          throw error
+        },
+      )
     },
 
-    /** Keeps the answer. Never rejects: the work is done, and a store that fails is asked again. */
-    async complete(attempt: Attempt, answer: Answer): Promise<void> {
+    /** Keeps the answer. Never fails: the work is done, and a store that fails is asked again. */
+    complete(attempt: Attempt, answer: Answer): MaybeAsync<undefined> {
       attempt.isOpen = false
       attempt.answer = writeAnswer(answer)
-      await keep(attempt, attempt.answer)
+      return keep(attempt, attempt.answer)
     },
 
-    /** Makes the key free again. Never rejects: if the store fails, the lease ends by itself. */
-    async release(attempt: Attempt): Promise<void> {
+    /** Makes the key free again. Never fails: if the store does, the lease ends by itself. */
+    release(attempt: Attempt): MaybeAsync<undefined> {
       attempt.isOpen = false
       running.delete(attempt)
-      await ask('a release', () => store.release(attempt.claim)).catch(ignore)
+      return tell('a release', () => store.release(attempt.claim))
     },
 
-    /** Keeps an answer in the transaction of a connection. */
     async keepWithin(
       connection: object,
       { claim, keepFor }: Attempt,
@@ -135,7 +148,6 @@ export function ledgerOf({ store, lease, storeTimeout, schedule, log }: LedgerOp
       return store.complete(claim, text, keepFor, connection)
     },
 
-    /** Checks the store, and removes what is over: now, and then each minute. */
     async start(): Promise<void> {
       await ask('a check', () => store.check())
       sweep()
@@ -148,4 +160,4 @@ export function ledgerOf({ store, lease, storeTimeout, schedule, log }: LedgerOp
 /** Milliseconds. */
 const [betweenSweeps, maxRun] = [60_000, 86_400_000]
 
-function ignore(): void {}
+function ignore(): undefined {}

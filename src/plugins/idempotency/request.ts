@@ -1,8 +1,7 @@
 import crypto from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { listenAlong } from '../../convention/raw-request.js'
+import { listenAlong } from '../../convention/exchange.js'
 
-/** Maximum length of a key, in characters. */
 export const maxKeyLength = 255
 
 /**
@@ -28,7 +27,6 @@ export interface ReadBody {
   isComplete: boolean
 }
 
-/** Keeps the parts of a body while a parser reads it. */
 export function readAlong(payload: Readable): ReadBody {
   const body: ReadBody = { parts: [], isComplete: false }
   listenAlong(payload, {

@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
-import { listenAlong } from '../../convention/raw-request.js'
+import { listenAlong } from '../../convention/exchange.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, Steps } from '../../convention/steps.js'
-import { isJson, mediaTypeOf } from '../../http/media-types.js'
-import { quoteLongNumbers } from '../../json/exact-json.js'
-import { hasLongDigits } from '../../json/json-text.js'
+import { isForm, isJson, mediaTypeOf } from '../../http/media-types.js'
+import { hasLongDigits, quoteLongNumbers } from '../../json/exact-json.js'
 import { textOfIssues } from '../../problem/issues.js'
 import { longestDetail, ProblemError } from '../../problem/problem-error.js'
 import { compileConditions } from '../../schema/alternatives.js'
@@ -28,7 +27,6 @@ const parts = [
   { keyword: 'querystring', name: 'query', part: 'query' },
 ] as const
 
-/** A part of the requests of a route whose schema declares 64-bit integers. */
 type Part = (typeof parts)[number] & {
   readonly shape: Shape
   readonly hasSets: boolean
@@ -42,11 +40,9 @@ interface RequestInputs {
   readonly read: Map<Part, Input>
 }
 
-/** The input of a request, before and after validation. */
 export const requestInputs = requestSlot<RequestInputs>('integerTwins.input')
 
 interface InputRoute {
-  /** The schemas as the app wrote them. */
   readonly given: FastifySchema
   readonly isEnforced: boolean
   atReady(check: () => void): void
@@ -137,7 +133,7 @@ const unread: ReadonlySet<string> = new Set([
 // Fastify's serializers do not know every keyword: an integer below an unknown one would be rounded silently.
 function refuseUnread(schema: Json, shared: SchemaStore): void {
   const bundled = new SchemaReader(shared, { onUnresolved: () => {} })
-  mapSchema(bundled.bundle(bundled.absolute(schema, schema)), (part, before) => {
+  mapSchema(bundled.bundle(bundled.absolute(schema)), (part, before) => {
     mapSubschemas(before, (one, keyword) => {
       if (unread.has(keyword) && /"format":"u?int64"/.test(JSON.stringify(one)))
         throw new TypeError(`it declares 64-bit integers in '${keyword}'`)
@@ -153,7 +149,7 @@ function readInput(request: FastifyRequest, part: Part, text: string | null): In
   return {
     ...part,
     written: isText ? long : copyOf(request[part.name]),
-    isOfTexts: part.name !== 'body' || isForm(request),
+    isOfTexts: part.name !== 'body' || isForm(mediaTypeOf(request.headers['content-type'])),
     standIns: new Map(),
   }
 }
@@ -161,11 +157,6 @@ function readInput(request: FastifyRequest, part: Part, text: string | null): In
 function mayNeedChanges({ hasSets }: Part, json: string): boolean {
   // The name of a twin may be written with escapes.
   return json.includes('_str"') || json.includes('\\u') || (hasSets && hasLongDigits(json))
-}
-
-function isForm({ headers }: FastifyRequest): boolean {
-  const type = mediaTypeOf(headers['content-type'])
-  return type === 'application/x-www-form-urlencoded' || type === 'multipart/form-data'
 }
 
 function effectOf(results: readonly InputResult[]): Effect | undefined {
@@ -210,7 +201,6 @@ export function withLongNumbers(text: string): unknown {
   }
 }
 
-/** A copy of what a validator may convert in place. */
 function copyOf(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > maxDepth) return value
   if (Array.isArray(value)) return value.map((item) => copyOf(item, depth + 1))

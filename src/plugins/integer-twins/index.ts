@@ -8,7 +8,7 @@ import { LostDigitsError } from '../../json/int64.js'
 import type { OptionsOf } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { modeOption, routeModeOption } from '../../report/modes.js'
+import { modeOption, routeMode } from '../../report/modes.js'
 import { loadAjv } from '../../schema/alternatives.js'
 import { mentionsInt64 } from '../../schema/shape.js'
 import { inputSteps, requestInputs } from './hooks.js'
@@ -24,19 +24,11 @@ const integerTwinsOptions = {
   mode: modeOption,
 }
 
-const integerTwinsRouteOptions = {
-  /**
-   * As the option of the plugin, for this route.
-   * @default the option of the plugin
-   */
-  mode: routeModeOption,
-}
-
 /** Options of {@link integerTwins}. */
 export interface IntegerTwinsOptions extends OptionsOf<typeof integerTwinsOptions> {}
 
 /** What a route sets under `config.integerTwins`; `false` leaves its integers alone. */
-export interface IntegerTwinsRouteOptions extends OptionsOf<typeof integerTwinsRouteOptions> {}
+export interface IntegerTwinsRouteOptions extends OptionsOf<typeof routeMode> {}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -63,7 +55,7 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
   name: 'integerTwins',
   rules: ['twin', 'lost-digits', 'input'],
   options: integerTwinsOptions,
-  routeOptions: integerTwinsRouteOptions,
+  routeOptions: routeMode,
   async setUp({ app }) {
     await loadAjv()
     requestInputs.declare(app)
@@ -98,7 +90,6 @@ const describeMismatch: RouteDescription = {
   problems: problemsOf({ 'integer-twin-mismatch': 'An integer and its twin in the body differ' }),
 }
 
-/** Counts the answers that would get twins. */
 function countTwins(serialization: RouteSerialization): PayloadStep {
   return (_request, reply, payload) => {
     try {

@@ -131,6 +131,7 @@ const maxDemandDepth = 5
 
 /** Requires also the twins of the components that a response refers to, which are for requests, too. */
 export function withTwinsInResponse(schema: Json, context: Context): Json {
+  if (!mentionsInt64(schema)) return schema
   const { shapeOf, twinOf } = twinReader(context, 'output')
 
   /** What is demanded of a value besides its schema; `null` for nothing. */
@@ -233,7 +234,8 @@ function withDigitsOf(parameter: Parameter, reader: SchemaReader): Parameter {
 }
 
 export function withDigits(schema: Json, reader: SchemaReader): Json {
-  return mapSchema(mentionsInt64(schema) ? writtenOut(schema, reader) : schema, (part) => {
+  if (!mentionsInt64(schema)) return schema
+  return mapSchema(writtenOut(schema, reader), (part) => {
     const range = int64RangeOf(part)
     return range === null ? part : digitsOf(part, range)
   })

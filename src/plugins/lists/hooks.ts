@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bootErrors } from '../../boot-errors.js'
-import { headerOf } from '../../convention/reply.js'
+import { headerOf } from '../../convention/exchange.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
 import { addLinks, formatLinks, hrefWith } from '../../http/header-fields.js'
 import { pathOf, queryOf } from '../../http/url.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { Reporter } from '../../report/report.js'
-import type { ListRules } from './options.js'
 import {
   cursorFault,
   cursorParameters,
+  type ListRules,
   nextCursor,
   orderFault,
   type Page,
@@ -28,12 +28,24 @@ export function readPageOf(list: List, take: ((request: FastifyRequest) => void)
     const page = readPage(query, list.rules)
     take?.(request)
     if (!Array.isArray(page)) {
-      requests.set(request, listRequest(page, list))
+      const read: ListRequest = {
+        page: {
+          ...page,
+          get fetch() {
+            read.readFetch = true
+            return page.fetch
+          },
+        },
+        list,
+        readFetch: false,
+        isListed: false,
+      }
+      requests.set(request, read)
       return undefined
     }
     const detail = page.map((issue) => `${'name' in issue ? issue.name : ''} ${issue.message}`).join('; ')
     const refusal = new ProblemError('validation', { detail, errors: page })
-    return { rule: 'order', given: detail, refusal, isNeeded: true }
+    return { rule: 'order', refusal, isNeeded: true }
   }
 }
 
@@ -70,22 +82,6 @@ export interface ListRequest {
   isListed: boolean
 }
 
-function listRequest(page: Page<bigint | string>, list: List): ListRequest {
-  const request: ListRequest = {
-    page: {
-      ...page,
-      get fetch() {
-        request.readFetch = true
-        return page.fetch
-      },
-    },
-    list,
-    readFetch: false,
-    isListed: false,
-  }
-  return request
-}
-
 export function writeList(
   this: FastifyReply,
   rows: readonly object[],
@@ -94,50 +90,35 @@ export function writeList(
   const request = requestedOf(this.request)
   request.isListed = true
   const { page, list, readFetch } = request
+  const { rules, reporter } = list
   const hasNext = rows.length > page.limit
   list.hasMore ||= hasNext
   const items = hasNext ? rows.slice(0, page.limit) : rows
-  if (hasNext) linkNext(this, list, page, items.at(-1) as Readonly<Record<string, unknown>>)
+  if (hasNext) linkNext(items.at(-1) as Readonly<Record<string, unknown>>, this)
   else if (rows.length === page.limit && !readFetch && !list.hasMore)
-    list.reporter.warnOnce('lists', this.request, missingRow)
+    reporter.warnOnce('lists', this.request, missingRow)
   if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
-    checkOrder(this, list, page, items)
-  return { [list.rules.member]: items, ...(total !== undefined && { total: countOf(total) }) }
-}
+    checkOrder(this.request)
+  return { [rules.member]: items, ...(total !== undefined && { total: countOf(total) }) }
 
-function linkNext(
-  reply: FastifyReply,
-  { rules, reporter }: List,
-  page: Page<bigint | string>,
-  last: Readonly<Record<string, unknown>>,
-): void {
-  // A link goes to the URL that the client used, before any rewrite.
-  const target = reply.request.originalUrl
-  const cursor = nextCursor(page, {
-    id: cursorText('id', last, rules),
-    time: () => {
-      if (last[rules.time] instanceof Date)
-        reporter.warnOnce('lists', reply.request, `${rules.time} ${lossOfDates}`)
-      return cursorText('time', last, rules)
-    },
-  })
-  const href = hrefWith(pathOf(target), queryOf(target), cursorParameters, cursor)
-  reply.header('link', addLinks(headerOf(reply, 'link'), formatLinks([{ href, rel: 'next' }])))
-}
+  function linkNext(last: Readonly<Record<string, unknown>>, reply: FastifyReply): void {
+    if (page.by === 'time' && last[rules.time] instanceof Date)
+      reporter.warnOnce('lists', reply.request, `${rules.time} ${lossOfDates}`)
+    // A link goes to the URL that the client used, before any rewrite.
+    const target = reply.request.originalUrl
+    const cursor = nextCursor(page, (part) => cursorText(part, last, rules))
+    const href = hrefWith(pathOf(target), queryOf(target), cursorParameters, cursor)
+    reply.header('link', addLinks(headerOf(reply, 'link'), formatLinks([{ href, rel: 'next' }])))
+  }
 
-function checkOrder(
-  reply: FastifyReply,
-  { rules, reporter }: List,
-  page: Page<bigint | string>,
-  items: readonly object[],
-): void {
-  if (rules.mode === 'off') return
-  const fault = orderFault(page, items, rules)
-  if (fault === null) return
-  const order = `${page.afterId === undefined ? 'newest' : 'oldest'} first by ${page.by}`
-  const message = `lists: ${fault}; the handler has to return the rows that request.page describes: here, ${order}`
-  if (rules.mode === 'enforce') throw new TypeError(message)
-  reporter.observe('lists', 'order', reply.request, message, 500)
+  function checkOrder(handled: FastifyRequest): void {
+    const fault = rules.mode === 'off' ? null : orderFault(page, items, rules)
+    if (fault === null) return
+    const order = `${page.afterId === undefined ? 'newest' : 'oldest'} first by ${page.by}`
+    const message = `lists: ${fault}; the handler has to return the rows that request.page describes: here, ${order}`
+    if (rules.mode === 'enforce') throw new TypeError(message)
+    reporter.observe('lists', 'order', handled, message, 500)
+  }
 }
 
 // A count is not an identifier: up to 2^53 it is a Number, which JSON.stringify takes too.

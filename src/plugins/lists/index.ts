@@ -2,10 +2,24 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions 
 import { keyStyleOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { hasSerializerOfTheApp } from '../../convention/exchange.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { hasSerializerOfTheApp } from '../../convention/reply.js'
-import { jsonSchemasOf, ownParameters } from '../../convention/route-schemas.js'
-import { hiddenFieldsOf, needFields } from '../../convention/selection.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
+import { hiddenFieldsOf, needFields, ownParameters } from '../../convention/selection.js'
+import {
+  type Check,
+  flag,
+  integer,
+  invalid,
+  listOf,
+  type OptionsOf,
+  oneOf,
+  option,
+  optional,
+  type ResolvedOptions,
+  text,
+} from '../../options.js'
+import { modeOption } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
 import { isPlainObject, type SchemaObject, type SchemaStore } from '../../schema/json-schema.js'
 import { partsOf, propertiesOf, SchemaReader } from '../../schema/reader.js'
@@ -13,19 +27,77 @@ import { queryOf } from '../../schema/responses.js'
 import { memberName } from '../../words/words.js'
 import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
 import { describePages, documentPages, missingMembers, offsetBreach, parameterNames } from './openapi.js'
-import {
-  type ListRules,
-  type ListsOptions,
-  type ListsRouteOptions,
-  limitsOf,
-  listsOptions,
-  listsRouteOptions,
-} from './options.js'
-import type { Page, PageOf } from './page.js'
+import type { ListRules, Page, PageKey, PageOf } from './page.js'
 
-export { type Keyset, type KeysetOptions, keyset } from './keyset.js'
-export type { ListsOptions, ListsRouteOptions } from './options.js'
+export { type Keyset, type KeysetFragments, type KeysetOptions, keyset } from './keyset.js'
 export type { Page, PageKey } from './page.js'
+
+const keys: Check<readonly PageKey[]> = listOf(oneOf('id', 'time'), "'id', 'time' or both")
+
+const limit = integer(1, 10_000)
+
+const listsOptions = {
+  /**
+   * The mode of the checks of `reply.list()` (rows that do not lie beyond the cursor), of the response schema (members that
+   * it would remove), and of query schemas that page by offset: `enforce` sends a 500 and stops the boot, `report` counts
+   * and reports, `off` checks neither. The parameters of a request are checked in every mode.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * Items on a page if the request has no `limit`.
+   * @default 50, or `maxLimit` if that is less
+   */
+  defaultLimit: optional(limit),
+  /**
+   * Maximum of items on a page; a larger `limit` is lowered to it.
+   * @default 200
+   */
+  maxLimit: option(limit, 200),
+  /**
+   * Form of ids: `int64` reads them as exact BigInts, `text` accepts any string of up to 200 characters.
+   * @default 'int64'
+   */
+  idFormat: option(oneOf('int64', 'text'), 'int64'),
+  /**
+   * Field of an item that holds its id.
+   * @default 'id'
+   */
+  id: option(text(), 'id'),
+  /**
+   * Field of an item with the time for `before_time`. It needs the full precision that the store sorts by: a `Date` has
+   * milliseconds, so with a column of microseconds rows would be missing between two pages. Return such a time as text, or
+   * limit the column to milliseconds.
+   * @default 'created_at', or 'createdAt' if the `keyStyle` of `responseRules` is camelCase
+   */
+  time: optional(text()),
+  /**
+   * The keys that the handler supports: `id` for `before_id` and `after_id`, `time` for `before_time`. A request without a
+   * cursor pages by the first. Parameters of other keys are a 400, and not in the OpenAPI document.
+   * @default ['id', 'time']
+   */
+  by: option(keys, ['id', 'time']),
+  /**
+   * Whether the handler supports `include_total=true`; if not, that is a 400.
+   * @default true
+   */
+  total: option(flag, true),
+}
+
+const listsRouteOptions = {
+  ...listsOptions,
+  /**
+   * Member of the response that holds the items.
+   * @default the last literal segment of the path, in the `keyStyle` of `responseRules`
+   */
+  member: optional(text()),
+}
+
+/** Options of the plugin `lists`. */
+export type ListsOptions = OptionsOf<typeof listsOptions>
+
+/** Options of a route, under `config.lists`. An object makes the route a list, even if it is empty. */
+export type ListsRouteOptions = OptionsOf<typeof listsRouteOptions>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -64,42 +136,40 @@ declare module 'fastify' {
 export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = convention({
   name: 'lists',
   rules: ['order', 'answer', 'schema', 'offset', 'hidden'],
-  rulesOfRequests: ['order', 'answer'],
   acceptsTrue: true,
   options: listsOptions,
   routeOptions: listsRouteOptions,
-  setUp({ app, options, atReady }) {
-    const { defaultLimit } = options
-    limitsOf('lists', defaultLimit === undefined ? {} : { defaultLimit }, options)
+  setUp({ app, options }) {
+    limitsOf('lists', options, options)
     requests.declare(app)
     const offered = { plugin: 'lists', mode: options.mode }
     return {
-      atReady,
       reporter: reporterOf(app),
       needPage: offerNames(app, { ...offered, owner: 'request', members: { page: { get: pageOf } } }),
       needList: offerNames(app, { ...offered, owner: 'reply', members: { list: { value: writeList } } }),
     }
   },
-  route({ app, name, path, route, methods, options, isConfigured, exclusionReason, state, addFinding }) {
+  route(context) {
+    const { app, name, path, route, methods, options, isConfigured, state, atReady } = context
     if (route === null) return undefined
     const find = (rule: 'schema' | 'offset' | 'hidden', found: readonly Found[]) => {
-      for (const { problem, instead } of found) addFinding(rule, problem, instead)
+      for (const { problem, instead } of found) context.addFinding(rule, problem, instead)
     }
-    if (methods.includes('GET') && exclusionReason === null)
-      state.atReady(() => find('offset', offsetPaging(app, route)))
+    if (methods.includes('GET') && context.exclusionReason === null)
+      atReady(() => find('offset', offsetPaging(app, route)))
     if (!isConfigured) return undefined
 
     const own = route.config?.lists === true ? {} : (route.config?.lists as ListsRouteOptions)
     const keyStyle = keyStyleOf(app)
     const rules: ListRules = {
       ...options,
-      ...limitsOf(`${name} config.lists`, own, options),
+      ...limitsOf(`${name} config.lists`, options, own),
       member: options.member ?? memberName(path, keyStyle),
       time: options.time ?? (keyStyle === 'camelCase' ? 'createdAt' : 'created_at'),
     }
     state.needPage(name, 'page')
     state.needList(name, 'list')
-    state.atReady(() => find('schema', droppedMembers(app, route, rules)))
+    atReady(() => find('schema', droppedMembers(app, route, rules)))
     find('hidden', hiddenKeys(route, rules))
     needFields(route, (request) => keysOf(requestedOf(request)))
     const list = { rules, reporter: state.reporter, hasMore: false }
@@ -156,4 +226,15 @@ function hiddenKeys(route: RouteOptions, { id, time, by }: ListRules): Found[] {
       problem: `${name} is hidden by config.fields, and the Link to the next page shows it`,
       instead: name === id ? 'config.lists.id of a field that is not hidden' : "config.lists.by: ['id']",
     }))
+}
+
+/** Returns the limits of a route, or of the plugin: its options, and those that it sets itself. */
+function limitsOf(
+  label: string,
+  { defaultLimit = 50, maxLimit }: Pick<ResolvedOptions<typeof listsOptions>, 'defaultLimit' | 'maxLimit'>,
+  own: { readonly defaultLimit?: number | undefined },
+): Required<Pick<ListsOptions, 'defaultLimit' | 'maxLimit'>> {
+  if (own.defaultLimit !== undefined && own.defaultLimit > maxLimit)
+    invalid(`${label}.defaultLimit`, `at most maxLimit (${maxLimit})`, own.defaultLimit)
+  return { maxLimit, defaultLimit: Math.min(defaultLimit, maxLimit) }
 }

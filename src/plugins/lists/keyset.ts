@@ -1,4 +1,13 @@
-import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions, text } from '../../options.js'
+import {
+  checksOf,
+  functionOf,
+  integer,
+  type OptionsOf,
+  option,
+  optional,
+  resolveOptions,
+  text,
+} from '../../options.js'
 import type { Page } from './page.js'
 
 const column = text(
@@ -30,7 +39,11 @@ const options = {
     functionOf<(position: number) => string>('a function of a position'),
     (position) => `$${position}`,
   ),
+  /** The template tag of a query builder, such as the `sql` of Kysely and of Drizzle: its fragments take the place of text. */
+  sql: optional(functionOf<SqlTag<unknown>>('a template tag such as `sql` of Kysely or Drizzle')),
 }
+
+type SqlTag<Fragment> = (strings: TemplateStringsArray, ...values: never[]) => Fragment
 
 /** Options of {@link keyset}. */
 export interface KeysetOptions extends OptionsOf<typeof options> {}
@@ -45,6 +58,12 @@ export interface Keyset<Id extends bigint | string = bigint> {
   readonly values: readonly (Id | string)[]
 }
 
+/** The parts of the `select` of a page, as fragments of a query builder: they have the values. */
+export interface KeysetFragments<Fragment> {
+  readonly where: Fragment
+  readonly orderBy: Fragment
+}
+
 /**
  * Returns the SQL of a page, for all cursors: `where`, `order by` and the values of the placeholders. Use `page.fetch` as the
  * limit.
@@ -55,22 +74,50 @@ export interface Keyset<Id extends bigint | string = bigint> {
  * return reply.list(rows)
  * ```
  *
+ * With the template tag of a query builder, `where` and `orderBy` are its fragments, for `.where()` and `.orderBy()`:
+ *
+ * ```ts
+ * const { where, orderBy } = keyset(request.page, { sql: sql<SqlBool> })   // Kysely; `{ sql }` with Drizzle
+ * ```
+ *
  * It compares row values, `(time, id) < (…)`, which PostgreSQL, MySQL, MariaDB and SQLite support. Not for databases without
  * them, such as SQL Server: write the condition from `request.page` there.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
-export function keyset<Id extends bigint | string>(page: Page<Id>, given?: KeysetOptions): Keyset<Id> {
-  const { id, time, first, placeholder } = resolveOptions('keyset', given, ...checksOf(options))
-  const { afterId, beforeId, beforeTime, by } = page
+export function keyset<Fragment>(
+  page: Page<bigint | string>,
+  given: KeysetOptions & { readonly sql: SqlTag<Fragment> },
+): KeysetFragments<Fragment>
+export function keyset<Id extends bigint | string>(page: Page<Id>, given?: KeysetOptions): Keyset<Id>
+export function keyset(
+  page: Page<bigint | string>,
+  given?: KeysetOptions,
+): Keyset<bigint | string> | KeysetFragments<unknown> {
+  const { id, time, first, placeholder, sql } = resolveOptions('keyset', given, ...checksOf(options))
+  const { afterId, by } = page
   const orderBy =
     afterId !== undefined ? `${id} asc` : by === 'id' ? `${id} desc` : `${time} desc, ${id} desc`
-  const slots = [placeholder(first), placeholder(first + 1)]
-  if (afterId !== undefined) return { where: `${id} > ${slots[0]}`, orderBy, values: [afterId] }
-  if (beforeTime !== undefined && beforeId !== undefined) {
-    return { where: `(${time}, ${id}) < (${slots.join(', ')})`, orderBy, values: [beforeTime, beforeId] }
-  }
-  if (beforeTime !== undefined) return { where: `${time} < ${slots[0]}`, orderBy, values: [beforeTime] }
-  if (beforeId !== undefined) return { where: `${id} < ${slots[0]}`, orderBy, values: [beforeId] }
-  return { where: '1 = 1', orderBy, values: [] }
+  const [condition, ...values] = conditionOf(page, id, time)
+  if (sql !== undefined)
+    return { where: sql(template(condition), ...(values as never[])), orderBy: sql(template([orderBy])) }
+  const where = condition.reduce((text, part, index) => text + placeholder(first + index - 1) + part)
+  return { where, orderBy, values }
+}
+
+function conditionOf<Id extends bigint | string>(
+  { afterId, beforeId, beforeTime }: Page<Id>,
+  id: string,
+  time: string,
+): [readonly string[], ...(Id | string)[]] {
+  if (afterId !== undefined) return [[`${id} > `, ''], afterId]
+  if (beforeTime !== undefined && beforeId !== undefined)
+    return [[`(${time}, ${id}) < (`, ', ', ')'], beforeTime, beforeId]
+  if (beforeTime !== undefined) return [[`${time} < `, ''], beforeTime]
+  if (beforeId !== undefined) return [[`${id} < `, ''], beforeId]
+  return [['1 = 1']]
+}
+
+function template(strings: readonly string[]): TemplateStringsArray {
+  return Object.assign([...strings], { raw: strings })
 }

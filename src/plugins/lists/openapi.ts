@@ -1,16 +1,15 @@
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { isField } from '../../schema/field-names.js'
 import { isSchemaObject, type SchemaStore } from '../../schema/json-schema.js'
-import { type DescribedSchema, type DocumentOperation, withParameters } from '../../schema/openapi.js'
+import { type DescribedSchema, type DocumentOperation, withQuery } from '../../schema/openapi.js'
 import { bodyFor, responseBodies } from '../../schema/responses.js'
 import { shapeOf } from '../../schema/shape-reader.js'
 import { wordsOf } from '../../words/words.js'
 import { type PageParameter, type PageRules, servedParameters } from './page.js'
 
-/** Adds the parameters of a page. */
 export function documentPages(paging: PageRules): DocumentOperation {
   const described = parameters(paging)
-  return (operation) => withParameters(operation, 'query', described)
+  return (operation) => withQuery(operation, described)
 }
 
 const link = {
@@ -81,7 +80,6 @@ export function offsetBreach(names: Iterable<string>) {
   const found = [...names].filter((name) => offsets.has(wordsOf(name).join(' ')))
   if (found.length === 0) return null
   return {
-    rule: 'offset' as const,
     problem: `pages by offset: ${found.join(', ')}`,
     instead: 'config.lists: {}, which pages by key: limit, before_id, after_id',
   }

@@ -1,6 +1,7 @@
 import { utcDateTime } from '../../http/dates.js'
 import { parseInt64 } from '../../json/int64.js'
 import type { ProblemIssue } from '../../problem/problem-error.js'
+import type { Mode } from '../../report/modes.js'
 
 /** A key that a list pages by. */
 export type PageKey = 'id' | 'time'
@@ -45,12 +46,10 @@ export interface PageRules {
   readonly defaultLimit: number
   readonly maxLimit: number
   readonly idFormat: 'int64' | 'text'
-  /** The keys that the list supports; a request without a cursor pages by the first. */
   readonly by: readonly PageKey[]
   readonly total: boolean
 }
 
-/** The query parameters with the cursor of a page; the link to the next page replaces them. */
 export const cursorParameters: readonly string[] = ['before_id', 'before_time', 'after_id']
 
 /** Restores the plus of an offset, which a query parser reads as a space if it is not encoded. */
@@ -109,14 +108,16 @@ export function servedParameters({ by, total }: Served): Record<PageParameter, b
 
 export type PageParameter = 'limit' | 'before_id' | 'before_time' | 'after_id' | 'include_total'
 
+/** @param last returns the id or the time of the last item */
 export function nextCursor(
   page: Page<bigint | string>,
-  last: { readonly id: string; readonly time: () => string },
+  last: (part: 'id' | 'time') => string,
 ): Record<string, string> {
-  if (page.afterId !== undefined) return { after_id: last.id }
-  if (page.by === 'id') return { before_id: last.id }
+  const id = last('id')
+  if (page.afterId !== undefined) return { after_id: id }
+  if (page.by === 'id') return { before_id: id }
   // Items may have the same time: with the id none is missing, and none is repeated.
-  return { before_time: last.time(), before_id: last.id }
+  return { before_time: last('time'), before_id: id }
 }
 
 /** Returns the expected form if the id or the time of a last item cannot be a cursor. */
@@ -157,6 +158,11 @@ interface RowFields extends Pick<PageRules, 'idFormat'> {
   readonly time: string
 }
 
+export interface ListRules extends PageRules, RowFields {
+  readonly mode: Mode
+  readonly member: string
+}
+
 /** What the rows of a page are sorted by: `id` alone, or `time`, in a form that sorts as text, and then `id`. */
 interface Key {
   readonly id: bigint | number | string | null
@@ -165,7 +171,6 @@ interface Key {
   readonly isDate: boolean
 }
 
-// The store decides the order of text ids, so for these only repetitions are found.
 export function orderFault(
   page: Page<bigint | string>,
   rows: readonly object[],
@@ -175,24 +180,18 @@ export function orderFault(
   const id = afterId ?? beforeId
   const time = beforeTime === undefined ? '' : (sortable(beforeTime) ?? '')
   const cursor = id === null && beforeTime === undefined ? null : { id, time, isDate: false }
-  const seen = new Set<string>()
   let before: Key | null = cursor
   for (const [index, row] of rows.entries()) {
     const place = `row ${index + 1}`
     const key = keyOf(row as Readonly<Record<string, unknown>>, page, fields)
     if (typeof key === 'string') return `${place} has no valid ${key}`
-    const isText = fields.idFormat === 'text'
-    const isCursor = isText && id !== null && String(key.id) === String(id)
-    if (isCursor || (before !== null && !isBeyond(before, key, page, isText)))
-      return `${place} does not lie beyond ${isCursor || before === cursor ? 'the cursor' : 'the row before it'}`
-    if (isText && seen.has(`${key.id}`)) return `${place} has the id of a row before it`
-    if (isText) seen.add(`${key.id}`)
+    if (before !== null && !isBeyond(before, key, page, fields.idFormat === 'text'))
+      return `${place} does not lie beyond ${before === cursor ? 'the cursor' : 'the row before it'}`
     before = key
   }
   return null
 }
 
-/** Returns the name of the field if it is missing. */
 function keyOf(
   row: Readonly<Record<string, unknown>>,
   { by }: Page<bigint | string>,
@@ -213,6 +212,7 @@ function isBeyond(before: Key, key: Key, { by, afterId }: Page<bigint | string>,
   // A cursor without an id is a time; all rows of the page are earlier.
   if (before.id === null || key.id === null) return false
   if (before.isDate && key.isDate) return true
+  // The store decides the order of text ids, so only a repeated row is found.
   if (isText) return String(key.id) !== String(before.id)
   return afterId === undefined ? key.id < before.id : key.id > before.id
 }

@@ -1,10 +1,9 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { declareMaintenance } from '../../convention/contexts.js'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { maintenanceSignal } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
-import type { Effect } from '../../convention/steps.js'
 import { readNotice } from './notice.js'
 import {
   type EnableOptions,
@@ -15,9 +14,9 @@ import {
   maintenanceRouteOptions,
 } from './options.js'
 import { fileSource, pollerOf, storeSwitch } from './sources.js'
-import { currentProblem, duringMaintenance, type MaintenanceState, maintenanceBy } from './state.js'
+import { duringMaintenance, type MaintenanceState, maintenanceBy, refusing } from './state.js'
 
-export type { Schedule } from '../../time/schedule.js'
+export type { Schedule } from '../../time/async.js'
 export type { MaintenanceNotice, MaintenanceStore } from './notice.js'
 export type {
   EnableOptions,
@@ -108,14 +107,9 @@ export const maintenance: FastifyPluginAsync<MaintenanceOptions & RegistrationOp
       for (const poller of pollers) poller.stop()
       done()
     })
-    if (mode === 'enforce') declareMaintenance(app, state)
+    if (mode === 'enforce') maintenanceSignal.set(app, state)
 
-    if (mode === 'off') return undefined
-    return function refuseInMaintenance(request: FastifyRequest): Effect | undefined {
-      const refusal = currentProblem(state, options)
-      if (refusal === null) return undefined
-      return { rule: 'refusal', given: `${request.method} while in maintenance`, refusal }
-    }
+    return mode === 'off' ? undefined : refusing(state, options)
   },
   route({ modeOf, state: onRequest }) {
     if (onRequest === undefined) return undefined

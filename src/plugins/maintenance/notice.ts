@@ -28,14 +28,12 @@ export interface MaintenanceNotice {
 /** A notice without its invalid members, and what is wrong with those. */
 export interface ReadNotice {
   readonly notice: MaintenanceNotice
-  /** `null` if nothing is wrong. */
   readonly fault: string | null
 }
 
 /** Maximum of a configured `Retry-After`, in seconds: a week. */
 export const maxRetryAfter = 604_800
 
-/** Maximum length of a reason. */
 const maxReason = 500
 
 export function readNotice(value: unknown): ReadNotice {

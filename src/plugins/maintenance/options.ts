@@ -1,7 +1,6 @@
 import { timeOf } from '../../http/dates.js'
 import {
   type Check,
-  functionOf,
   integer,
   invalid,
   isObject,
@@ -16,7 +15,7 @@ import {
   text,
 } from '../../options.js'
 import { modeOption, routeModeOption } from '../../report/modes.js'
-import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import { clockOption, timerOption } from '../../time/clock.js'
 import { type MaintenanceStore, maxRetryAfter } from './notice.js'
 
 /** Options of `enable()`: when the maintenance ends, or the seconds in `Retry-After` if that is not known. */
@@ -106,16 +105,8 @@ export const maintenanceOptions = {
    * @default 0
    */
   jitter: option(integer(0, 3600), 0),
-  /**
-   * Returns the time in milliseconds since the epoch, for tests.
-   * @default Date.now
-   */
-  now: option(functionOf<() => number>('a function that returns milliseconds'), Date.now),
-  /**
-   * Calls a function after a number of milliseconds. Returns a function that cancels the call.
-   * @default setTimeout, which does not keep the process alive
-   */
-  schedule: option(functionOf<Schedule>('a function that calls another one later'), scheduleTimeout),
+  ...clockOption,
+  ...timerOption,
 }
 
 export const maintenanceRouteOptions = {

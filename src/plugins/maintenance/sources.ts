@@ -1,16 +1,14 @@
 import { readFile, stat } from 'node:fs/promises'
-import { inTime, Outage } from '../../time/schedule.js'
+import { inTime, Outage } from '../../time/async.js'
 import { type MaintenanceNotice, type MaintenanceStore, type ReadNotice, readNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'
 
-/** Sets the notice of a source; `null` for no maintenance. */
 type SetNotice = (notice: MaintenanceNotice | null) => void
 
 export interface Source {
   readonly name: 'file' | 'store'
-  /** Reads the notice; `null` if there is none. Rejects if the source is unreachable. */
+  /** Rejects if the source is unreachable. */
   read(): Promise<ReadNotice | null>
-  /** Called with each notice that was read. */
   readonly take: SetNotice
 }
 

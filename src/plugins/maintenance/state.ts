@@ -1,8 +1,9 @@
+import type { RequestStep } from '../../convention/steps.js'
 import { formatHttpDate, maxHttpTime, timeOf } from '../../http/dates.js'
 import { ProblemError } from '../../problem/problem-error.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { problemsOf, type RouteDescription, retryAfterDescribed } from '../../problem/route-description.js'
 import type { MaintenanceNotice } from './notice.js'
-import type { ResolvedMaintenance, RetryAfterFormat } from './options.js'
+import type { ResolvedMaintenance } from './options.js'
 
 /** What began a maintenance: `app.maintenance.enable()` here or on another instance, the file, or a planned window. */
 export type MaintenanceSource = 'switch' | 'file' | 'window'
@@ -33,7 +34,6 @@ function claimOf(source: MaintenanceSource, from: number, notice: MaintenanceNot
 
 export type Maintenance = ReturnType<typeof maintenanceBy>
 
-/** @param log called once for each change of the state */
 export function maintenanceBy(
   { windows, now, schedule }: Pick<ResolvedMaintenance, 'windows' | 'now' | 'schedule'>,
   log: (state: MaintenanceState | null) => void,
@@ -51,7 +51,7 @@ export function maintenanceBy(
 
   function state(): MaintenanceState | null {
     // A timer may be late.
-    if (now() >= nextChange) refresh()
+    if (nextChange < Number.POSITIVE_INFINITY && now() >= nextChange) refresh()
     return current
   }
 
@@ -83,7 +83,6 @@ export function maintenanceBy(
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    /** Sets what a source announces from now on; `null` for no maintenance. */
     setNotice(source: MaintenanceSource, notice: MaintenanceNotice | null): void {
       if (notice === null) announced.delete(source)
       else announced.set(source, claimOf(source, Number.NEGATIVE_INFINITY, notice))
@@ -98,48 +97,40 @@ export function maintenanceBy(
 
 const maxDelay = 60_000
 
-/** Returns the 503 of a request; `null` if there is no maintenance. */
-export function currentProblem(
+/** Returns the step that refuses all requests during a maintenance. */
+export function refusing(
   maintenance: Maintenance,
   { now, retryAfter, retryAfterFormat, jitter }: ResolvedMaintenance,
-): ProblemError | null {
-  const state = maintenance.state()
-  if (state === null) return null
-  const field = retryAfterField({
-    now: now(),
-    until: state.until === null ? null : Date.parse(state.until),
-    fallback: state.retryAfter ?? retryAfter,
-    jitter: Math.floor(Math.random() * (jitter + 1)),
-    format: retryAfterFormat,
-  })
-  const end = state.until === null ? '; try again later' : ` until ${state.until}`
-  return new ProblemError('maintenance', {
-    detail: state.reason ?? `The service is in maintenance${end}`,
-    headers: { 'retry-after': field, 'cache-control': 'no-store' },
-  })
-}
-
-interface RetryAfterParts {
-  readonly now: number
-  /** When the client may come back; `null` if that is not known. */
-  readonly until: number | null
-  /** Seconds to wait if `until` is not known. */
-  readonly fallback: number
-  readonly jitter: number
-  readonly format: RetryAfterFormat
+): RequestStep {
+  return function refuseInMaintenance({ method }) {
+    const state = maintenance.state()
+    if (state === null) return undefined
+    const until = state.until === null ? null : Date.parse(state.until)
+    const ofState = { retryAfter: state.retryAfter ?? retryAfter, retryAfterFormat }
+    const field = retryAfterField(now(), until, Math.floor(Math.random() * (jitter + 1)), ofState)
+    const end = state.until === null ? '; try again later' : ` until ${state.until}`
+    const refusal = new ProblemError('maintenance', {
+      detail: state.reason ?? `The service is in maintenance${end}`,
+      headers: { 'retry-after': field, 'cache-control': 'no-store' },
+    })
+    return { rule: 'refusal', given: `${method} while in maintenance`, refusal }
+  }
 }
 
 /** Rounds up, so that a client that follows it never comes back before `until`. */
-export function retryAfterField({ now, until, fallback, jitter, format }: RetryAfterParts): string {
-  const left = until === null ? fallback : Math.ceil((until - now) / 1000)
-  const wait = Math.max(1, left) + jitter
-  if (format === 'seconds') return String(wait)
+export function retryAfterField(
+  now: number,
+  until: number | null,
+  extra: number,
+  { retryAfter, retryAfterFormat }: Pick<ResolvedMaintenance, 'retryAfter' | 'retryAfterFormat'>,
+): string {
+  const left = until === null ? retryAfter : Math.ceil((until - now) / 1000)
+  const wait = Math.max(1, left) + extra
+  if (retryAfterFormat === 'seconds') return String(wait)
   return formatHttpDate(Math.min((Math.ceil(now / 1000) + wait) * 1000, maxHttpTime))
 }
 
 export const duringMaintenance: RouteDescription = {
   problems: problemsOf({ maintenance: 'The service is in maintenance' }),
-  headersOf: {
-    503: { 'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' } },
-  },
+  headersOf: { 503: retryAfterDescribed },
 }

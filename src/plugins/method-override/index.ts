@@ -5,22 +5,33 @@ import {
   type FastifyPluginAsync,
   type FastifyReply,
   type FastifyRequest,
-  type HTTPMethods,
+  type RouteOptions,
 } from 'fastify'
 import { appKey } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import { proxyPaths, type RegistrationOptions } from '../../convention/declared-routes.js'
-import { parsesType } from '../../convention/internals.js'
+import { discardUnreadBody, markOf, type RawRequest } from '../../convention/exchange.js'
+import { bodyParsers } from '../../convention/internals.js'
+import { routeAt } from '../../convention/not-found-handler.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { discardUnreadBody, markOf, type RawRequest } from '../../convention/raw-request.js'
-import type { Effect } from '../../convention/steps.js'
+import { jsonSchemasOf } from '../../convention/route-schemas.js'
+import type { Effect, RequestStep } from '../../convention/steps.js'
+import { formType } from '../../http/media-types.js'
 import { pathOf, webOrigin } from '../../http/url.js'
-import { type Check, flag, integer, invalid, listOf, type OptionsOf, option } from '../../options.js'
+import {
+  type Check,
+  flag,
+  integer,
+  invalid,
+  isObject,
+  listOf,
+  type OptionsOf,
+  option,
+} from '../../options.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption } from '../../report/modes.js'
-import { scheduleTimeout } from '../../time/schedule.js'
-import { formConverter, isOverridingForm } from './hooks.js'
-import { formType, type OverrideScope, overrideHeader, overridePost, scopeOf } from './override.js'
+import { scheduleTimeout } from '../../time/async.js'
+import { type OverrideScope, overrideHeader, overridePost, scopeOf } from './override.js'
 import { pendingBodies } from './read-ahead.js'
 
 // TRACE echoes the client's credentials, and CONNECT makes a tunnel of the connection.
@@ -169,8 +180,6 @@ function addScope(app: FastifyInstance, scope: OverrideScope): void {
   app.addConstraintStrategy(strategy as unknown as Parameters<typeof app.addConstraintStrategy>[0])
 }
 
-type FindOptions = Parameters<FastifyInstance['findRoute']>[0]
-
 const knownConstraints: ReadonlySet<string> = new Set(['host', 'version'])
 
 function routeFinder(
@@ -183,15 +192,8 @@ function routeFinder(
   })
   const isOfProxy = proxyPaths(app)
 
-  function find({ url = '/', headers }: RawRequest, method: string) {
-    const { host, ':authority': authority, 'accept-version': version } = headers
-    const constraints = { host: host ?? authority, version }
-    return app.findRoute({
-      method: method as HTTPMethods,
-      url: pathOf(url) || '/',
-      constraints,
-    } as FindOptions)
-  }
+  const find = ({ url = '/', headers }: RawRequest, method: string) =>
+    routeAt(app, headers, method, pathOf(url) || '/')
 
   return {
     hasRoute: (raw) => hasCustomConstraints || methods.some((method) => find(raw, method) !== null),
@@ -204,7 +206,6 @@ function routeFinder(
   }
 }
 
-/** Refuses, logs or counts what was decided before routing. */
 function applyMark(request: FastifyRequest, reply: FastifyReply): Effect | undefined {
   const mark = markOf(request)
   if (mark === undefined) return undefined
@@ -213,7 +214,7 @@ function applyMark(request: FastifyRequest, reply: FastifyReply): Effect | undef
     const { problem, unlessAbove = Number.POSITIVE_INFINITY } = mark
     // A large form is not refused where the route accepts it.
     if ((request.routeOptions.bodyLimit ?? 0) > unlessAbove) return undefined
-    return { rule: 'refused', given: problem.message, refusal: problem }
+    return { rule: 'refused', refusal: problem }
   }
   if (mark.kind === 'observed') return { rule: 'performed', given: mark.given }
   if (mark.kind === 'passed') return undefined
@@ -237,7 +238,7 @@ function addFormParser(app: FastifyInstance): void {
   app.addHook('onReady', function completeParsers(done) {
     for (const context of contexts) {
       // With a pattern, the type is not in the list of accepted types that a 415 has.
-      if (!parsesType(context, formType))
+      if (bodyParsers(context).getParser(formType) === undefined)
         context.addContentTypeParser(formPattern, { parseAs: 'string' }, parseOverriding)
     }
     done()
@@ -251,7 +252,9 @@ function parseOverriding(
   form: string | Buffer,
   done: (error: Error | null, body?: unknown) => void,
 ): void {
-  if (!isOverridingForm(request)) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
+  // An empty form counts as no body, as it does where nothing parses forms.
+  if (form.length === 0) done(null)
+  else if (!isOverridingForm(request)) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
   // Without a limit, fields beyond the 1000th are not dropped silently; the body limit bounds their number.
   else done(null, parse(String(form), '&', '=', { maxKeys: 0 }))
 }
@@ -276,4 +279,57 @@ function descriptionOf(
       405: { Allow: { type: 'string', description: 'The methods of the path (RFC 9110 §10.2.1)' } },
     },
   }
+}
+
+/** Whether the body of a request is a form that named the method which is performed. */
+function isOverridingForm(request: FastifyRequest): boolean {
+  const mark = markOf(request)
+  return mark?.kind === 'performed' && mark.byForm
+}
+
+/** Returns the step that converts the values of a form which is performed as another method; `undefined` without a schema. */
+function formConverter(route: RouteOptions): RequestStep | undefined {
+  const schema = formSchema(jsonSchemasOf(route)?.body)
+  if (schema === null) return undefined
+  return (request) => {
+    const { body } = request
+    if (!isOverridingForm(request) || !isObject(body)) return undefined
+    const change = () => {
+      request.body = converted(request, body, schema)
+    }
+    return { rule: 'performed', given: 'the values of a form', change }
+  }
+}
+
+function formSchema(body: unknown): Record<string, unknown> | null {
+  const content = isObject(body) && isObject(body.content) ? body.content : null
+  const media = content?.[formType]
+  const schema = content === null ? body : isObject(media) ? media.schema : null
+  return isObject(schema) ? schema : null
+}
+
+function converted(
+  request: FastifyRequest,
+  form: Record<string, unknown>,
+  schema: Record<string, unknown>,
+): Record<string, unknown> {
+  // Compiled for the first form: few services get one. The validator of the body reports what is invalid.
+  const validate = request.compileValidationSchema(schema, 'querystring')
+  // It converts in place, and may remove members that only the validator of the body knows.
+  const copy = Object.fromEntries(
+    Object.entries(form).map(([name, text]) => [name, Array.isArray(text) ? [...text] : text]),
+  )
+  const result: unknown = validate(copy)
+  const values = isObject(result) && isObject(result.value) ? result.value : copy
+  const members = Object.entries(form).map(([name, text]) => {
+    const value = Object.hasOwn(values, name) ? values[name] : text
+    // Keep the text where a Number does not have all digits.
+    if (isRounded(value)) return [name, text]
+    return [name, Array.isArray(value) && value.some(isRounded) ? [text].flat() : value]
+  })
+  return Object.fromEntries(members)
+}
+
+function isRounded(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
 }

@@ -1,7 +1,7 @@
 import { unescape as decoded } from 'node:querystring'
-import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../convention/raw-request.js'
+import { forgetContent, lengthOf, markRequest, type RawRequest } from '../../convention/exchange.js'
 import type { RequestFields } from '../../http/header-fields.js'
-import { mediaTypeOf } from '../../http/media-types.js'
+import { formType, mediaTypeOf } from '../../http/media-types.js'
 import { isCrossOrigin, pathOf } from '../../http/url.js'
 import { type ProblemCode, ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
 import type { Mode } from '../../report/modes.js'
@@ -10,19 +10,13 @@ import { type PendingBodies, readAhead } from './read-ahead.js'
 
 export const overrideHeader = 'X-HTTP-Method-Override'
 
-/** The media type of the forms that browsers send without a script. */
-export const formType = 'application/x-www-form-urlencoded'
-
 // Forms do not encode its characters.
 const overrideField = '_method'
 
-interface OverrideRules {
+/** A registration of the plugin: it serves the paths below its prefix. */
+export interface OverrideScope {
   readonly methods: readonly string[]
   readonly formOrigins: readonly string[]
-}
-
-/** A registration of the plugin: it serves the paths below its prefix. */
-export interface OverrideScope extends OverrideRules {
   readonly prefix: string
   readonly form: boolean
   readonly mode: Mode
@@ -31,7 +25,6 @@ export interface OverrideScope extends OverrideRules {
   readonly pending: PendingBodies
   hasRoute(raw: RawRequest): boolean
   isPassedOn(raw: RawRequest): boolean
-  /** Called if the client aborts the request while its form is read. */
   onAbandoned(raw: RawRequest): void
 }
 
@@ -52,101 +45,76 @@ export function scopeOf(scopes: readonly OverrideScope[], url: string): Override
 
 /** Applies the override of a POST before it is routed. A refused request stays a POST, and a hook refuses it. */
 export function overridePost(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
-  const header = headerOf(raw)
+  const isReport = scope.mode === 'report'
+  const header = raw.headers[headerName]?.toString()
   const mayHaveField = scope.form && isForm(raw) && lengthOf(raw) !== 0
-  if ((mayHaveField || header !== undefined) && scope.isPassedOn(raw)) proceed()
-  else if (mayHaveField && scope.hasRoute(raw)) searchForm(raw, header, scope, proceed)
-  else if (header === undefined) proceed()
+  if ((header === undefined && !mayHaveField) || scope.isPassedOn(raw)) proceed()
+  else if (mayHaveField && scope.hasRoute(raw)) readBody(scope.bodyLimit, searchForm)
   else {
-    applyOverride(raw, header, null, scope)
-    if (raw.method === 'DELETE') forgetEmptyContent(raw, scope, proceed)
+    applyOverride(null)
+    if (raw.method === 'DELETE') forgetEmptyContent()
     else proceed()
   }
-}
 
-function searchForm(
-  raw: RawRequest,
-  header: string | undefined,
-  scope: OverrideScope,
-  proceed: () => void,
-): void {
-  const { bodyLimit } = scope
-  readBody(raw, bodyLimit, scope, proceed, (bytes, isWhole) => {
+  function searchForm(bytes: Buffer, isWhole: boolean): Buffer {
+    const { bodyLimit } = scope
     if (!isWhole) {
       const detail = `The form is larger than ${bodyLimit} bytes, the limit of the search for ${overrideField}`
-      refuseBody(raw, scope, 'content-too-large', detail, bodyLimit)
+      refuseBody('content-too-large', detail, bodyLimit)
       return bytes
     }
     const { values, rest } = takeField(bytes.toString('latin1'), overrideField)
-    applyOverride(raw, header, values, scope)
+    applyOverride(values)
     if (raw.method === 'POST') return bytes.length > 0 ? bytes : noFields
     if (rest !== '') return withLength(raw, Buffer.from(rest, 'latin1'))
     if (raw.method !== 'DELETE') return withLength(raw, noFields)
     forgetContent(raw)
     return nothing
-  })
-}
-
-/** Removes the content type of a DELETE without content: clients that can send only POST announce JSON and send none. */
-function forgetEmptyContent(raw: RawRequest, scope: OverrideScope, proceed: () => void): void {
-  const length = lengthOf(raw)
-  if (length === 0) forgetContent(raw)
-  if (length !== null || raw.headers['content-type'] === undefined || !scope.hasRoute(raw)) {
-    proceed()
-    return
   }
-  readBody(raw, 0, scope, proceed, (bytes) => {
-    if (bytes.length === 0) forgetContent(raw)
-    return bytes
-  })
-}
 
-function readBody(
-  raw: RawRequest,
-  limit: number,
-  scope: OverrideScope,
-  proceed: () => void,
-  take: (bytes: Buffer, isWhole: boolean) => Buffer,
-): void {
-  readAhead(raw, limit, scope.pending, {
-    take(bytes, outcome) {
-      if (outcome !== 'late') return take(bytes, outcome === 'whole')
-      if (scope.mode !== 'report') raw.method = 'POST'
-      refuseBody(raw, scope, 'request-timeout', 'The body did not arrive in time')
-      return scope.mode === 'report' ? bytes : nothing
-    },
-    proceed,
-    abandon: () => scope.onAbandoned(raw),
-  })
-}
+  /** Removes the content type of a DELETE without content: clients that can send only POST announce JSON and send none. */
+  function forgetEmptyContent(): void {
+    const length = lengthOf(raw)
+    if (length === 0) forgetContent(raw)
+    if (length !== null || raw.headers['content-type'] === undefined || !scope.hasRoute(raw)) proceed()
+    else {
+      readBody(0, (bytes) => {
+        if (bytes.length === 0) forgetContent(raw)
+        return bytes
+      })
+    }
+  }
 
-/** In `report` mode, the request is not changed. */
-function refuseBody(
-  raw: RawRequest,
-  { mode }: OverrideScope,
-  code: ProblemCode,
-  detail: string,
-  unlessAbove?: number,
-): void {
-  // The client may still be sending. HTTP/2 can end the stream instead.
-  const headers = raw.httpVersionMajor < 2 ? { connection: 'close' } : {}
-  const problem = new ProblemError(code, { detail, headers })
-  markRequest(raw, mode === 'report' ? { kind: 'passed' } : { kind: 'refused', problem, unlessAbove })
-}
+  function readBody(limit: number, take: (bytes: Buffer, isWhole: boolean) => Buffer): void {
+    readAhead(raw, limit, scope.pending, {
+      take(bytes, outcome) {
+        if (outcome !== 'late') return take(bytes, outcome === 'whole')
+        if (!isReport) raw.method = 'POST'
+        refuseBody('request-timeout', 'The body did not arrive in time')
+        return isReport ? bytes : nothing
+      },
+      proceed,
+      abandon: () => scope.onAbandoned(raw),
+    })
+  }
 
-function applyOverride(
-  raw: RawRequest,
-  header: string | undefined,
-  form: readonly string[] | null,
-  scope: OverrideScope,
-): void {
-  const decided = overrideOf(header, form ?? [], raw.headers, scope)
-  if (decided === null) return
-  if (typeof decided !== 'string') markRequest(raw, { kind: 'refused', problem: decided })
-  else if (scope.mode === 'report') markRequest(raw, { kind: 'observed', given: `POST as ${decided}` })
-  else {
-    markRequest(raw, { kind: 'performed', byForm: form !== null })
-    raw.method = decided
+  /** In `report` mode, the request is not changed. */
+  function refuseBody(code: ProblemCode, detail: string, unlessAbove?: number): void {
+    // The client may still be sending. HTTP/2 can end the stream instead.
+    const headers = raw.httpVersionMajor < 2 ? { connection: 'close' } : {}
+    const problem = new ProblemError(code, { detail, headers })
+    markRequest(raw, isReport ? { kind: 'passed' } : { kind: 'refused', problem, unlessAbove })
+  }
+
+  function applyOverride(form: readonly string[] | null): void {
+    const decided = overrideOf(header, form ?? [], raw.headers, scope)
+    if (decided === null) return
+    if (typeof decided !== 'string') markRequest(raw, { kind: 'refused', problem: decided })
+    else if (isReport) markRequest(raw, { kind: 'observed', given: `POST as ${decided}` })
+    else {
+      markRequest(raw, { kind: 'performed', byForm: form !== null })
+      raw.method = decided
+    }
   }
 }
 
@@ -162,7 +130,7 @@ export function overrideOf(
   header: string | undefined,
   form: readonly string[],
   fields: RequestFields,
-  { methods, formOrigins }: OverrideRules,
+  { methods, formOrigins }: Pick<OverrideScope, 'methods' | 'formOrigins'>,
 ): string | ProblemError | null {
   const inForm = { in: 'body', pointer: `/${overrideField}` } as const
   const inHeader = { in: 'header', name: headerName } as const
@@ -207,10 +175,6 @@ export function takeField(form: string, name: string): { values: readonly string
     else kept.push(pair)
   }
   return { values, rest: kept.join('&') }
-}
-
-function headerOf({ headers }: RawRequest): string | undefined {
-  return headers[headerName]?.toString()
 }
 
 // A form with a content coding is not searched: only a parser can decode it.

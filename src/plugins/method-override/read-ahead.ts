@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
+import type { RawRequest } from '../../convention/exchange.js'
 import { hasReceivedAll } from '../../convention/internals.js'
-import type { RawRequest } from '../../convention/raw-request.js'
-import type { Schedule } from '../../time/schedule.js'
+import type { Schedule } from '../../time/async.js'
 
 /** How reading a body ended: it is whole, larger than the limit, or did not arrive in time. */
 export type Outcome = 'whole' | 'large' | 'late'
@@ -9,7 +9,6 @@ export type Outcome = 'whole' | 'large' | 'late'
 export interface BodyReader {
   /** Called with what was read. Returns the bytes to put back. */
   take(bytes: Buffer, outcome: Outcome): Buffer
-  /** Called after it. */
   proceed(): void
   /** Called instead if the client aborts the request. */
   abandon(): void
@@ -61,25 +60,14 @@ export function readAhead(raw: RawRequest, limit: number, pending: PendingBodies
   }
 }
 
-interface PendingBody {
-  /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
-  setBytes(bytes: number): void
-  end(): void
-}
-
-interface PendingLimits {
-  readonly bodies: number
-  readonly bytes: number
-  /** Milliseconds for each body. */
-  readonly time: number
-}
-
-/** Begins to read a body. `expire` is called at most once, if it must not be read any more; it has to end the body. */
-export type PendingBodies = (expire: () => void) => PendingBody
+export type PendingBodies = ReturnType<typeof pendingBodies>
 
 /** Limits the bodies that are read before their requests are routed, since clients choose their number, size and speed. */
-export function pendingBodies({ bodies, bytes, time }: PendingLimits, schedule: Schedule): PendingBodies {
-  const pending = new Map<PendingBody, () => void>()
+export function pendingBodies(
+  { bodies, bytes, time }: Readonly<Record<'bodies' | 'bytes' | 'time', number>>,
+  schedule: Schedule,
+) {
+  const pending = new Map<object, () => void>()
   let total = 0
 
   function expireOldest(): void {
@@ -89,16 +77,18 @@ export function pendingBodies({ bodies, bytes, time }: PendingLimits, schedule: 
     }
   }
 
-  return function add(expire) {
+  /** Begins to read a body. `expire` is called at most once, if it must not be read any more; it has to end the body. */
+  return function add(expire: () => void) {
     let kept = 0
     const cancel = schedule(expire, time)
-    const body: PendingBody = {
-      setBytes(count) {
+    const body = {
+      /** Sets the number of its bytes in memory; expires the oldest bodies if there are too many. */
+      setBytes(count: number): void {
         total += count - kept
         kept = count
         expireOldest()
       },
-      end() {
+      end(): void {
         if (!pending.delete(body)) return
         total -= kept
         cancel()

@@ -23,28 +23,23 @@ import type { OperationEnd, OperationRecord } from './record.js'
 import type { RunLimits } from './registry.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
-/** The context of a run. */
 export interface WorkContext {
   readonly record: OperationRecord
-  /** The input as JSON; `null` for none. */
+  /** As JSON; `null` for none. */
   readonly input: string | null
   readonly signal: AbortSignal
   readonly progress: (progress: number) => void
 }
 
-/** The work of an operation. */
 export interface OperationWork extends RunLimits {
   /** Whether the work may run again after an error. */
   isRetried(error: unknown): boolean
-  /** Runs the work. An error that it throws becomes the failure of the operation. */
   run(context: WorkContext): Promise<OperationEnd>
 }
 
-/** What an app needs to compile the schemas of operations. */
 export interface Compilers {
   readonly shared: SchemaStore
   validator(schema: object): Validate
-  /** Returns the JSON Schema of a schema. */
   jsonSchema(schema: object, direction: SchemaDirection): object
 }
 
@@ -111,9 +106,7 @@ function operation(
     cancellable,
     retryAfter,
     onePer,
-    /** Schema of the result. */
     result,
-    /** Maximum number of runs after the first one, and milliseconds before the second run. */
     retry: { max, delay: Math.ceil(Number(delay) / 1_000) * 1_000 },
     maxRuns,
     timeout: Number(timeout),
@@ -127,7 +120,6 @@ function operation(
       return endOf(await handler({ input, signal, progress, operationId, run, log: log.child(ids) }))
     },
 
-    /** Returns an input as JSON; `null` for none. */
     inputJson(given: unknown): string | null {
       let json = given === undefined ? undefined : inputText(given)
       if (validate !== null) {
@@ -145,7 +137,6 @@ function operation(
       return json ?? null
     },
 
-    /** Returns `onePer` of the record of an operation with this input. */
     onePerOf(json: string | null): string | null {
       if (onePer === null) return null
       const input = json === null ? null : parseExact(json)
@@ -173,11 +164,6 @@ function operation(
 
 export type OperationDefinitions = ReturnType<typeof operationDefinitions>
 
-/**
- * The operations that an app has defined, by name.
- *
- * @param maxLength maximum of an input and of a result, in characters of JSON
- */
 export function operationDefinitions(maxLength: number) {
   const defined = new Map<string, DefinedOperation>()
   let isCompiled = false
@@ -206,7 +192,6 @@ export function operationDefinitions(maxLength: number) {
       defined.set(name, one)
     },
 
-    /** Compiles the schemas, when the app gets ready. */
     compile(compilers: Compilers): void {
       isCompiled = true
       for (const one of defined.values()) one.compile(compilers)
@@ -218,7 +203,6 @@ export function operationDefinitions(maxLength: number) {
   }
 }
 
-/** Returns 64 hexadecimal digits of texts. */
 export function digest(...texts: readonly (string | null)[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex')
 }

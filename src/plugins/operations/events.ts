@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import { Outage } from '../../time/schedule.js'
+import { Outage } from '../../time/async.js'
 import type { Log } from './options.js'
 import type { OperationRecord } from './record.js'
 

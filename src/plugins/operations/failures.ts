@@ -12,13 +12,11 @@ import { clip } from '../../text.js'
 import type { Log } from './options.js'
 import type { OperationEnd, OperationFailure, OperationRecord } from './record.js'
 
-/** The failure of a cancelled operation. */
 export const cancelledFailure: OperationFailure = failure(
   'operation-cancelled',
   'It was cancelled before it finished',
 )
 
-/** The end of a cancelled operation. */
 export const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
 
 /** The end of an operation whose runs all died, or were stopped. */
@@ -30,15 +28,12 @@ export const interrupted: OperationEnd & { readonly error: OperationFailure } = 
   ),
 }
 
-/** What clients see of an error of the work that they must not see. */
 const faultDetail = 'The work failed. The cause is in the log, under the id of the operation.'
 
-/** Returns the problem for requests while store or engine cannot be reached. */
 export function unavailable(detail: string, cause: unknown): ProblemError {
   return new ProblemError('operations-unavailable', { detail, headers: { 'retry-after': '5' }, cause })
 }
 
-/** Returns the problem for a start without room in store or queue, or in the share of the caller. */
 export function full(cause: unknown, retryAfter: number, isShare = false): ProblemError {
   const detail = isShare
     ? 'Too many of your operations are waiting; no operation was started'
@@ -73,7 +68,6 @@ export function problemOfWork(error: unknown): ProblemError {
   }
 }
 
-/** Returns the issues in a form that every store accepts; `undefined` if they are too long, or not JSON. */
 function storable(
   errors: readonly ProblemIssue[] | undefined,
   maxLength: number,

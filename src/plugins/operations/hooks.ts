@@ -1,41 +1,28 @@
-import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { BoundedCache } from '../../bounded-cache.js'
 import { hasCallers } from '../../convention/caller.js'
-import { headerOf } from '../../convention/reply.js'
 import { routeSlot } from '../../convention/slots.js'
-import { mergeVary } from '../../http/header-fields.js'
-import { acceptsAny, prefers } from '../../http/media-types.js'
 import { invalid } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { RouteDescription } from '../../problem/route-description.js'
 import { refuseThrown } from '../../problem/send-problem.js'
 import { type KeyStyle, memberName } from '../../words/words.js'
-import { unavailable } from './failures.js'
 import { listLimits, readListQuery } from './list-page.js'
 import { describedOperations, operationSchemas, statusNames } from './openapi.js'
 import { isGone, type OperationRecord } from './record.js'
 import type { OperationResponses } from './responses.js'
 import type { OperationsService } from './service.js'
 import { callerOfRequest, maySee } from './start.js'
-import { eventStream, statusStream } from './status-stream.js'
 
-/** What a route of operations refuses, for the OpenAPI document. */
 export const descriptionOfRoute = routeSlot<RouteDescription>('operations.description')
 
-/**
- * Adds the routes of operations: the operation, which redirects to the created resource; its status document, which is
- * always a 200; and its cancellation.
- *
- * @param keyStyle style of the keys of status documents
- */
 export function mountOperationRoutes(
   app: FastifyInstance,
   service: OperationsService,
   responses: OperationResponses,
   keyStyle: KeyStyle,
 ): void {
-  const { path, polls, identify, maxStreams, store, schedule } = service.options
+  const { path, polls, identify } = service.options
   const { now } = service.clock
   // The URL of an operation is also needed outside of requests.
   if (/[:*]/.test(app.prefix)) invalid('operations: the prefix', 'one without parameters', app.prefix)
@@ -43,7 +30,6 @@ export function mountOperationRoutes(
   const member = memberName(path, keyStyle)
   const schemas = operationSchemas(keyStyle, member)
   const shared = sharedOptions(keyStyle)
-  const streams = streamLimit(maxStreams)
 
   const routeOptions = (name: keyof typeof describedOperations) => ({
     ...shared,
@@ -56,17 +42,7 @@ export function mountOperationRoutes(
   app.get(
     `${path}/:id/status`,
     { ...routeOptions('read'), schema: schemas.readStatus },
-    async (request, reply) => {
-      const record = await polled(request)
-      reply.header('vary', mergeVary(headerOf(reply, 'vary'), 'accept'))
-      const { accept = '' } = request.headers
-      if (!prefers(accept, eventStream, 'application/json')) return responses.status(reply, record)
-      // The client would reconnect at once to a stream that this process ends.
-      const leave = service.isClosing ? null : streams(service.shareOf(record))
-      if (leave !== null) return streamed(request, reply, record, leave)
-      if (acceptsAny(accept, ['application/json'])) return responses.status(reply, record)
-      throw unavailable('There are too many streams at the moment; the operation continues', null)
-    },
+    async (request, reply) => responses.status(reply, await polled(request)),
   )
   app.delete(`${path}/:id`, { ...routeOptions('cancel'), schema: schemas.cancel }, cancelOperation)
   // Without one of both, callers cannot be told apart.
@@ -81,46 +57,6 @@ export function mountOperationRoutes(
     }
     const options = routeOptions('list')
     app.get(path, { ...options, config: { ...options.config, lists }, schema: schemas.list }, listOperations)
-  }
-
-  function streamed(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    record: OperationRecord,
-    leave: () => void,
-  ): FastifyReply {
-    const first = responses.event(reply, record)
-    // A client reconnects after the end of a stream; a 204 stops it.
-    if (first.isLast && request.headers['last-event-id'] === String(first.id)) {
-      leave()
-      return reply.code(204).send()
-    }
-    const retryAfter = service.retryAfter(record)
-    reply.type(eventStream).header('x-accel-buffering', 'no')
-    // For clients that poll after the end of the stream.
-    if (!first.isLast) reply.header('retry-after', String(retryAfter))
-    // A stream without content, because Fastify would read the other one to its end.
-    if (request.method === 'HEAD') {
-      leave()
-      return reply.send(Readable.from([]))
-    }
-    const events = statusStream({
-      first,
-      read: async () => {
-        const found = await service.registry.find(record.id)
-        if (found === null || isGone(found, now())) return null
-        return responses.event(reply, found)
-      },
-      watch: (wake) => service.watch(record.id, wake),
-      isClosing: () => service.isClosing,
-      retry: retryAfter * 1000,
-      readInterval: store.isShared ? streamInterval : null,
-      schedule,
-      onEnd: leave,
-    })
-    // A hook of the app may send an error instead, and leave the stream.
-    reply.raw.once('close', () => events.destroy())
-    return reply.send(events)
   }
 
   async function listOperations(request: FastifyRequest, reply: FastifyReply): Promise<object | string> {
@@ -197,10 +133,6 @@ function forbidStoringOnSend(
   next(null, payload)
 }
 
-/** Milliseconds between two reads of a stream: it hears of the progress of runs in this process only. */
-const streamInterval = 2_000
-
-/** The options that the routes of operations share. */
 function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
   return {
     errorHandler: refuseThrown,
@@ -221,26 +153,7 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
   }
 }
 
-/** Returns a function that takes a stream, and returns one that gives it back; `null` if there is none left. */
-function streamLimit(max: number): (share: string | null) => (() => void) | null {
-  const shares = new Map<string | null, number>()
-  const most = Math.max(Math.floor(max / 10), 1)
-  let streams = 0
-  const add = (share: string | null, change: 1 | -1) => {
-    streams += change
-    const own = (shares.get(share) ?? 0) + change
-    if (own === 0) shares.delete(share)
-    else shares.set(share, own)
-  }
-  return (share) => {
-    const isShareFull = share !== null && (shares.get(share) ?? 0) >= most
-    if (streams >= max || isShareFull) return null
-    add(share, 1)
-    return () => add(share, -1)
-  }
-}
-
-/** Maximum number of operations whose polls are counted; beyond it, the oldest count is dropped. */
+/** Operations whose polls are counted; beyond it, the oldest count is dropped. */
 const counted = 10_000
 
 /**

@@ -6,17 +6,16 @@ import type {
   FastifySchemaCompiler,
 } from 'fastify'
 import { hasCallers } from '../../convention/caller.js'
-import { keyStyleOf, maintenanceOf } from '../../convention/contexts.js'
+import { keyStyleOf, maintenanceSignal } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { documentRoute } from '../../convention/document.js'
+import { passString } from '../../convention/exchange.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { passString } from '../../convention/reply.js'
 import { jsonSchemaIn, useOwnCompilers } from '../../convention/route-schemas.js'
 import { integer, optional, text } from '../../options.js'
-import type { Json, SchemaStore } from '../../schema/json-schema.js'
-import { writtenOut } from '../../schema/json-schema.js'
+import { type Json, type SchemaStore, writtenOut } from '../../schema/json-schema.js'
 import { SchemaReader } from '../../schema/reader.js'
 import type { KeyStyle } from '../../words/words.js'
 import type {
@@ -270,12 +269,12 @@ function resultSchemaIn(app: FastifyInstance, { result }: DefinedOperation): Jso
   if (result === null) return null
   const schema = jsonSchemaIn(app, result, 'output') as Json
   const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
-  return writtenOut(reader.absolute(schema, schema), reader)
+  return writtenOut(reader.absolute(schema), reader)
 }
 
 async function pauseInMaintenance(app: FastifyInstance, service: OperationsService): Promise<void> {
-  const maintenance = maintenanceOf(app)
-  if (maintenance === null) return
+  const maintenance = maintenanceSignal.get(app)
+  if (maintenance === undefined) return
   maintenance.onChange((isActive) => {
     service.pause(isActive).catch((err: unknown) => {
       app.log.error({ err }, `operations: work cannot ${isActive ? 'pause' : 'go on'}`)

@@ -1,18 +1,14 @@
 import { timeOf } from '../../http/dates.js'
 import { ProblemError, type ProblemIssue } from '../../problem/problem-error.js'
-import { isOperationId, type OperationRecord, type OperationStatus } from './record.js'
+import { isOperationId, type OperationRecord } from './record.js'
 import type { OperationQuery } from './stores/store.js'
 
 /** Limits of a list of operations. Each may have a result of up to `maxLength` characters. */
 export const listLimits = { defaultLimit: 50, maxLimit: 100 } as const
 
-/** States of an operation, by which a list can be filtered. */
-export const statuses: readonly OperationStatus[] = ['In progress', 'Succeeded', 'Failed']
-
-/** Query parameters with the cursor of a list; the link to the next page replaces them. */
+/** The link to the next page replaces them. */
 export const listCursors: readonly string[] = ['before_time', 'before_id']
 
-/** Reads the query of a list of operations. */
 export function readListQuery(query: Readonly<Record<string, unknown>>): OperationQuery {
   const errors: ProblemIssue[] = []
   const read = <Value>(
@@ -30,11 +26,6 @@ export function readListQuery(query: Readonly<Record<string, unknown>>): Operati
   const limit = read('limit', 'a positive integer', (text) =>
     /^0*[1-9]\d*$/.test(text) ? Math.min(Number(text), listLimits.maxLimit) : null,
   )
-  const status = read(
-    'status',
-    statuses.map((one) => JSON.stringify(one)).join(', '),
-    (text) => statuses.find((one) => one === text) ?? null,
-  )
   const createdAt = read('before_time', 'an RFC 3339 date-time', timeOf)
   const id = read('before_id', 'the id of an operation', (text) => (isOperationId(text) ? text : null))
   if (query.before_id !== undefined && query.before_time === undefined) {
@@ -45,7 +36,6 @@ export function readListQuery(query: Readonly<Record<string, unknown>>): Operati
     throw new ProblemError('validation', { detail, errors })
   }
   return {
-    status,
     // No id is below the empty one.
     before: createdAt === undefined ? undefined : { createdAt, id: id ?? '' },
     limit: limit ?? listLimits.defaultLimit,

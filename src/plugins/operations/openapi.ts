@@ -1,7 +1,7 @@
 import type { FastifySchema } from 'fastify'
 import {
   type DescribedHeaders,
-  headerObjects,
+  headersIn,
   problemsOf,
   type RouteDescription,
 } from '../../problem/route-description.js'
@@ -9,10 +9,10 @@ import type { Json } from '../../schema/json-schema.js'
 import { type DocumentOperation, in30 } from '../../schema/openapi.js'
 import { isObjectSchema } from '../../schema/responses.js'
 import type { KeyStyle } from '../../words/words.js'
-import { listLimits, statuses } from './list-page.js'
-import { eventStream } from './status-stream.js'
+import { listLimits } from './list-page.js'
+import type { OperationStatus } from './record.js'
 
-/** Maximum of seconds that a request waits. */
+/** Maximum of seconds that a request waits (`Prefer: wait`). */
 export const maxWait = 10
 
 /**
@@ -25,11 +25,11 @@ export const maxWait = 10
 export function documentStart(declared: unknown, keyStyle: KeyStyle, result: Json | null): DocumentOperation {
   const hasSuccess = isObjectSchema(declared) && Object.keys(declared).some((name) => /^2/.test(name))
   const hasOwn = isObjectSchema(declared) && Object.keys(declared).some((name) => /^2(?!02$)/.test(name))
-  return (operation, { is30 }) => {
-    const schema = statusSchemaIn(keyStyle, result === null || !is30 ? result : in30(result))
+  return (operation, openapi) => {
+    const schema = statusSchemaIn(keyStyle, result === null || !openapi.is30 ? result : in30(result))
     const answer = (description: string, headers?: DescribedHeaders) => ({
       description,
-      ...(headers && { headers: headerObjects(headers) }),
+      ...(headers && { headers: headersIn(openapi, headers) }),
       content: { 'application/json': { schema } },
     })
     // Without schemas, @fastify/swagger shows a 200.
@@ -49,7 +49,6 @@ export function documentStart(declared: unknown, keyStyle: KeyStyle, result: Jso
   }
 }
 
-/** Returns what a route that starts operations takes and refuses, for the OpenAPI document. */
 export function describeStart(isOnePer: boolean): RouteDescription {
   const description = `respond-async: for a 202; wait=n: for the end, n seconds, at most ${maxWait} (RFC 7240)`
   const prefer = { type: 'string', description }
@@ -71,7 +70,6 @@ const applied = {
   'Preference-Applied': { type: 'string', description: 'The preferences that were honoured (RFC 7240 §3)' },
 }
 
-/** The schemas of the routes of operations. */
 export function operationSchemas(
   keyStyle: KeyStyle,
   member: string,
@@ -99,15 +97,7 @@ export function operationSchemas(
       tags,
       params,
       response: {
-        200: {
-          description: 'The status of an operation; as server-sent events, each change of it',
-          headers: pollHeaders,
-          content: {
-            'application/json': { schema: document },
-            [eventStream]: { schema: { type: 'string' } },
-          },
-        },
-        204: { description: 'The client has had the last event (Last-Event-ID)', type: 'null' },
+        200: status,
       },
     },
     list: {
@@ -144,7 +134,6 @@ function objectSchema<Properties extends object>(
 }
 
 const listParameters = {
-  status: { type: 'string', enum: statuses, description: 'Only operations in this state' },
   limit: {
     type: 'integer',
     minimum: 1,
@@ -162,6 +151,7 @@ const listParameters = {
   },
 }
 
+const statuses: readonly OperationStatus[] = ['In progress', 'Succeeded', 'Failed']
 const [string, dateTime] = [{ type: 'string' }, { type: 'string', format: 'date-time' }]
 
 const problem = objectSchema(
@@ -201,7 +191,6 @@ function statusSchemaIn(keyStyle: KeyStyle, result: Json | null = null) {
   return objectSchema(['id', 'status', names.created_at], properties, 'The status of an operation')
 }
 
-/** The names of two words of a status document, in each key style. */
 export const statusNames = {
   snake_case: { created_at: 'created_at', finished_at: 'finished_at' },
   camelCase: { created_at: 'createdAt', finished_at: 'finishedAt' },
@@ -229,7 +218,6 @@ const described = (problems: Parameters<typeof problemsOf>[0]): RouteDescription
   headersOf: { ...('quota-exceeded' in problems && { 429: retryAfter }), 503: retryAfter },
 })
 
-/** What the routes of operations answer and refuse, for the OpenAPI document. */
 export const describedOperations = {
   read: described({ ...absent, 'quota-exceeded': 'It is polled too often' }),
   list: described({ validation: 'The input is invalid', ...unavailable }),

@@ -12,7 +12,7 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import { timerOption } from '../../time/clock.js'
 import { duration } from '../../time/time-window.js'
 import type { OperationEngine } from './engines/engine.js'
 import { inProcessEngine } from './engines/in-process.js'
@@ -107,13 +107,6 @@ export const operationsOptions = {
    */
   polls: option(polls, 60),
   /**
-   * Maximum number of status documents that this process sends as server-sent events at the same time; 0 for no streams. One
-   * caller has a tenth of it, at least 1, and so have all callers who are not known together. Beyond it, a client gets the
-   * document as JSON, or a 503 if it accepts no JSON.
-   * @default 1_000
-   */
-  maxStreams: option(integer(0, 1_000_000), 1_000),
-  /**
    * Maximum length of an input and of a result, in characters of JSON.
    * @default 65_536
    */
@@ -147,11 +140,7 @@ export const operationsOptions = {
    * @default the clock of the store
    */
   now: optional(functionOf<() => number>('a function that returns milliseconds')),
-  /**
-   * Calls a function later. For tests.
-   * @default setTimeout, with timers that do not keep the process alive
-   */
-  schedule: option(functionOf<Schedule>('a function that calls another later'), scheduleTimeout),
+  ...timerOption,
 }
 
 /** Options of the plugin `operations`. */

@@ -1,5 +1,5 @@
 import { ProblemError } from '../../problem/problem-error.js'
-import { inTime, type Schedule } from '../../time/schedule.js'
+import { inTime, type Schedule } from '../../time/async.js'
 import type { RunOutcome } from './engines/engine.js'
 import type { FaultLog } from './events.js'
 import { cancelled, cancelledFailure, interrupted, unavailable } from './failures.js'
@@ -25,23 +25,19 @@ import { isStoreFull, type OperationStore } from './stores/store.js'
 
 export interface RegistryOptions {
   readonly store: OperationStore
-  /** Milliseconds after which a run without a heartbeat counts as dead. */
   readonly lease: number
   /** Milliseconds between two checks of an operation. */
   readonly checkInterval: number
   /** Whether the engine decides that a run is dead, and not the lease. */
   readonly takesOver: boolean
-  /** Milliseconds for which a result is stored. */
   readonly retention: number
   readonly now: () => number
   readonly schedule: Schedule
-  /** Logs failures of the store. */
   readonly faults?: FaultLog
   /** Called when this registry has ended an operation; in rare cases twice. */
   readonly onEnd?: (record: OperationRecord) => void
 }
 
-/** Limits of the runs of an operation. */
 export interface RunLimits {
   /** Maximum number of runs that may die. */
   readonly maxRuns: number
@@ -49,10 +45,8 @@ export interface RunLimits {
   readonly timeout: number
 }
 
-/** A run that has begun. */
 export interface ClaimedRun {
   readonly record: OperationRecord
-  /** The input as JSON; `null` for none. */
   readonly input: string | null
 }
 
@@ -67,7 +61,6 @@ export type OperationRegistry = ReturnType<typeof operationRegistry>
 export function operationRegistry(options: RegistryOptions) {
   const { store, lease, checkInterval, takesOver, retention, now, schedule, faults, onEnd } = options
 
-  /** Asks the store, which has to answer in time. */
   async function ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
     try {
       const asked = question(store)
@@ -83,7 +76,6 @@ export function operationRegistry(options: RegistryOptions) {
     }
   }
 
-  /** Returns the record of an operation; `null` if there is none, or if it was deleted. */
   async function find(id: string): Promise<OperationRecord | null> {
     if (!isOperationId(id)) return null
     const record = await ask((store) => store.get(id))
@@ -93,7 +85,7 @@ export function operationRegistry(options: RegistryOptions) {
     return { ...record, resource: null, result: null, error: null }
   }
 
-  /** @param known the record to begin with, in place of the stored one */
+  /** @param known spares the first read */
   async function change(id: string, step: Step, known?: OperationRecord): Promise<Change> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const before = attempt === 0 && known !== undefined ? known : await find(id)
@@ -106,7 +98,7 @@ export function operationRegistry(options: RegistryOptions) {
     throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
   }
 
-  /** Lets an operation wait for its next run; one that is being cancelled ends. Returns `null` if the run no longer counts. */
+  /** Lets an operation wait for its next run; one that is being cancelled ends. */
   async function runAgain(id: string, run: number, wait: number): Promise<OperationRecord | null> {
     const { after } = await change(id, (record) =>
       record.isCancelling
@@ -121,7 +113,7 @@ export function operationRegistry(options: RegistryOptions) {
     ask,
     find,
 
-    /** Stores a new operation. If there is one of this id already, an earlier request of the same start has stored it: returns that. */
+    /** If there is one of this id already, an earlier request of the same start has stored it. */
     async create(
       id: string,
       operation: NewOperation,
@@ -168,19 +160,16 @@ export function operationRegistry(options: RegistryOptions) {
       return { kind: 'later', delay: Math.max(until - now(), 0) }
     },
 
-    /** Stores the heartbeat and the progress of the run in `record`. */
+    /** Stores the heartbeat and the progress of the run in `record`; reads the record if neither has to be stored yet. */
     async renew(record: OperationRecord, progress: number | null): Promise<OperationRecord | null> {
-      const { id, run } = record
-      if (takesOver && progress === record.progress) {
+      const { id, run, runUntil } = record
+      const isAlive = takesOver || (runUntil ?? 0) - now() > lease * 0.7
+      if (isAlive && progress === record.progress) {
         const found = await find(id)
         return found !== null && isOfRun(found, run) ? found : null
       }
-      const untilOf = ({ runUntil }: OperationRecord) => (takesOver ? (runUntil ?? 0) : now() + lease)
-      const { after } = await change(
-        id,
-        (found) => renew(found, run, progress, now(), untilOf(found)),
-        record,
-      )
+      const until = (found: OperationRecord) => (takesOver ? (found.runUntil ?? 0) : now() + lease)
+      const { after } = await change(id, (found) => renew(found, run, progress, now(), until(found)), record)
       return after
     },
 
@@ -191,7 +180,6 @@ export function operationRegistry(options: RegistryOptions) {
       return after ?? before
     },
 
-    /** Requests a cancellation. Returns the record; `null` if there is none. */
     async cancel(id: string): Promise<OperationRecord | null> {
       const { before, after } = await change(id, (record) =>
         record.cancellable ? cancel(record, cancelledFailure, now(), retention) : null,
@@ -208,7 +196,6 @@ export function operationRegistry(options: RegistryOptions) {
     /** Takes operations that have to be checked; no other process gets them before the next interval. */
     takeDue: (limit: number) => ask((store) => store.takeDue(now(), now() + checkInterval, limit)),
 
-    /** Leaves the check of an operation to another process. */
     async postpone(id: string, milliseconds: number): Promise<void> {
       await change(id, (record) => postpone(record, now(), now() + milliseconds))
     },
@@ -217,7 +204,7 @@ export function operationRegistry(options: RegistryOptions) {
 
 type Step = (record: OperationRecord) => OperationRecord | null | Promise<OperationRecord | null>
 
-/** A record before and after a transition; `after` is `null` if nothing changed. */
+/** `after` is `null` if nothing changed. */
 interface Change {
   readonly before: OperationRecord | null
   readonly after: OperationRecord | null

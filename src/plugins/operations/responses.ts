@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { passString } from '../../convention/reply.js'
+import { passString } from '../../convention/exchange.js'
 import { selectionOf } from '../../convention/selection.js'
 import { writesTwins } from '../../convention/serialization.js'
 import { formatLinks, hrefWith } from '../../http/header-fields.js'
@@ -12,7 +12,6 @@ import { cursorAfter, listCursors } from './list-page.js'
 import { statusNames } from './openapi.js'
 import { isFinal, isGone, type OperationRecord } from './record.js'
 import type { OperationsService } from './service.js'
-import type { StatusEvent } from './status-stream.js'
 
 export type OperationResponses = ReturnType<typeof operationResponses>
 
@@ -47,7 +46,6 @@ export function operationResponses(
     }
   }
 
-  /** Returns the document in the key style, with the twins that responses to this request have. */
   function restyled({ request }: FastifyReply, record: OperationRecord): object {
     const plain = document(record, writesTwins(request))
     const style = keyStyle()
@@ -62,12 +60,9 @@ export function operationResponses(
     return restyled(reply, record)
   }
 
-  const jsonOf = ({ request }: FastifyReply, value: object) =>
-    exactJson(value, writesTwins(request)) ?? 'null'
-
   function text(reply: FastifyReply, value: object): string {
     passString(reply).type('application/json; charset=utf-8')
-    return jsonOf(reply, value)
+    return exactJson(value, writesTwins(reply.request)) ?? 'null'
   }
 
   /** A document of which the client selects fields goes through `fields`. */
@@ -80,7 +75,6 @@ export function operationResponses(
     /** Returns the document of an operation; with `twins`, declared 64-bit integers of the result have them. */
     document,
 
-    /** Returns the response of a route that started an operation. */
     started(reply: FastifyReply, record: OperationRecord): string {
       if (isFinal(record)) lead(reply, record)
       else {
@@ -94,7 +88,7 @@ export function operationResponses(
       return text(reply, { ...value, result: selection.withoutHidden(value.result) })
     },
 
-    /** Returns the response of a poll: 303 to the created resource, or 200, with the document. */
+    /** 303 to the created resource, or 200, with the document. */
     outcome(reply: FastifyReply, record: OperationRecord): object | string {
       lead(reply, record)
       return status(reply, record)
@@ -102,14 +96,6 @@ export function operationResponses(
 
     status,
 
-    /** Returns an event with the status document, as a poll gets it. */
-    event: (reply: FastifyReply, record: OperationRecord): StatusEvent => ({
-      id: record.version,
-      data: jsonOf(reply, restyled(reply, record)),
-      isLast: isFinal(record),
-    }),
-
-    /** Returns a page of a list, and links the next one. */
     page(
       reply: FastifyReply,
       records: readonly OperationRecord[],

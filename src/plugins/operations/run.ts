@@ -1,5 +1,5 @@
 import { ProblemError } from '../../problem/problem-error.js'
-import type { Schedule } from '../../time/schedule.js'
+import type { Schedule } from '../../time/async.js'
 import type { FaultLog } from './events.js'
 import { type OperationRecord, progressOf } from './record.js'
 import type { OperationRegistry } from './registry.js'
@@ -9,17 +9,17 @@ export type StopReason = 'timed-out' | 'lost' | 'closing'
 
 export interface RunOptions {
   readonly registry: OperationRegistry
-  /** Milliseconds after which a run without a heartbeat counts as dead: three heartbeats. */
   readonly lease: number
   readonly schedule: Schedule
   /** After a heartbeat that fails, the run goes on: its fence protects the record. */
   readonly faults: FaultLog
-  /** Called when a run has stored its progress, or that it is alive. */
-  readonly onHeartbeat: (id: string) => void
 }
 
 /** Minimum time between two writes of the progress, in milliseconds. */
 const progressInterval = 500
+
+/** Milliseconds in which a run learns that another process has cancelled it. */
+const lookInterval = 1_000
 
 export interface OperationRun {
   /** Resolves if the run has to end before its work does. */
@@ -28,9 +28,8 @@ export interface OperationRun {
   readonly signal: AbortSignal
   /** The latest record that this run knows. */
   readonly record: OperationRecord
-  /** Sets the progress, see {@link progressOf}; invalid values are ignored. */
   setProgress(progress: number): void
-  /** Reads the record again at once, because it may have changed. */
+  /** Reads the record again at once. */
   look(): void
   /** Ends the run before its work. The result of the work is ignored, unless the process closes. */
   stop(reason: StopReason): void
@@ -38,15 +37,12 @@ export interface OperationRun {
   end(): Promise<void>
 }
 
-/**
- * Begins a run of this process: it sends heartbeats, stores its progress, and notices that it has to end.
- *
- * @param claimed the claimed record
- * @param timeout time limit of the work, in milliseconds
- */
+/** Begins a run of this process: it sends heartbeats, stores its progress, and notices that it has to end. */
 export function beginRun(claimed: OperationRecord, timeout: number, options: RunOptions): OperationRun {
-  const { registry, lease, schedule, faults, onHeartbeat } = options
-  const heartbeat = lease / 3
+  const { registry, lease, schedule, faults } = options
+  // Another process may cancel it.
+  const isWatched = claimed.cancellable && registry.store.isShared
+  const heartbeat = isWatched ? Math.min(lease / 3, lookInterval) : lease / 3
   const abort = new AbortController()
   let record = claimed
   let progress: number | null = null
@@ -105,13 +101,12 @@ export function beginRun(claimed: OperationRecord, timeout: number, options: Run
         record = next
         if (next.isCancelling) abort.abort(new ProblemError('operation-cancelled'))
         faults.recovered()
-        onHeartbeat(next.id)
       }
       return heartbeat
     } catch (error) {
       faults.failed('the heartbeat of a run fails', error)
       // Tried again before the lease ends.
-      return heartbeat / 4
+      return lease / 12
     }
   }
 

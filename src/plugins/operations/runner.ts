@@ -11,13 +11,11 @@ export interface RunnerOptions extends RunOptions {
   /** Milliseconds for which a handler may go on after its signal aborted. */
   readonly unwind: number
   readonly workOf: (name: string) => OperationWork | undefined
-  /** Returns the failure that clients see for an error of the work; the log gets the cause. */
   readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
   readonly emit: EmitEvent
   readonly log: Log
 }
 
-/** The result of the work. */
 type Settled = { readonly end: OperationEnd } | { readonly error: unknown }
 
 export type OperationRunner = ReturnType<typeof operationRunner>
@@ -130,7 +128,6 @@ export function operationRunner(options: RunnerOptions) {
     return { kind: 'released' }
   }
 
-  /** Logs an error of a handler that is not the failure of its operation. */
   function logIgnored({ id: operationId, name: operation, run }: OperationRecord, err: unknown): void {
     log.error({ err, operationId, operation, run }, `operations: '${operation}' failed while it stopped`)
   }
@@ -176,7 +173,6 @@ export function operationRunner(options: RunnerOptions) {
       }
     },
 
-    /** Lets the run of an operation read its record again, if it is in this process. */
     look: (id: string) => runs.get(id)?.look(),
 
     /** Stops the run of an operation, because the engine has lost its lock. */

@@ -10,21 +10,18 @@ import { operationRegistry, storeClock } from './registry.js'
 import { operationRunner } from './runner.js'
 import { operationSweeper } from './sweeper.js'
 
-/** A caller, and who may see what they start. */
+/** Who starts an operation, and who may see it. */
 export interface Caller {
-  /** Id of the caller; `null` if the caller is not known. */
+  /** `null` if the caller is not known. */
   readonly owner: string | null
   readonly access: OperationAccess
 }
 
-/** Who starts an operation, from which request, and options of the start. */
 export interface BeginOptions extends Caller {
   /** Identifies the start among all: a request that is sent again has the same. `null` for none. */
   readonly key: string | null
   readonly requestId: string | null
-  /** Milliseconds before which it must not run. */
   readonly delay: number
-  /** From 0 to 100. */
   readonly priority: number
 }
 
@@ -50,8 +47,8 @@ export function operationsService(
   const startFaults = faultsOf('starts')
   const emit = eventsOf(log)
   const definitions = operationDefinitions(maxLength)
+  /** What waits for the ends of operations. */
   const waiting = new Map<string, Set<() => void>>()
-  let stopListening = async () => {}
   let isStarting = false
   let isStarted = false
   let isWorking = false
@@ -69,7 +66,7 @@ export function operationsService(
     onEnd(record) {
       emit(record.error?.code === interrupted.error.code ? 'give-up' : 'end', record)
       engine.forget?.(record.id)
-      announce(record)
+      wake(record.id)
     },
   })
   const runner = operationRunner({
@@ -81,7 +78,6 @@ export function operationsService(
     failureOf: (error, record) => failureOf(error, record, maxLength, log),
     faults: faultsOf('runs'),
     emit,
-    onHeartbeat: wake,
     log,
   })
   const sweeper = operationSweeper({
@@ -99,15 +95,7 @@ export function operationsService(
     for (const look of waiting.get(id) ?? []) look()
   }
 
-  function announce({ id }: OperationRecord): void {
-    registry
-      .ask((store) => store.announce(id))
-      .catch((err: unknown) => {
-        log.warn({ err, operationId: id }, 'operations: a change could not be announced')
-      })
-  }
-
-  /** Adds an operation to the engine; `false` if this process does not define it. If it fails, the sweeper does it later. */
+  /** `false` if this process does not define the operation. If it fails, the sweeper does it later. */
   async function enqueue(record: OperationRecord, isNew: boolean): Promise<boolean> {
     const { id, name, priority, notBefore } = record
     const defined = definitions.get(name)
@@ -137,13 +125,12 @@ export function operationsService(
     return full(cause, options.retryAfter, isShare)
   }
 
-  /** Returns whose share of queue and streams a caller takes: all who are not known have one. `null` for none. */
+  /** Returns whose share of the queue a caller takes: all callers who are not known have one. `null` for none. */
   function shareOf({ owner, access }: Pick<OperationRecord, 'owner' | 'access'>): string | null {
     if (access === 'internal') return null
     return owner ?? (knowsCallers() ? '' : null)
   }
 
-  /** Begins to run operations: after the start, and after a pause. */
   async function work(): Promise<void> {
     isWorking = true
     if (!isStarted || isClosing || isPaused) return
@@ -157,17 +144,10 @@ export function operationsService(
     for (const { id } of await store.takeDue(all, all, all)) await registry.finish(id, null, interrupted)
   }
 
-  /** Calls a function when an operation may have changed, or when the app closes. Returns a function that ends that. */
-  function watch(id: string, look: () => void): () => void {
-    const watchers = waiting.get(id) ?? new Set()
-    waiting.set(id, watchers.add(look))
-    return () => {
-      watchers.delete(look)
-      if (watchers.size === 0 && waiting.get(id) === watchers) waiting.delete(id)
-    }
-  }
-
-  /** Resolves with the record of an operation when it is final; with its last known one after the time limit, or if the client left. */
+  /**
+   * Resolves with the record of an operation when it is final; with its last known one after the time limit, when the app
+   * closes, or if the client left.
+   */
   async function ended(
     record: OperationRecord,
     milliseconds: number,
@@ -184,7 +164,9 @@ export function operationsService(
     // Not by the clock of the store, which may be set back.
     const stopTimer = schedule(stop, milliseconds)
     client?.once('close', stop)
-    const unwatch = watch(record.id, () => look())
+    const changes = () => look()
+    const others = waiting.get(record.id) ?? new Set()
+    waiting.set(record.id, others.add(changes))
     try {
       for (;;) {
         // Made before the read: the operation may end meanwhile.
@@ -194,13 +176,14 @@ export function operationsService(
         // The operation has started, even if the read fails.
         found = (await registry.find(record.id).catch(() => null)) ?? found
         if (isFinal(found) || isClosing || isOver) return found
-        // The message of another process may get lost.
+        // It may end in another process.
         const stopPoll = store.isShared ? schedule(look, pollInterval) : () => {}
         await changed
         stopPoll()
       }
     } finally {
-      unwatch()
+      others.delete(changes)
+      if (others.size === 0) waiting.delete(record.id)
       stopTimer()
       client?.off('close', stop)
     }
@@ -212,23 +195,12 @@ export function operationsService(
     registry,
     clock,
     work,
-    watch,
     ended,
-    shareOf,
-
-    get isClosing(): boolean {
-      return isClosing
-    },
 
     async start(): Promise<void> {
       isStarting = true
       await store.check()
       await clock.sync()
-      // The message is a hint: what counts is the record.
-      stopListening = await store.listen((id) => {
-        runner.look(id)
-        wake(id)
-      })
       await engine.start({ run: runner.run, lost: runner.lost, ...faultsOf('engine'), now, lease })
       isStarted = true
       // Work that no other process can take is that of this process alone.
@@ -266,11 +238,9 @@ export function operationsService(
       } finally {
         stopDrain()
         clearInterval(alive)
-        await stopListening()
       }
     },
 
-    /** Starts an operation: stores its record, and adds it to the engine. One that a request sent again has started is the same. */
     async begin(name: string, input: unknown, given: BeginOptions): Promise<OperationRecord> {
       const { key, ...starter } = given
       const defined = definitions.named(name)
@@ -291,14 +261,11 @@ export function operationsService(
       return record
     },
 
-    /**
-     * Requests the cancellation of an operation in any process, and waits for its run to end, so that the caller learns whether
-     * it was in time. Returns the record.
-     */
+    /** Waits for the run to end, so that the caller learns whether the cancellation was in time. */
     async cancel(id: string): Promise<OperationRecord | null> {
       const record = await registry.cancel(id)
       if (record?.isCancelling !== true) return record
-      announce(record)
+      runner.look(id)
       return ended(record, cancelWait)
     },
 
@@ -310,6 +277,6 @@ export function operationsService(
   }
 }
 
-const pollInterval = 1_000
+const pollInterval = 250
 /** Milliseconds that a cancellation waits for the run to stop. */
 const cancelWait = 10_000

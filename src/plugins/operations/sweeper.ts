@@ -1,4 +1,4 @@
-import { inTime, type Schedule } from '../../time/schedule.js'
+import { inTime, type Schedule } from '../../time/async.js'
 import { isQueueFull, type OperationEngine } from './engines/engine.js'
 import type { FaultLog } from './events.js'
 import { interrupted } from './failures.js'
@@ -8,7 +8,7 @@ import type { OperationRegistry, StoreClock } from './registry.js'
 export interface SweeperOptions {
   readonly registry: OperationRegistry
   readonly engine: OperationEngine
-  /** Adds an operation to the engine; `false` if this process does not define it. */
+  /** `false` if this process does not define the operation. */
   readonly enqueue: (record: OperationRecord) => Promise<boolean>
   /** Whether this process begins no runs at the moment: then others get what is due. */
   readonly isPaused: () => boolean
@@ -78,7 +78,6 @@ export function operationSweeper(options: SweeperOptions) {
   }
 
   return {
-    /** Sweeps once, and then in each interval. */
     start(): void {
       if (!isStopped) return
       isStopped = false
@@ -94,9 +93,7 @@ export function operationSweeper(options: SweeperOptions) {
   }
 }
 
-/** Maximum number of records in one read. */
-const pageSize = 100
-/** Maximum number of reads in one sweep. */
-const maxPages = 20
+/** Records in one read, and reads in one sweep. */
+const [pageSize, maxPages] = [100, 20]
 /** Milliseconds for which an operation waits for a process that defines it. */
 const maxUnknown = 3_600_000

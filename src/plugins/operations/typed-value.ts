@@ -1,13 +1,10 @@
-import { parseExact } from '../../json/exact-json.js'
+import { hasLongDigits, parseExact } from '../../json/exact-json.js'
 import { type Int64Range, isDecimal, parseInt64 } from '../../json/int64.js'
-import { hasLongDigits } from '../../json/json-text.js'
 import { problemOf } from '../../problem/problem-of.js'
 import type { Json, SchemaStore } from '../../schema/json-schema.js'
-import type { Shape } from '../../schema/shape.js'
-import { containsInt64, isTwinned, twinName } from '../../schema/shape.js'
+import { containsInt64, isTwinned, type Shape, twinName } from '../../schema/shape.js'
 import { shapeOf } from '../../schema/shape-reader.js'
 
-/** A validator of Fastify's `validatorCompiler`. */
 export type Validate = (value: unknown) => unknown
 
 /** Returns a value with each declared 64-bit integer as a BigInt. With `twins`, members have their twins after them. */
@@ -87,7 +84,6 @@ function restored(shape: Shape, value: unknown, twins: boolean): unknown {
   }
 }
 
-/** Returns the twin of the value of a member; `undefined` if the value is neither a 64-bit integer nor an array. */
 function twinOf(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (Array.isArray(value)) return value.map((item) => twinOf(item) ?? null)

@@ -1,23 +1,78 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
 import { basePathOf } from '../../convention/contexts.js'
 import { convention, type RouteContext } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { routeSlot } from '../../convention/slots.js'
-import type { Effect } from '../../convention/steps.js'
-import { hasParameter, pathOf, routePath } from '../../http/url.js'
+import { hasParameter } from '../../http/url.js'
+import { basePath, listOf, type OptionsOf, oneOf, option, optional, text } from '../../options.js'
 import { problemsOf } from '../../problem/route-description.js'
-import { type Mode, modesOf } from '../../report/modes.js'
 import {
-  type PathGuardOptions,
-  type PathGuardRouteOptions,
-  pathGuardOptions,
-  pathGuardRouteOptions,
-  vocabularyOf,
-} from './options.js'
-import { type PathFault, pathFault, pathFaults, pathProblem, segmentFaults } from './path-faults.js'
-import { breachesOfAll, type PathRule, pathBreaches, pathRuleNames } from './path-rules.js'
+  modesOf,
+  type RouteRuleOptions,
+  type RuleOptions,
+  routeRuleOptions,
+  ruleOptions,
+} from '../../report/modes.js'
+import { guardedRoute, type PathFault, pathFaults, refusalOfFaults } from './hooks.js'
+import { breachesOfAll, type PathRule, pathRuleNames } from './path-rules.js'
+import { knownVerbs, type PathVocabulary } from './path-words.js'
 
-export type { PathGuardOptions, PathGuardRouteOptions } from './options.js'
+const params = oneOf('lowercase', 'any')
+
+const ownOptions = {
+  /**
+   * Status of the answer to a path with uppercase letters or encoded characters.
+   * @default 404
+   */
+  statusCode: option(oneOf(404, 400), 404),
+  /**
+   * Path in front of the version if the service is mounted below one, such as `/api`.
+   * @default the prefix of the context that registers the plugin, without a version
+   */
+  basePath: optional(basePath),
+  /**
+   * Names that all rules accept as they are: collections such as `merge-requests`, and what exists once in its context, such as
+   * `leaderboard`, besides the built-in names (`health`, `me`, `profile`, `config`, `cart`, `search` and their like).
+   * @default []
+   */
+  collections: option(listOf(text()), []),
+  /**
+   * Verbs of this service's actions that the built-in list does not have.
+   * @default []
+   */
+  verbs: option(listOf(text()), []),
+  /**
+   * `any` allows uppercase letters and encoded characters in the parameters of all routes, for ids that are
+   * case-sensitive: ULIDs, nanoids, `cus_NffrFeUfNV2Hib`. Their decoded values are still checked: no control characters, no
+   * slashes, no dot segments. Literals stay strict.
+   * @default 'lowercase'
+   */
+  params: option(params, 'lowercase'),
+  /**
+   * Segments that stand for the caller's own record: `/v1/users/me`.
+   * @default ['me', 'self']
+   */
+  selfAliases: option(listOf(text()), ['me', 'self']),
+}
+
+const ownRouteOptions = {
+  /**
+   * As the option of the plugin, for this route.
+   * @default the option of the plugin
+   */
+  params: optional(params),
+}
+
+const pathGuardOptions = { ...ruleOptions(pathRuleNames), ...ownOptions }
+
+const pathGuardRouteOptions = { ...routeRuleOptions(pathRuleNames), ...ownRouteOptions }
+
+/** Options of {@link pathGuard}. */
+export interface PathGuardOptions extends RuleOptions<PathRule>, OptionsOf<typeof ownOptions> {}
+
+/** Options of a route under `config.pathGuard`; `false` turns the guard off for it. */
+export interface PathGuardRouteOptions
+  extends RouteRuleOptions<PathRule>,
+    OptionsOf<typeof ownRouteOptions> {}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -25,15 +80,6 @@ declare module 'fastify' {
     pathGuard?: PathGuardRouteOptions | false
   }
 }
-
-interface GuardedRoute {
-  readonly path: string | null
-  /** Whether parameters may have uppercase letters and encoded characters. */
-  readonly anyParameter: boolean
-  readonly modeOf: Readonly<Record<PathRule, Mode>>
-}
-
-const guardedRoute = routeSlot<GuardedRoute>('pathGuard.route')
 
 const problems = {
   uppercase: { 'path-uppercase': 'The path has uppercase letters' },
@@ -62,7 +108,11 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
   routeOptions: pathGuardRouteOptions,
   setUp({ app, options, atReady }) {
     const { statusCode, basePath = basePathOf(app) } = options
-    const vocabulary = vocabularyOf(options)
+    const vocabulary: PathVocabulary = {
+      collections: new Set(options.collections),
+      verbs: new Set([...knownVerbs, ...options.verbs]),
+      selfAliases: new Set(options.selfAliases),
+    }
     const checked: RouteContext<unknown, PathRule, unknown>[] = []
     const wildcards = new Set<string>()
 
@@ -74,35 +124,13 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
         route.exclude('the root of a wildcard route: files or a proxy')
         return false
       })
-      const ruled = ofApi.map((route) => ({
-        ...route,
-        applies: (rule: PathRule) => route.modeOf[rule] !== 'off',
-      }))
-      for (const route of breachesOfAll(ruled, vocabulary, basePath)) {
-        const { methods, path, breaches, addFinding, breaks } = route
-        for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
-        breaks(pathBreaches(methods, path, vocabulary, basePath).map(({ rule }) => rule))
+      for (const { route, breaches } of breachesOfAll(ofApi, vocabulary, basePath)) {
+        for (const { rule, problem, instead } of breaches) route.addFinding(rule, problem, instead)
       }
     })
 
     const unknown = { path: null, anyParameter: false, modeOf: modesOf(pathRuleNames, options) }
-    return {
-      checked,
-      wildcards,
-      refuseFaults(request: FastifyRequest): readonly Effect[] | undefined {
-        const target = request.raw.url ?? '/'
-        if (pathFault(target) === null) return undefined
-        const { path: pattern, anyParameter, modeOf } = guardedRoute.of(request) ?? unknown
-        const path = pathOf(target)
-        const faults = segmentFaults(path, pattern === null ? null : routePath(pattern), anyParameter)
-        return pathFaults.flatMap((rule) => {
-          const refused = faults.filter(({ fault }) => modeOf[fault] === modeOf[rule])
-          if (!faults.some(({ fault }) => fault === rule)) return []
-          const refusal = pathProblem(path, refused, pathOf(request.originalUrl), statusCode)
-          return { rule, given: path, refusal }
-        })
-      },
-    }
+    return { checked, wildcards, refuseFaults: refusalOfFaults(statusCode, unknown) }
   },
   route(context) {
     const { path, route, isConfigured, options, modeOf, exclusionReason, state } = context

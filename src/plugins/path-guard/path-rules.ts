@@ -1,17 +1,27 @@
 import type { SegmentPart } from '../../http/url.js'
-import { isPlural } from '../../words/words.js'
-import { type TextRule, textRules } from './path-faults.js'
-import { lastWord, type PathVocabulary } from './path-words.js'
+import type { Mode } from '../../report/modes.js'
+import { isPlural, plural } from '../../words/words.js'
+import {
+  corrected,
+  crudMethod,
+  crudNameOf,
+  kebab,
+  lastWord,
+  type PathVocabulary,
+  type TextRule,
+  textRules,
+  verbKind,
+} from './path-words.js'
 import {
   areOfAction,
+  isCollectionName,
+  isItem,
   isOnlyCrud,
   type PathName,
-  pathTo,
   type ReadRoute,
   type ReadSegment,
   readRoute,
 } from './read-route.js'
-import { correctedRoute } from './suggestion.js'
 
 /** The rules for the path of a route, in the order of the report. */
 export const pathRuleNames = [
@@ -37,7 +47,6 @@ export interface PathBreach {
 
 type Applies = (rule: PathRule) => boolean
 
-/** Returns what is wrong; `null` if the route keeps the rule. */
 const problems: Readonly<Record<PathRule, (route: ReadRoute) => string | null>> = {
   uppercase: textProblem('uppercase', 'has uppercase letters', 'have uppercase letters'),
   underscore: textProblem('underscore', 'joins words with an underscore', 'join words with an underscore'),
@@ -78,13 +87,11 @@ const problems: Readonly<Record<PathRule, (route: ReadRoute) => string | null>> 
 }
 
 const noVersion = 'has no major version in front'
-const none: ReadonlySet<string> = new Set()
 
 /**
  * Returns the breaches of a route.
  *
  * @param applies whether a rule is one of the route; one that is not is not corrected either
- * @param collections paths that are those of collections on other routes
  */
 export function pathBreaches(
   methods: readonly string[],
@@ -92,10 +99,9 @@ export function pathBreaches(
   vocabulary: PathVocabulary,
   basePath = '',
   applies: Applies = () => true,
-  collections = none,
 ): PathBreach[] {
   const read = (ofMethods: readonly string[], path: string) => {
-    const route = readRoute(ofMethods, path, vocabulary, basePath, collections)
+    const route = readRoute(ofMethods, path, vocabulary, basePath)
     const broken = new Map<PathRule, string>()
     // RFC 8615: these names are registered, not chosen.
     if (path.startsWith('/.well-known/')) return { route, broken }
@@ -127,35 +133,28 @@ export function pathBreaches(
 interface RuledPath {
   readonly methods: readonly string[]
   readonly path: string
-  readonly applies: Applies
+  readonly modeOf: Readonly<Record<PathRule, Mode>>
 }
 
-/** Returns the breaches of all routes: with one name for each collection, and one suggestion if no route has a version. */
+/** Returns the breaches of all routes, with one suggestion if no route has a version. */
 export function breachesOfAll<Route extends RuledPath>(
   routes: readonly Route[],
   vocabulary: PathVocabulary,
   basePath: string,
-): (Route & { readonly breaches: readonly PathBreach[] })[] {
-  // What else is below the path of a collection is below a collection.
-  const collections = new Set(
-    routes.flatMap(({ methods, path, applies }) => {
-      if (!applies('plural')) return []
-      const { names, segments, basePath: below } = readRoute(methods, path, vocabulary, basePath, none)
-      return names.filter(isSingular).map(({ read }) => pathTo(segments, read, below))
-    }),
-  )
+): { readonly route: Route; readonly breaches: readonly PathBreach[] }[] {
   const checked = routes.map((route) => {
-    const { methods, path, applies } = route
-    return { ...route, breaches: pathBreaches(methods, path, vocabulary, basePath, applies, collections) }
+    const { methods, path, modeOf } = route
+    const applies: Applies = (rule) => modeOf[rule] !== 'off'
+    return { route, breaches: pathBreaches(methods, path, vocabulary, basePath, applies) }
   })
   const isUnversioned = ({ problem }: PathBreach) => problem === noVersion
   const unversioned = checked.filter(({ breaches }) => breaches.some(isUnversioned))
   const hasVersions = routes.some(({ path }) => /^\/v[0-9]+(?:\/|$)/.test(path.slice(basePath.length)))
   if (unversioned.length < 2 || hasVersions) return checked
   const instead = `register the routes with prefix: '${basePath}/v1', or set pathGuard: { rules: { version: 'off' } }`
-  return checked.map((route) => ({
-    ...route,
-    breaches: route.breaches.map((breach) => (isUnversioned(breach) ? { ...breach, instead } : breach)),
+  return checked.map(({ route, breaches }) => ({
+    route,
+    breaches: breaches.map((breach) => (isUnversioned(breach) ? { ...breach, instead } : breach)),
   }))
 }
 
@@ -180,4 +179,125 @@ function problemOf(broken: readonly ReadSegment[], one: string, many: string): s
 
 function quoted({ text }: ReadSegment): string {
   return `'${text}'`
+}
+
+const anyCollection = 'items'
+
+interface Piece {
+  readonly text: string
+  /** The word in kebab-case if the segment can name a collection; `null` for versions, parameters, verbs and aliases. */
+  readonly noun: string | null
+  readonly isItem?: boolean
+}
+
+/** Returns the path of a route without its breaches, and the method if it is another one. */
+function correctedRoute(
+  route: ReadRoute,
+  broken: ReadonlyMap<string, unknown>,
+  vocabulary: PathVocabulary,
+  wholeBase: string,
+): { readonly method: string | null; readonly path: string } {
+  const { methods, segments, base, version, names } = route
+  const nameOf = new Map(names.map((name) => [name.read, name]))
+  const isMoved = broken.has('version') && !version.isRight
+  const basePath = isMoved ? wholeBase : route.basePath
+  const pieces: Piece[] = []
+  const verbs: string[] = []
+  const addNoun = (noun: string): void => void pieces.push({ text: noun.replaceAll(':', '::'), noun })
+
+  /** Whether the last noun in front is the same: `users` for `user`, with or without an item between them. */
+  function isNamedBefore(noun: string): boolean {
+    const last = pieces.findLast((piece) => piece.isItem !== true)?.noun
+    return typeof last === 'string' && inPlural(last) === inPlural(noun)
+  }
+
+  /** Adds a collection for a parameter that would have none: `orders` for `:orderId`. */
+  function addCollection(item: ReadSegment | undefined): void {
+    if (item === undefined || !isItem(item) || typeof pieces.at(-1)?.noun === 'string') return
+    const [, parameter = ''] = /^[:{<](\w+)/.exec(item.text) ?? []
+    const noun = kebab(parameter).replace(/(?:^|-)(?:uu)?id$/, '')
+    addNoun(isCollectionName(noun) ? inPlural(noun) : anyCollection)
+  }
+
+  for (const [index, read] of segments.entries()) {
+    if (read.text === '' && (broken.has('slash') || (isMoved && segments.length === 1))) continue
+    if (isMoved && read === version.read) continue
+    const name = nameOf.get(read)
+    const next = segments[index + 1]
+    if (name?.isVerb === true && broken.has('action')) {
+      const object = isItem(next) ? objectOf(read.word, methods, vocabulary) : null
+      verbs.push(object === null ? read.word : read.word.slice(0, -object.length - 1))
+      if (object !== null && !isNamedBefore(object)) addNoun(inPlural(object))
+      else addCollection(next)
+    } else if (name !== undefined && name.crud.length > 0 && broken.has('words')) {
+      if (isOnlyCrud(name) || isNamedBefore(name.noun)) addCollection(next)
+      else addNoun(name.isCollection ? inPlural(name.noun) : name.noun)
+    } else {
+      const text = textOf(read, (rule) => broken.has(rule))
+      // Nothing is left of a literal that has no letters and digits.
+      if (text === '' && read.text !== '') continue
+      const isInPlural = name?.isCollection === true && name.crud.length === 0 && broken.has('plural')
+      const isNoun = read.kind === 'literal' && name?.isVerb === false && isCollectionName(read.word)
+      const isAlias = vocabulary.selfAliases.has(read.word) || vocabulary.selfAliases.has(read.text)
+      const noun = isNoun && !isAlias ? read.word : null
+      pieces.push({ text: isInPlural ? inPlural(text) : text, noun, isItem: isItem(read) })
+    }
+  }
+  const texts = pieces.map(({ text }) => text)
+  if (isMoved) texts.splice(base.split('/').length - 1, 0, `v${version.major}`)
+  if (broken.has('action')) {
+    const end = texts.findLastIndex((text) => text !== '' && !text.endsWith('*')) + 1
+    texts.splice(end, 0, verbOf(verbs, methods, vocabulary))
+    return { method: 'POST', path: written(basePath, texts) }
+  }
+  // A verb names the action, also beside a CRUD word.
+  const hasVerb = names.some(({ isVerb }) => isVerb)
+  const crud = names.flatMap((name) => name.crud)
+  const method = hasVerb || !broken.has('words') ? null : crudMethod(crud, methods)
+  return { method, path: written(basePath, texts) }
+}
+
+/** Returns the object of a verb in front of an item: `order` of `cancel-order`. */
+function objectOf(word: string, methods: readonly string[], { verbs }: PathVocabulary): string | null {
+  const object = word.slice(word.indexOf('-') + 1)
+  if (object === word || verbs.has(word) || !isCollectionName(object)) return null
+  return crudNameOf(object, true, methods) === null && verbKind(object, verbs) === null ? object : null
+}
+
+/** Returns one verb for all those of a path: the last one, with the others as its object (`confirm-cancel`). */
+function verbOf(verbs: readonly string[], methods: readonly string[], vocabulary: PathVocabulary): string {
+  const [last = '', ...others] = new Set(verbs.toReversed())
+  if (others.length > 0) return [last, ...others].join('-')
+  // DELETE undoes the action: `unfollow` for `follow`.
+  const isUndone = methods.includes('DELETE') && methods.every((one) => /^(?:DELETE|OPTIONS)$/.test(one))
+  return isUndone && vocabulary.verbs.has(`un${last}`) ? `un${last}` : last
+}
+
+function inPlural(text: string): string {
+  const word = kebab(text)
+  const last = lastWord(word)
+  if (!isCollectionName(word) || isPlural(last)) return text
+  // The text may have faults whose rules are off, so its end may differ from the word.
+  return text.endsWith(last) ? `${text.slice(0, -last.length)}${plural(last)}` : `${text}s`
+}
+
+/** Returns a segment without the faults of its literals, and with parameters in the router's notation. */
+function textOf({ kind, text: whole, parts }: ReadSegment, rules: (rule: TextRule) => boolean): string {
+  const texts = parts.map(({ literal, text }) => {
+    if (!literal) return rules('encoding') ? text.replace(/^[{<](\w+)[}>]$/, ':$1') : text
+    const result = corrected(text, rules, kind === 'literal')
+    // Letters of other scripts have no plain text.
+    const isLost = !/[A-Za-z0-9]/.test(result) && kind === 'literal' && /\p{L}/u.test(text)
+    return (isLost && rules('encoding') ? anyCollection : result).replaceAll(':', '::')
+  })
+  return whole === '' ? '' : texts.join('')
+}
+
+function written(basePath: string, texts: readonly string[]): string {
+  const last = texts.length - 1
+  const path = texts
+    // The router takes optional parameters only at the end.
+    .map((text, index) => `/${/^:[^:]/.test(text) && index < last ? text.replace(/\?$/, '') : text}`)
+    .join('')
+  return `${basePath}${path}` || '/'
 }

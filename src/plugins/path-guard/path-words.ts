@@ -2,14 +2,11 @@ import { isCountedPlural, singular } from '../../words/words.js'
 
 export interface PathVocabulary {
   readonly collections: ReadonlySet<string>
-  /** Names of what exists once, besides {@link isSingleton}. */
-  readonly singletons: ReadonlySet<string>
   readonly verbs: ReadonlySet<string>
   /** Segments that stand for the caller's own record, such as `me`. */
   readonly selfAliases: ReadonlySet<string>
 }
 
-/** Verbs of actions that need not be declared. */
 export const knownVerbs: readonly string[] = (
   'accept activate approve archive assign cancel capture confirm deactivate decline disable dismiss enable ' +
   'execute follow invite join login logout merge pause publish recalculate refresh refund regenerate reject ' +
@@ -88,15 +85,6 @@ const compoundNouns: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-// Other opposites are formed with `un`.
-const opposites: ReadonlyMap<string, string> = new Map([
-  ['activate', 'deactivate'],
-  ['enable', 'disable'],
-  ['login', 'logout'],
-  ['pause', 'resume'],
-  ['suspend', 'resume'],
-])
-
 /** Returns `verb`, alone or in front of its object, or `either`: then the route decides. */
 export function verbKind(word: string, verbs: ReadonlySet<string>): 'verb' | 'either' | null {
   if (verbs.has(word)) return nounVerbs.has(word) ? 'either' : 'verb'
@@ -105,12 +93,6 @@ export function verbKind(word: string, verbs: ReadonlySet<string>): 'verb' | 'ei
   const last = lastWord(word)
   if (isCountedPlural(last)) return null
   return describingVerbs.has(first) || nounsOfActions.has(last) ? 'either' : 'verb'
-}
-
-/** Returns the verb that undoes an action, such as `unfollow` for `follow`; `null` if it is not a known verb. */
-export function oppositeOf(verb: string, verbs: ReadonlySet<string>): string | null {
-  const opposite = opposites.get(verb) ?? `un${verb}`
-  return verbs.has(opposite) ? opposite : null
 }
 
 /** Whether a name is one noun although it starts with a verb: `follow-up`, `get-togethers`. */
@@ -152,7 +134,8 @@ const methodsOf: ReadonlyMap<string, readonly string[]> = new Map([
 
 const writingWords: ReadonlySet<string> = new Set('add create delete destroy edit remove update'.split(' '))
 
-const collectionWords: ReadonlySet<string> = new Set('add all create find list new'.split(' '))
+// These apply to all items of a collection, or to a new one.
+export const collectionWords: ReadonlySet<string> = new Set('add all create find list new'.split(' '))
 
 // These never make a noun with the word behind them, as `update-channels` and `list-items` do.
 const imperatives: ReadonlySet<string> = new Set('all fetch find get retrieve'.split(' '))
@@ -178,11 +161,6 @@ export function crudNameOf(word: string, itemFollows: boolean, methods: readonly
   const noun = parts.slice(start, end).join('-')
   const isNoun = start === 1 && end === parts.length && makesNoun(parts[0] ?? '', noun, itemFollows, methods)
   return isNoun ? null : { crud: [...parts.slice(0, start), ...parts.slice(Math.max(start, end))], noun }
-}
-
-/** Whether CRUD words apply to a collection: to all of its items, or to a new one. */
-export function applyToCollection(crud: readonly string[]): boolean {
-  return crud.some((word) => collectionWords.has(word))
 }
 
 /** Returns the method that means the same as the CRUD words; `null` if the methods of the route already do. */
@@ -213,4 +191,70 @@ function makesNoun(word: string, noun: string, itemFollows: boolean, methods: re
 
 function isReading(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
+
+// RFC 3986 §3.3: a character that is not a pchar needs encoding. `%` counts too, because it begins an escape.
+const outsidePath = /[^A-Za-z0-9\-._~!$&'()*+,;=:@]/
+const escapes = /(?:%[0-9A-Fa-f]{2})+/g
+
+/** The rules for the characters of a literal: whether it breaks one, and the literal without the fault. */
+export const textRules = {
+  /** The hex digits of an escape do not count. */
+  uppercase: { isBroken: (text: string) => /[A-Z]/.test(text.replace(escapes, '')), correct: lowercase },
+  underscore: { isBroken: (text: string) => text.includes('_'), correct: hyphenated },
+  encoding: { isBroken: (text: string) => outsidePath.test(text), correct: plainText },
+} as const
+
+export type TextRule = keyof typeof textRules
+
+// What is plain can be in camelCase, and a word in lowercase can have underscores.
+const order = ['encoding', 'uppercase', 'underscore'] as const
+
+/** Returns a literal that keeps the rules; at the ends of a whole segment, no hyphens are left. */
+export function corrected(text: string, rules: (rule: TextRule) => boolean, isWhole: boolean): string {
+  let result = text
+  for (const rule of order) {
+    if (rules(rule) && textRules[rule].isBroken(result)) result = textRules[rule].correct(result)
+  }
+  return isWhole && result !== text ? withoutOuterHyphens(result) : result
+}
+
+/** Returns a literal in kebab-case: `purchase-orders` for `PurchaseOrders` and `purchase%20orders`. */
+export function kebab(text: string): string {
+  return corrected(text, () => true, true)
+}
+
+function lowercase(text: string): string {
+  return text
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase()
+}
+
+function hyphenated(text: string): string {
+  return text.replace(/[-_]+/g, (run) => (run.includes('_') ? '-' : run))
+}
+
+function plainText(text: string): string {
+  return text
+    .replace(escapes, (run) => decoded(run) ?? '-')
+    .normalize('NFKD')
+    .replace(/[\p{M}'’]+/gu, '')
+    .replace(/[^A-Za-z0-9\-._~]+/g, '-')
+}
+
+function withoutOuterHyphens(text: string): string {
+  let start = 0
+  let end = text.length
+  while (text[start] === '-') start++
+  while (end > start && text[end - 1] === '-') end--
+  return text.slice(start, end)
+}
+
+export function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
 }

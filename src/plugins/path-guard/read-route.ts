@@ -1,11 +1,11 @@
 import { type PathSegment, routePath, type SegmentPart, segmentParts } from '../../http/url.js'
-import { kebab } from './path-faults.js'
 import {
-  applyToCollection,
   baseWords,
+  collectionWords,
   crudNameOf,
   isSingleton,
   isUnversionedPath,
+  kebab,
   type PathVocabulary,
   readWords,
   verbKind,
@@ -31,10 +31,7 @@ export interface ReadSegment {
   /** The kind that is meant: a literal such as `{id}` is a parameter. */
   readonly kind: PathSegment['kind']
   readonly parts: readonly SegmentPart[]
-  /** A literal in kebab-case. */
   readonly word: string
-  /** Whether it is a literal without letters and digits, which has no meaning for the rules. */
-  readonly isBlank: boolean
 }
 
 export interface PathVersion {
@@ -68,31 +65,21 @@ export function readRoute(
   pattern: string,
   vocabulary: PathVocabulary,
   basePath: string,
-  collections: ReadonlySet<string>,
 ): ReadRoute {
   const below = pattern === basePath || pattern.startsWith(`${basePath}/`) ? basePath : ''
   const path = pattern.slice(below.length)
   const segments = path === '' ? [] : routePath(path).map(readSegment)
-  const meaningful = segments.filter(({ isBlank }) => !isBlank)
+  // A literal without letters and digits has no meaning for the rules.
+  const meaningful = segments.filter(({ kind, word }) => kind !== 'literal' || /[a-z0-9]/.test(word))
   const base = basePath === '' ? meaningful.slice(0, baseLength(meaningful)) : []
   const ofApi = meaningful.slice(base.length)
   const version = readVersion(ofApi)
   const named = ofApi.filter((read) => read !== version.read)
   const names = readNames(named, methods, vocabulary)
-  if (collections.size > 0) {
-    for (const name of names) {
-      if (!name.isVerb && collections.has(pathTo(segments, name.read, below))) name.isCollection = true
-    }
-  }
   const isRoot = ofApi.length === 0 && segments.length - base.length <= 1
   const isUnversioned = version.read === null && (isRoot || isUnversionedPath(ofApi.map(({ word }) => word)))
   const baseText = base.map(({ text }) => `/${text}`).join('')
   return { methods, pattern, basePath: below, segments, base: baseText, version, isUnversioned, names }
-}
-
-export function pathTo(segments: readonly ReadSegment[], last: ReadSegment, basePath: string): string {
-  const read = segments.slice(0, segments.indexOf(last) + 1)
-  return basePath + read.map(({ text }) => `/${text}`).join('')
 }
 
 export function isItem(read: ReadSegment | undefined): boolean {
@@ -108,21 +95,19 @@ export function isCollectionName(noun: string): boolean {
   return /^[a-z0-9-]*[a-z]$/.test(noun)
 }
 
-/** Whether all methods are those of an action; `OPTIONS` goes with any. */
 export function areOfAction(methods: readonly string[]): boolean {
   return methods.every((method) => method === 'POST' || method === 'OPTIONS')
 }
 
 function readSegment({ kind, text }: PathSegment): ReadSegment {
-  if (kind !== 'literal') return { text, kind, parts: segmentParts(text), word: '', isBlank: false }
+  if (kind !== 'literal') return { text, kind, parts: segmentParts(text), word: '' }
   const parts = text.split(template).map((part, index) => ({ literal: index % 2 === 0, text: part }))
   if (parts.length > 1) {
     const present = parts.filter((part) => part.text !== '')
     const meant = present.length === 1 ? 'parameter' : 'mixed'
-    return { text, kind: meant, parts: present, word: '', isBlank: false }
+    return { text, kind: meant, parts: present, word: '' }
   }
-  const word = kebab(text)
-  return { text, kind, parts, word, isBlank: !/[a-z0-9]/.test(word) }
+  return { text, kind, parts, word: kebab(text) }
 }
 
 /** Returns how many of the first segments are a base path: words such as `api`, or any in front of a version. */
@@ -205,14 +190,14 @@ function markCollections(
   names: readonly PathName[],
   nouns: readonly PathName[],
   isAlone: boolean,
-  { collections, singletons, selfAliases }: PathVocabulary,
+  { collections, selfAliases }: PathVocabulary,
 ): void {
   // CRUD words apply to collections: `order` in `create-order`, and in front of `list`.
   const byCrud = new Set<PathName>()
   let last: PathName | undefined
   for (const name of names) {
     if (!isOnlyCrud(name)) last = name
-    if (last !== undefined && applyToCollection(name.crud)) byCrud.add(last)
+    if (last !== undefined && name.crud.some((word) => collectionWords.has(word))) byCrud.add(last)
   }
   for (const [index, name] of nouns.entries()) {
     const { read, noun } = name
@@ -222,7 +207,7 @@ function markCollections(
     if (noun === 'by' || noun.startsWith('by-') || nouns[index - 1]?.noun === 'by') continue
     const next = nouns[index + 1]?.read
     const isAddressed = isItem(next) || (next !== undefined && isOneOf(selfAliases, next))
-    if (isOneOf(singletons, read) || isSingleton(noun, isAddressed)) continue
+    if (isSingleton(noun, isAddressed)) continue
     name.isCollection = isAlone || isAddressed || byCrud.has(name)
   }
 }

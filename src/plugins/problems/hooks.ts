@@ -1,16 +1,17 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { unsupportedMediaType } from '../../convention/bodies.js'
+import { discardUnreadBody, headerOf, isFramingFaulty, isResponse } from '../../convention/exchange.js'
 import {
   hasErrorHandler,
   hasNotFoundHandler,
   setReplaceableErrorHandler,
 } from '../../convention/internals.js'
 import { answerUnserved } from '../../convention/not-found-handler.js'
-import { headerOf, isResponse } from '../../convention/reply.js'
 import { replySlot, routeSlot } from '../../convention/slots.js'
 import type { Effect } from '../../convention/steps.js'
-import { unsupportedMediaType } from '../../convention/unsupported-media-type.js'
 import { isProblemField } from '../../http/error-headers.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
+import { isHealthPath } from '../../http/url.js'
 import { parseExact } from '../../json/exact-json.js'
 import { isObject } from '../../options.js'
 import { isProblemError, longestDetail, ProblemError, problemMediaType } from '../../problem/problem-error.js'
@@ -25,37 +26,29 @@ import {
   setHead,
 } from '../../problem/send-problem.js'
 import type { Mode } from '../../report/modes.js'
-import { isHealthPath } from '../../words/words.js'
-import type { ResolvedProblems } from './options.js'
 
 type RouteErrorHandler = NonNullable<RouteOptions['errorHandler']>
 
-/** Rewrites an error body that is not a problem document. The promise is that of an error which is sent already. */
-export type ErrorRewriter = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-) => Effect | undefined | Promise<undefined>
+export type ErrorRewriter = ReturnType<typeof errorAnswers>['rewrite']
 
-/** The mode of a route. */
 export const modeOfRoute = routeSlot<Mode>('problems.mode')
 
-/** Whether a route has an error handler of the app. */
 const hasOwnHandler = routeSlot<boolean>('problems.hasOwnHandler')
 
-/** The problem of an error that was passed to an error handler of the app. */
-const passedOn = replySlot<PassedOn>('problems.passedOn')
-
-interface PassedOn {
-  readonly problem: ProblemError
-  /** Whether it is sent if the handler does not know it. */
-  readonly isKept: boolean
-}
+/** The problem of an error that was passed to an error handler of the app; it is kept if the handler does not know it. */
+export const passedOn = replySlot<{ readonly problem: ProblemError; readonly isKept: boolean }>(
+  'problems.passedOn',
+)
 
 /** Sets the error handler of a context, unless the app has one there. Returns who answers the errors there and below. */
 export function errorAnswers(
   app: FastifyInstance,
-  options: ResolvedProblems,
+  options: {
+    readonly mode: Mode
+    readonly refusals: 'answer' | 'errorHandler'
+    readonly errorHandler: 'leave' | 'wrap'
+    readonly keepMembers: readonly string[]
+  },
   contexts: ReadonlySet<FastifyInstance>,
 ) {
   const isSetBefore = hasErrorHandler(app)
@@ -71,10 +64,14 @@ export function errorAnswers(
     const status = sending.get(reply) === true ? 500 : reply.statusCode
     const problem = unsupportedMediaType(problemOf(thrown, status), request)
     logProblem(reply, problem, thrown)
+    if (problem.code === 'content-too-large' && !isFramingFaulty(request)) {
+      // The client can send all of its body. Fastify closes the connection under it, which may lose the response.
+      reply.removeHeader('connection')
+      discardUnreadBody(request, reply)
+    }
     sendProblem(reply, problem)
   }
 
-  /** Whether error bodies are rewritten on the route of a request. */
   const enforces = (request: FastifyRequest): boolean =>
     (request.is404 ? options.mode : modeOfRoute.of(request)) === 'enforce'
 
@@ -108,22 +105,27 @@ export function errorAnswers(
   const isNotFoundOfApp =
     options.mode === 'enforce' ? answerUnserved(app, ofRoute(undefined), contexts) : hasNotFoundHandler
 
-  /** Whether a handler of the app has answered a request. */
   const hasAnswered = (request: FastifyRequest): boolean =>
     request.is404
       ? isNotFoundOfApp(request.server) || isOfApp(request.server, false)
       : isOfApp(request.server, hasOwnHandler.of(request) === true)
 
-  /** The step that rewrites error bodies which are not problem documents. */
-  const rewrite: ErrorRewriter = function rewriteErrorBody(request, reply, payload) {
-    const isAgain = sending.get(reply) === true
-    sending.set(reply, true)
+  /**
+   * Rewrites an error body that is not a problem document. The promise is that of an error which is sent already.
+   * @param isAgain whether a hook has failed on the response that was sent before
+   */
+  function rewrite(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    status: number,
+    isAgain: boolean,
+  ): Effect | undefined | Promise<undefined> {
     // A hook has failed on an error, and would fail on the next one: Fastify would then send the cause to the client.
     if (isAgain && enforces(request) && isErrorOfFramework(payload, 500)) {
       sendProblem(reply, new ProblemError('internal-server-error'))
       return new Promise(() => {})
     }
-    const status = isResponse(payload) ? payload.status : reply.statusCode
     return status < 400 ? undefined : effectOf(request, reply, payload, status)
   }
 
@@ -181,7 +183,6 @@ function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean
   return validation !== undefined && unsupportedMediaType(problemOf(thrown), request).statusCode === 415
 }
 
-/** Puts a problem in the place of a payload. */
 function written(reply: FastifyReply, problem: ProblemError, payload: unknown): Effect {
   return {
     rule: 'body',

@@ -1,31 +1,116 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { checkJsonBodies, isEmptyForm } from '../../convention/bodies.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { isFramingFaulty } from '../../convention/early-answers.js'
-import { checkJsonBodies } from '../../convention/json-bodies.js'
+import { headerOf, isCoded, isFramingFaulty, isResponse } from '../../convention/exchange.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { negotiates } from '../../convention/selection.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
-import { isCoded } from '../../convention/unsupported-media-type.js'
 import { isHostValue, isRepeated } from '../../http/header-fields.js'
 import { acceptsAny } from '../../http/media-types.js'
-import { notAcceptable, ProblemError } from '../../problem/problem-error.js'
-import { declareStyle, retryAfter, sending } from '../../problem/send-problem.js'
+import {
+  type Check,
+  integer,
+  invalid,
+  isObject,
+  listOf,
+  type OptionsOf,
+  oneOf,
+  option,
+  optional,
+  text,
+} from '../../options.js'
+import { kebabCode, notAcceptable, ProblemError, problemMediaType } from '../../problem/problem-error.js'
+import { defaultStyle, problemStyle, retryAfter, sending } from '../../problem/send-problem.js'
+import { modeOption, routeMode } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
 import { producedTypes } from '../../schema/responses.js'
 import { clip } from '../../text.js'
-import { type ErrorRewriter, errorAnswers, modeOfRoute } from './hooks.js'
+import { type ErrorRewriter, errorAnswers, modeOfRoute, passedOn } from './hooks.js'
 import { describeErrors, documentedErrors } from './openapi.js'
-import {
-  type ProblemsOptions,
-  type ProblemsRouteOptions,
-  problemsOptions,
-  problemsRouteOptions,
-} from './options.js'
 
 export { isProblemError, ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
-export type { ProblemsOptions, ProblemsRouteOptions } from './options.js'
+
+const memberName = /^(?!(?:type|title|status|detail|instance|code|errors|__proto__)$)./s
+
+const codes: Check<Readonly<Record<string, number>>> = (label, received) => {
+  if (!isObject(received)) return invalid(label, 'an object of codes and their statuses', received)
+  for (const [code, status] of Object.entries(received)) {
+    if (kebabCode(code) !== code) invalid(label, 'codes in words joined by hyphens', code)
+    integer(400, 599)(`${label}.${code}`, status)
+  }
+  return received as Readonly<Record<string, number>>
+}
+
+const problemsOptions = {
+  /**
+   * `enforce` answers every error with a problem document, `report` changes nothing and counts the responses that would
+   * change, `off` does nothing.
+   * @default 'enforce'
+   */
+  mode: modeOption,
+  /**
+   * The prefix of the `type` of a problem; the code follows. Best is a URL at which the codes are documented.
+   * @default 'urn:problem-type:fastify-conventions:'
+   */
+  typeBase: option(text(), defaultStyle.typeBase),
+  /**
+   * Whether requests that arrive while the server closes get 503 (`refuse`) or are served (`serve`). In both cases the
+   * response ends its connection (RFC 9112 §9.6), so that `app.close()` need not wait for clients. Needs
+   * `return503OnClosing: false`, which `serverOptions()` sets; Fastify's own 503 is not a problem document.
+   * @default 'refuse'
+   */
+  whileClosing: option(oneOf('refuse', 'serve'), 'refuse'),
+  /**
+   * Who answers requests that this package refuses: 404, 405, 406, 412, 415, 428, 429, 503, a path, fields, a method
+   * override … `answer` sends a problem, whatever error handler the app has. `errorHandler` passes a `ProblemError` to the
+   * error handler of the route, with its status and headers on the reply. Applies in every `mode`.
+   * @default 'answer'
+   */
+  refusals: option(oneOf('answer', 'errorHandler'), defaultStyle.refusals),
+  /**
+   * What becomes of the errors of the app where it has an error handler or a not-found handler of its own. `leave`: what the
+   * handler sends is sent unchanged; the routes are findings, which do not stop the boot. `wrap`: the handler runs, and
+   * the status that it sends becomes a problem, with the text of its `detail`, `message` or `error`; so does what a handler
+   * of these routes sends without an error, such as `reply.code(409).send({ message })`. Bodies of other types than JSON
+   * and `text/plain` are sent unchanged.
+   * @default 'leave'
+   */
+  errorHandler: option(oneOf('leave', 'wrap'), 'leave'),
+  /**
+   * Members of an earlier error format, for clients that still read them: each problem has them too. `statusCode` is the
+   * status, `error` the reason phrase, `message` the text of `detail`. A member that the app has sent in a 4xx keeps its
+   * value; one with another name is there only then. Not in the answers of `serverOptions()`.
+   * @default []
+   */
+  keepMembers: option(
+    listOf(text('a name that a problem document does not have', memberName)),
+    defaultStyle.keepMembers,
+  ),
+  /**
+   * Problem codes that any route of the app may answer, besides those of this package, each with its status:
+   * `{ 'database-unavailable': 503 }`. The OpenAPI document lists them.
+   * @default none: then the document says that there may be other codes
+   */
+  codes: optional(codes),
+}
+
+const problemsRouteOptions = {
+  ...routeMode,
+  /**
+   * Problem codes that the handler and the hooks of the route may answer, each with its status: `{ 'not-retryable': 409 }`.
+   * See {@link ProblemsOptions.codes}; an empty object says that there are none.
+   * @default those of the plugin
+   */
+  codes: optional(codes),
+}
+
+/** Options of the plugin `problems`. */
+export interface ProblemsOptions extends OptionsOf<typeof problemsOptions> {}
+
+/** Options of a route, under `config.problems`; `false` turns the plugin off for the route. */
+export interface ProblemsRouteOptions extends OptionsOf<typeof problemsRouteOptions> {}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -58,7 +143,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     // Set while the server closes.
     let closing: 'refuse' | 'serve' | null = null
     const answers = errorAnswers(app, options, contexts)
-    declareStyle(app, options)
+    problemStyle.set(app, options)
     sending.declare(app)
     if (options.mode === 'enforce') {
       app.addHook('onReady', (done) => {
@@ -103,8 +188,8 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
           const instead = "problems: { errorHandler: 'wrap' }, or remove the handler"
           find(name, 'error-handler', 'an error handler of the app answers its errors', instead)
         } else {
-          for (const { rule, problem, instead } of documentedErrors(jsonSchemasOf(route)?.response))
-            find(name, rule, problem, instead)
+          for (const problem of documentedErrors(jsonSchemasOf(route)?.response))
+            find(name, 'documented', problem, 'no schema for it: the document gets the problems by itself')
         }
       })
     }
@@ -143,7 +228,20 @@ const closesConnection: Effect = {
 /** Returns the step that completes a response: its error body, and while the server closes, the end of the connection. */
 function completion(rewrite: ErrorRewriter, isClosing: () => boolean): PayloadStep {
   return function complete(request, reply, payload) {
-    const body = rewrite(request, reply, payload)
+    const before = sending.get(reply)
+    const isAgain = before === true
+    sending.set(reply, true)
+    const status = isResponse(payload) ? payload.status : reply.statusCode
+    // A hook of the app may have changed it, and an error handler of the app may have failed on another problem.
+    const isWhole =
+      typeof before === 'string' &&
+      payload === before &&
+      status !== 503 &&
+      headerOf(reply, 'content-type') === problemMediaType &&
+      reply.hasHeader('cache-control') &&
+      passedOn.get(reply) === undefined
+    const isKept = isWhole || (status < 400 && !isAgain)
+    const body = isKept ? undefined : rewrite(request, reply, payload, status, isAgain)
     if (!isClosing() || request.raw.httpVersionMajor > 1 || body instanceof Promise) return body
     return body === undefined ? closesConnection : [closesConnection, body]
   }
@@ -156,18 +254,17 @@ function admission(isRefusing: () => boolean): RequestStep {
     const fault = hostFault(raw)
     let refused: Effect | undefined
     if (fault !== null)
-      refused = effect('header-fields', new ProblemError('request-malformed', { detail: fault }))
-    else if (isRefusing()) refused = effect('server', serverClosing())
+      refused = { rule: 'header-fields', refusal: new ProblemError('request-malformed', { detail: fault }) }
+    else if (isRefusing()) {
+      const headers = { 'retry-after': retryAfter }
+      const detail = 'The server is closing; try again'
+      refused = { rule: 'server', refusal: new ProblemError('server-closing', { detail, headers }) }
+    }
     if (!isFramingFaulty(request)) return refused
     const given = 'Transfer-Encoding in HTTP/1.0'
     const closed = { rule: 'header-fields', given, headers: { connection: 'close' } }
     return refused === undefined ? closed : [closed, refused]
   }
-}
-
-function serverClosing(): ProblemError {
-  const detail = 'The server is closing; try again'
-  return new ProblemError('server-closing', { detail, headers: { 'retry-after': retryAfter } })
 }
 
 /** Returns what is wrong with the `Host` of a request (RFC 9112 §3.2); `null` if nothing is. */
@@ -185,13 +282,20 @@ function negotiation(produced: readonly string[] | null): PayloadStep {
     // Node.js handles 100-continue (RFC 9110 §10.1.1).
     if (expect !== undefined && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect)) {
       const detail = 'The only supported expectation is 100-continue'
-      return effect('header-fields', new ProblemError('expectation-failed', { detail }))
+      return { rule: 'header-fields', refusal: new ProblemError('expectation-failed', { detail }) }
     }
     if (produced !== null && accept !== undefined && accept !== '*/*' && !produced.includes(accept)) {
       if (negotiates.of(request) !== true && !acceptsAny(accept, produced)) {
         const given = `Accept takes none of ${produced.join(', ')}`
         return { rule: 'accept', given, refusal: notAcceptable(produced) }
       }
+    }
+    if (isEmptyForm(request)) {
+      // Then Fastify reads no body.
+      const change = (): void => {
+        delete request.headers['content-type']
+      }
+      return { rule: 'content', given: 'a form without content', change }
     }
     // A hook of the app that decodes passes on another stream, or removes the header.
     if (payload !== request.raw || !isCoded(request)) return undefined
@@ -201,10 +305,6 @@ function negotiation(produced: readonly string[] | null): PayloadStep {
       detail: `Content-Encoding ${coding} is not supported here`,
       headers: { 'accept-encoding': 'identity' },
     })
-    return effect('content', refusal)
+    return { rule: 'content', refusal }
   }
-}
-
-function effect(rule: string, refusal: ProblemError): Effect {
-  return { rule, given: refusal.message, refusal }
 }

@@ -2,11 +2,10 @@ import type { RouteOptions } from 'fastify'
 import { isJson } from '../../http/media-types.js'
 import { hasParameter } from '../../http/url.js'
 import { inWords, problemMediaType } from '../../problem/problem-error.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import { problemsOf, type RouteDescription, retryAfterDescribed } from '../../problem/route-description.js'
 import { isPlainObject } from '../../schema/json-schema.js'
 import { responseBodies } from '../../schema/responses.js'
 
-/** Returns the problems of Fastify and of the app on a route, for the OpenAPI document. */
 export function describeErrors(
   { schema = {}, path }: RouteOptions & { readonly path: string },
   methods: readonly string[],
@@ -45,7 +44,7 @@ export function describeErrors(
             Accept: field(`${supported} (RFC 9110 §15.5.16)`),
           }),
       },
-      503: { 'Retry-After': field('Seconds, or the time, after which to try again') },
+      503: retryAfterDescribed,
     },
   }
 }
@@ -70,15 +69,8 @@ function field(description: string): object {
   return { type: 'string', description }
 }
 
-/** An error that a route documents in another format than that of its problems. */
-interface DocumentedError {
-  readonly rule: 'documented'
-  readonly problem: string
-  readonly instead: string
-}
-
 /** Returns the errors that a route documents as other JSON, although problem documents are sent. */
-export function documentedErrors(response: unknown): readonly DocumentedError[] {
+export function documentedErrors(response: unknown): string[] {
   const bodies = responseBodies(response)
   const hasSuccess = bodies.some(({ status }) => /^[123]/.test(status))
   const found = new Map<string, string[]>()
@@ -89,11 +81,9 @@ export function documentedErrors(response: unknown): readonly DocumentedError[] 
     const isOther = type !== problemMediaType && isJson(type) && describesContent(schema)
     if (isError && isOther) found.set(type, [...(found.get(type) ?? []), status])
   }
-  return [...found].map(([type, statuses]) => ({
-    rule: 'documented',
-    problem: `${statuses.join(', ')}: documented as ${type}, and sent as ${problemMediaType}`,
-    instead: 'no schema for it: the document gets the problems by itself',
-  }))
+  return [...found].map(
+    ([type, statuses]) => `${statuses.join(', ')}: documented as ${type}, and sent as ${problemMediaType}`,
+  )
 }
 
 function describesContent(schema: unknown): boolean {

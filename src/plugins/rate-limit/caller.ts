@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto'
 import { BoundedCache } from '../../bounded-cache.js'
 import { knownSubject } from '../../convention/caller.js'
-import { isPromise, type MaybeAsync, withValue } from '../../maybe-async.js'
-import { inTime, type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import {
+  inTime,
+  isPromise,
+  type MaybeAsync,
+  type Schedule,
+  scheduleTimeout,
+  withValue,
+} from '../../time/async.js'
 import { type Limits, limitsWith, patience } from './counter.js'
 import { type CallerKey, isMax, type Quota, type Request, type ResolvedRateLimit } from './options.js'
 
@@ -43,17 +49,15 @@ export function callers(
     return caller
   }
 
-  if (key !== undefined) {
-    return function callerOfKey(request) {
-      return withValue(key(request), (own: CallerKey) => {
-        if (own === null) return null
-        return own === undefined ? address(request) : callerWith('key', String(own))
-      })
+  return function callerOf(request) {
+    if (key === undefined) {
+      const subject = knownSubject.get(request.server)?.(request) ?? null
+      return subject === null ? address(request) : callerWith('subject', subject)
     }
-  }
-  return function callerOfRequest(request) {
-    const subject = knownSubject.get(request.server)?.(request) ?? null
-    return subject === null ? address(request) : callerWith('subject', subject)
+    return withValue(key(request), (own: CallerKey) => {
+      if (own === null) return null
+      return own === undefined ? address(request) : callerWith('key', String(own))
+    })
   }
 }
 
@@ -71,7 +75,7 @@ export const keptCallers = 10_000
 /** Milliseconds that the result of a function for `max` is used. */
 const maxAge = 60_000
 
-export type LimitsOf = (request: Request, caller: QuotaCaller) => MaybeAsync<Limits>
+type LimitsOf = (request: Request, caller: QuotaCaller) => MaybeAsync<Limits>
 
 export function limitsOf(
   quotas: readonly Quota[],

@@ -1,8 +1,8 @@
 import { BoundedCache } from '../../bounded-cache.js'
-import type { MaybeAsync } from '../../maybe-async.js'
+import { quoted } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { counted } from '../../text.js'
-import { inTime, type Schedule, scheduleTimeout } from '../../time/schedule.js'
+import { inTime, type MaybeAsync, type Schedule, scheduleTimeout } from '../../time/async.js'
 import type { CreateRateLimit, Quota, Request } from './options.js'
 
 /** Milliseconds that a request waits for Redis, and for the functions of the app that look up a `max`. */
@@ -22,22 +22,19 @@ export interface State {
   readonly isExceeded: boolean
 }
 
-export interface Limits {
-  readonly list: readonly Limit[]
-  /** `RateLimit-Policy`, such as `"default";q=1000;w=60`. */
-  readonly policy: string
-}
-
 /** @param maxima of each quota; Infinity for no limit */
-export function limitsWith(quotas: readonly Quota[], maxima: readonly number[]): Limits {
+export function limitsWith(quotas: readonly Quota[], maxima: readonly number[]) {
   const list = quotas
     .map((quota, index) => ({ quota, max: maxima[index] ?? 0, quotedName: sfString(quota.name) }))
     .filter(({ max }) => max !== Number.POSITIVE_INFINITY)
   const policies = list.map(
     ({ quotedName, max, quota }) => `${quotedName};q=${max};w=${wholeSeconds(quota.timeWindow)}`,
   )
+  // `RateLimit-Policy`, such as `"default";q=1000;w=60`.
   return { list, policy: policies.join(', ') }
 }
+
+export type Limits = ReturnType<typeof limitsWith>
 
 export function quotaFields(policy: string, states: readonly State[]) {
   let items = ''
@@ -68,22 +65,21 @@ export function quotaProblem(
 /** Returns a String of RFC 9651 §3.3.3: visible ASCII in quotes. Characters that are not ASCII are percent-encoded. */
 export function sfString(text: string): string {
   const ascii = text.replace(/[^\x20-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))
-  return `"${ascii.replace(/["\\]/g, '\\$&')}"`
+  return quoted(ascii)
 }
 
 /** Rounds up, so that a client that waits for them is not too early. */
-export function wholeSeconds(milliseconds: number, min = 0): number {
+function wholeSeconds(milliseconds: number, min = 0): number {
   return Math.max(min, Math.ceil(milliseconds / 1000))
 }
 
-/** Counts a request of a caller, and returns the state of each quota. What one quota refuses does not use up another. */
+/** What one quota refuses does not use up another. */
 export type Counter = (
   request: Request,
   caller: string,
   limits: readonly Limit[],
 ) => MaybeAsync<readonly State[]>
 
-/** The window of a caller. It begins with the first request. */
 interface Window {
   used: number
   readonly end: number

@@ -5,10 +5,9 @@ import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { serverSettings } from '../../convention/internals.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
-import { type MaybeAsync, whenSettled, withValue } from '../../maybe-async.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { Outage } from '../../time/schedule.js'
-import { callers, keptCallers, type LimitsOf, limitsOf } from './caller.js'
+import { problemsOf, type RouteDescription, retryAfterDescribed } from '../../problem/route-description.js'
+import { type MaybeAsync, Outage, whenSettled, withValue } from '../../time/async.js'
+import { callers, keptCallers, limitsOf } from './caller.js'
 import {
   boundedCounter,
   type Counter,
@@ -67,7 +66,6 @@ declare module '@fastify/rate-limit' {
 export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOptions> = convention({
   name: 'rateLimit',
   rules: ['quota', 'fields'],
-  rulesOfRequests: ['quota', 'fields'],
   exemptsPreflights: true,
   neighbours: [
     {
@@ -81,7 +79,7 @@ export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOption
   routeOptions: rateLimitRouteOptions,
   async setUp({ app, options, atReady, addFinding }) {
     const stepOf = await stepMaker(app, options)
-    const quotas = quotasOf('rateLimit', options, (name = 'default') => name)
+    const quotas = quotasOf('rateLimit', options)
     atReady(function findInventedAddresses() {
       const { mode, key } = options
       if (mode === 'off' || key !== undefined || serverSettings(app).trustProxy !== true) return
@@ -102,10 +100,8 @@ export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOption
     const { stepOf, standard } = state
     const own = (route?.config?.rateLimit ?? {}) as RateLimitRouteOptions
     let onRequest = standard
-    if ((own.max ?? own.timeWindow ?? own.quotas) !== undefined) {
-      const nameOf = (part?: string) => (part === undefined ? name : `${name} ${part}`)
-      onRequest = stepOf(quotasOf(`${name} config.rateLimit`, own, nameOf, options))
-    }
+    if ((own.max ?? own.timeWindow ?? own.quotas) !== undefined)
+      onRequest = stepOf(quotasOf(`${name} config.rateLimit`, own, name, options))
     return { onRequest, describe: modeOf.quota === 'enforce' ? quotasDescribed : undefined }
   },
 })
@@ -124,28 +120,23 @@ async function stepMaker(app: FastifyInstance, { key, redis }: ResolvedRateLimit
     })
   }
 
-  function countAgainst(
-    limitsOfCaller: LimitsOf,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): MaybeAsync<Effect | undefined> {
-    return withValue(callerOf(request), (caller) => {
-      if (caller === null) return undefined
-      return withValue(limitsOfCaller(request, caller), (limits) => {
-        if (limits.list.length === 0) return undefined
-        return withValue(count(request, caller.key, limits.list), (states) => {
-          if (outage.ends()) request.log.info('rateLimit: requests are counted again')
-          return effectOf(limits.policy, states, reply)
-        })
-      })
-    })
-  }
-
   return function stepOf(quotas: Parameters<typeof limitsOf>[0]): RequestStep {
     const limitsOfCaller = limitsOf(quotas)
+    const effectFor = (request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> =>
+      withValue(callerOf(request), (caller) => {
+        if (caller === null) return undefined
+        return withValue(limitsOfCaller(request, caller), (limits) => {
+          if (limits.list.length === 0) return undefined
+          return withValue(count(request, caller.key, limits.list), (states) => {
+            if (outage.ends()) request.log.info('rateLimit: requests are counted again')
+            return effectOf(limits.policy, states, reply)
+          })
+        })
+      })
+
     return (request, reply) =>
       whenSettled(
-        () => countAgainst(limitsOfCaller, request, reply),
+        () => effectFor(request, reply),
         (effect) => effect,
         (err) => {
           if (outage.begins())
@@ -175,7 +166,5 @@ const quotasDescribed: RouteDescription = {
     RateLimit: { type: 'string', description: 'What is left of the quotas' },
   },
   problems: problemsOf({ 'quota-exceeded': 'The caller has sent too many requests' }),
-  headersOf: {
-    429: { 'Retry-After': { type: 'string', description: 'Seconds, or the time, after which to try again' } },
-  },
+  headersOf: { 429: retryAfterDescribed },
 }

@@ -158,12 +158,12 @@ type QuotaOptions = Partial<ResolvedOptions<typeof quotaOptions>>
 export function quotasOf(
   label: string,
   { quotas: several, max, timeWindow }: QuotaOptions,
-  nameOf: (name?: string) => string,
+  route?: string,
   defaults: QuotaOptions = {},
 ): readonly Quota[] {
   if (several === undefined) {
     const window = timeWindowOf(timeWindow ?? defaults.timeWindow) ?? 60_000
-    return [{ name: nameOf(), max: max ?? defaults.max ?? 1000, timeWindow: window }]
+    return [{ name: route ?? 'default', max: max ?? defaults.max ?? 1000, timeWindow: window }]
   }
   const simple = Object.entries({ max, timeWindow }).find(([, value]) => value !== undefined)
   if (simple !== undefined) {
@@ -172,7 +172,7 @@ export function quotasOf(
   // Checked, and so valid.
   return several.map((quota) => ({
     ...quota,
-    name: nameOf(quota.name),
+    name: route === undefined ? quota.name : `${route} ${quota.name}`,
     timeWindow: timeWindowOf(quota.timeWindow) ?? 0,
   }))
 }

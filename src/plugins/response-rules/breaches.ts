@@ -1,11 +1,11 @@
 import { isJson } from '../../http/media-types.js'
-import { pointerToken } from '../../json/json-text.js'
 import { problemMediaType } from '../../problem/problem-error.js'
 import {
   isPlainObject,
   isSchemaObject,
   type Json,
   namedSchemas,
+  pointerToken,
   type SchemaObject,
   type SchemaStore,
   schemaList,
@@ -14,19 +14,20 @@ import {
 import { constrains, formsOf, partsOf, propertiesOf, SchemaReader } from '../../schema/reader.js'
 import { successBodies } from '../../schema/responses.js'
 import { restyledKey } from '../../words/words.js'
-import { type ResponseRule, type ResponseVocabulary, responseRuleNames } from './options.js'
 import {
+  isMetadata,
   isOutcome,
   isTwin,
   mayWrap,
   nounOf,
   pluralName,
+  type ResponseRule,
+  type ResponseVocabulary,
+  responseRuleNames,
   type TimeFormats,
   timeFormats,
-  wrappingMember,
 } from './words.js'
 
-/** How a response breaks a rule, and what to write instead. */
 export interface ResponseBreach {
   readonly rule: ResponseRule
   readonly problem: string
@@ -54,7 +55,7 @@ export function schemaBreaches(
 ): SchemaVerdict {
   const unresolved = new Set<string>()
   const reader = new SchemaReader(shared, { onUnresolved: (reference) => unresolved.add(reference) })
-  const start = reader.absolute(schema, schema)
+  const start = reader.absolute(schema)
   const breaches = formsOf(reader, start).flatMap((form) => topLevelBreaches(form, reader))
   const seen = new Set<SchemaObject>()
   const pending = [{ parts: partsOf(reader, [start]), pointer: '' }]
@@ -91,17 +92,20 @@ function topLevelBreaches(form: Parts, reader: SchemaReader): ResponseBreach[] {
   }
   const declared = propertiesOf(form)
   if (![...declared.keys()].some(mayWrap)) return []
-  const members = [...declared].map(([name, schemas]) => {
+  const wrapping: { readonly name: string; readonly isList: boolean }[] = []
+  for (const [name, schemas] of declared) {
     const member = partsOf(reader, schemas)
     const memberTypes = typesOfParts(member)
     const isList = memberTypes.has('array')
     const values = valuesOf(member)
     const isState = values.length > 0 && !values.every(isOutcome)
-    return { name, isList, isState, canWrap: memberTypes.size === 0 || isList || memberTypes.has('object') }
-  })
-  const wrapping = wrappingMember(members)
-  if (wrapping === undefined) return []
-  const { name, isList } = wrapping
+    const canWrap = memberTypes.size === 0 || isList || memberTypes.has('object')
+    if (mayWrap(name) && canWrap) wrapping.push({ name, isList })
+    else if (!isMetadata(name, isState)) return []
+  }
+  const [first] = wrapping
+  if (first === undefined) return []
+  const { name, isList } = first
   const problem = `/${pointerToken(name)} wraps the ${isList ? 'list' : 'resource'}`
   const kept = isList ? '{ "<collection>": [...] }' : `the members of ${name} at the top level`
   return [{ rule: 'envelope', problem, instead: `${kept}, the rest in status and headers` }]
@@ -219,7 +223,6 @@ function isTuple(parts: Parts): boolean {
   })
 }
 
-/** What a route declares of its answers of success. */
 export interface SuccessSchemas {
   readonly judged: readonly SuccessSchema[]
   /** The other schemas: why each is not judged. */

@@ -1,25 +1,52 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { declareKeyStyle } from '../../convention/contexts.js'
+import { keyStyle } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import type { Effect } from '../../convention/steps.js'
 import { isJson, mediaTypeOf } from '../../http/media-types.js'
+import { listOf, type OptionsOf, oneOf, option, text } from '../../options.js'
+import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
 import { type Json, schemaText } from '../../schema/json-schema.js'
 import { clip, counted } from '../../text.js'
 import { routeBreaches, type SchemaVerdict, schemaBreaches, successSchemas } from './breaches.js'
-import {
-  type ResponseRulesOptions,
-  type ResponseRulesRouteOptions,
-  type ResponseVocabulary,
-  responseRuleNames,
-  responseRulesOptions,
-  responseRulesRouteOptions,
-  vocabularyOf,
-} from './options.js'
 import { payloadBreaches } from './payload.js'
+import { defaultUnixTimes, type ResponseRule, type ResponseVocabulary, responseRuleNames } from './words.js'
 
-export type { ResponseRulesOptions, ResponseRulesRouteOptions } from './options.js'
+const timeName = text(
+  "a name such as 'date', or an ending such as '_at'",
+  /^(_[a-z0-9]+(_[a-z0-9]+)*|[A-Za-z]\w*)$/,
+)
+
+const ownOptions = {
+  /**
+   * The style of all keys in the API.
+   * @default 'snake_case'
+   */
+  keyStyle: option(oneOf('snake_case', 'camelCase'), 'snake_case'),
+  /**
+   * Names, or last words of names, that the rules accept as they are: lists with a singular name (`embedding`), and names
+   * that only look like times (`half_time`).
+   * @default []
+   */
+  words: option(listOf(text()), []),
+  /**
+   * Names of integers that are Unix times, in either key style. One that begins with `_` matches all names with that ending:
+   * with `_ts`, an integer `created_at_ts` is allowed.
+   * @default ['_unix', '_ts']
+   */
+  unixTimes: option(listOf(timeName), defaultUnixTimes),
+}
+
+const responseRulesOptions = { ...ruleOptions(responseRuleNames), ...ownOptions }
+
+const responseRulesRouteOptions = routeRuleOptions(responseRuleNames)
+
+/** Options of {@link responseRules}. */
+export interface ResponseRulesOptions extends RuleOptions<ResponseRule>, OptionsOf<typeof ownOptions> {}
+
+/** Options of a route under `config.responseRules`; `false` turns the rules off for it. */
+export type ResponseRulesRouteOptions = RouteRuleOptions<ResponseRule>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -50,8 +77,8 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
   options: responseRulesOptions,
   routeOptions: responseRulesRouteOptions,
   setUp({ app, options, note }) {
-    const vocabulary = vocabularyOf(options)
-    declareKeyStyle(app, options.keyStyle)
+    const vocabulary = { ...options, words: new Set(options.words) }
+    keyStyle.set(app, options.keyStyle)
     const state = { vocabulary, verdictOf: verdictsOf(vocabulary), unchecked: 0 }
     note(() => {
       const routes = counted(state.unchecked, 'route has', 'routes have')
@@ -59,7 +86,7 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     })
     return state
   },
-  route({ app, route, modeOf, exclusionReason, state, atReady, addFinding, breaks, exclude }) {
+  route({ app, route, modeOf, exclusionReason, state, atReady, addFinding, exclude }) {
     if (route === null) return undefined
     if (exclusionReason !== null) {
       exclude(exclusionReason)
@@ -87,8 +114,6 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       const { breaches, unresolved } = routeBreaches(judged, (schema) => state.verdictOf(app, schema))
       for (const reason of [...excluded, ...unresolved]) exclude(reason)
       for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
-      // The breaches of payloads are not known at boot.
-      breaks(judged.length > 0 ? breaches.map(({ rule }) => rule) : responseRuleNames)
       if (declaresSuccess(route) || responseRuleNames.every((rule) => modeOf[rule] === 'off')) return
       state.unchecked++
       exclude('no response schema: only its first payloads are checked')

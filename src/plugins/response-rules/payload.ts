@@ -1,7 +1,6 @@
 import type { Json, SchemaObject } from '../../schema/json-schema.js'
 import { hasFormat, type ResponseBreach, schemaBreaches, type TimeFault } from './breaches.js'
-import type { ResponseVocabulary } from './options.js'
-import { hasLocalOffset, isClockOrDuration, isDateTime, isDay } from './words.js'
+import { hasLocalOffset, isClockOrDuration, isDateTime, isDay, type ResponseVocabulary } from './words.js'
 
 export const payloadBounds = Object.freeze({ depth: 6, itemsOfArray: 3, keys: 200, keyLength: 100 })
 

@@ -1,14 +1,19 @@
 import { utcDateTime } from '../../http/dates.js'
 import { numberName } from '../../schema/shape.js'
-import { isPlural, joinWords, plural, wordsOf } from '../../words/words.js'
+import { isPlural, joinWords, type KeyStyle, plural, wordsOf } from '../../words/words.js'
 
-/** A top-level member that may be part of an envelope. */
-export interface EnvelopePart {
-  readonly name: string
-  /** Whether its value may be a representation: an object or an array. */
-  readonly canWrap: boolean
-  /** Whether its value is a state of the resource, such as `paid`, rather than an outcome of the request. */
-  readonly isState: boolean
+export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
+
+/** Name of a response rule. */
+export type ResponseRule = (typeof responseRuleNames)[number]
+
+/** The words of the API and its domain that the rules use. */
+export interface ResponseVocabulary {
+  readonly keyStyle: KeyStyle
+  /** Names of integers that are Unix times; one that begins with `_` matches all names with that ending. */
+  readonly unixTimes: readonly string[]
+  /** Names that `plural` and `dates` accept as they are. */
+  readonly words: ReadonlySet<string>
 }
 
 const contents: ReadonlySet<string> = new Set(['data', 'payload', 'response', 'result'])
@@ -26,12 +31,6 @@ const metadata: ReadonlySet<string> = new Set(
 // The states of JSend and similar ones, which repeat the status of the response.
 const outcomes: ReadonlySet<string> = new Set(['error', 'fail', 'failure', 'ok', 'success'])
 
-/** Returns the member that wraps the representation; `undefined` if the object is not an envelope. */
-export function wrappingMember<Part extends EnvelopePart>(parts: readonly Part[]): Part | undefined {
-  const wrapped = parts.filter((part) => mayWrap(part.name) && part.canWrap)
-  return parts.every((part) => wrapped.includes(part) || isMetadata(part)) ? wrapped[0] : undefined
-}
-
 export function mayWrap(name: string): boolean {
   return contents.has(name.toLowerCase())
 }
@@ -40,7 +39,8 @@ export function isOutcome(value: unknown): boolean {
   return typeof value !== 'string' || outcomes.has(value.toLowerCase())
 }
 
-function isMetadata({ name, isState }: EnvelopePart): boolean {
+/** @param isState whether its values are states of the resource, such as `paid`, not outcomes of the request */
+export function isMetadata(name: string, isState: boolean): boolean {
   const key = wordsOf(name).join('_')
   return /^[_$]/.test(name) || (metadata.has(key) && !(key === 'status' && isState))
 }
@@ -49,7 +49,6 @@ const prepositions: ReadonlySet<string> = new Set(
   'at by for from in of on per since to with without'.split(' '),
 )
 
-/** Returns the plural name of a list; `null` if its name is plural. */
 export function pluralName(name: string, words: ReadonlySet<string>): string | null {
   const base = numberName(name) ?? name
   const parts = wordsOf(base)
@@ -115,7 +114,6 @@ export function isDateTime(text: string): boolean {
   return utcDateTime(plain) !== null
 }
 
-/** Whether a text is an RFC 3339 `full-date`. */
 export function isDay(text: string): boolean {
   return text.length === 10 && utcDateTime(`${text}T12:00:00Z`) !== null
 }

@@ -1,29 +1,108 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type defaultHelmet from 'helmet'
+import type { HelmetOptions } from 'helmet'
 import { convention } from '../../convention/convention.js'
 import { excludedEarlier, type RegistrationOptions } from '../../convention/declared-routes.js'
-import { declareRawFields } from '../../convention/early-answers.js'
-import { isResponse } from '../../convention/reply.js'
-import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
+import { rawFields } from '../../convention/early-answers.js'
+import { isResponse } from '../../convention/exchange.js'
+import type { Effect, Steps } from '../../convention/steps.js'
 import { mediaTypeOf } from '../../http/media-types.js'
-import { foreignReasonOf, isHidden } from '../../report/modes.js'
 import {
-  type Fields,
-  type Profile,
-  type SecurityFields,
-  type SecurityHeadersOptions,
-  type SecurityHeadersRouteOptions,
-  securityFields,
-  securityHeadersOptions,
-  securityHeadersRouteOptions,
-  withoutPolicyOnPages,
-} from './fields.js'
+  type Check,
+  flag,
+  invalid,
+  isObject,
+  type OptionsOf,
+  oneOf,
+  option,
+  optional,
+  type ResolvedOptions,
+} from '../../options.js'
+import { foreignReasonOf, isHidden, modeOption, routeMode } from '../../report/modes.js'
 
-export type {
-  HelmetHeaders,
-  SecurityHeadersOptions,
-  SecurityHeadersProfile,
-  SecurityHeadersRouteOptions,
-} from './fields.js'
+type Headers = NonNullable<HelmetOptions>
+
+interface PolicyOption {
+  /** `Content-Security-Policy`, the same on each request: without functions. @default by `profile` */
+  readonly contentSecurityPolicy?: Headers['contentSecurityPolicy']
+}
+
+/** The headers that are set by default. */
+export type SecurityHeadersProfile = 'api' | 'helmet'
+
+const header: Check<unknown> = (label, received) =>
+  typeof received === 'boolean' || isObject(received)
+    ? received
+    : invalid(label, 'true, false or an object', received)
+
+function headerOption<Name extends keyof Headers>() {
+  return optional(header as Check<Headers[Name]>)
+}
+
+/** A directive of helmet may be a function of the request: such a policy is one for @fastify/helmet. */
+const withoutFunctions: Check<unknown> = (label, received) => {
+  const directives = isObject(received) && isObject(received.directives) ? received.directives : {}
+  return Object.values(directives)
+    .flat()
+    .some((value) => typeof value === 'function')
+    ? invalid(label, 'a policy without functions; register @fastify/helmet for another one', received)
+    : header(label, received)
+}
+
+// A declaration file cannot have the type of helmet's policy, which has a private symbol.
+const policy = { contentSecurityPolicy: optional(withoutFunctions) }
+
+const headers = {
+  /** `Cross-Origin-Embedder-Policy`, for pages. @default by `profile` */
+  crossOriginEmbedderPolicy: headerOption<'crossOriginEmbedderPolicy'>(),
+  /** `Cross-Origin-Opener-Policy`, for pages. @default by `profile` */
+  crossOriginOpenerPolicy: headerOption<'crossOriginOpenerPolicy'>(),
+  /** `Cross-Origin-Resource-Policy`: who may load a response without CORS, such as an image. @default by `profile` */
+  crossOriginResourcePolicy: headerOption<'crossOriginResourcePolicy'>(),
+  /** `Referrer-Policy`. @default by `profile` */
+  referrerPolicy: headerOption<'referrerPolicy'>(),
+  /** `Strict-Transport-Security`, sent over TLS only (RFC 6797 §7.2). @default true */
+  strictTransportSecurity: headerOption<'strictTransportSecurity'>(),
+  /** `X-Content-Type-Options: nosniff`. @default true */
+  xContentTypeOptions: optional(flag),
+  /** `X-Frame-Options`. @default by `profile` */
+  xFrameOptions: headerOption<'xFrameOptions'>(),
+}
+
+const ownOptions = {
+  mode: modeOption,
+  /**
+   * `api` for responses that no browser shows as a page: `Content-Security-Policy: default-src 'none';frame-ancestors 'none'`,
+   * `Cross-Origin-Resource-Policy: same-origin`, `Referrer-Policy: no-referrer`, `X-Content-Type-Options: nosniff`,
+   * `X-Frame-Options: DENY`, and over TLS `Strict-Transport-Security`. `helmet` for pages: the defaults of helmet.
+   * @default 'api'
+   */
+  profile: option(oneOf('api', 'helmet'), 'api'),
+}
+
+const securityHeadersOptions = { ...ownOptions, ...policy, ...headers }
+
+const ownRouteOptions = {
+  ...routeMode,
+  /** As the option of the plugin, for this route. @default the option of the plugin */
+  profile: optional(oneOf('api', 'helmet')),
+}
+
+const securityHeadersRouteOptions = { ...ownRouteOptions, ...policy, ...headers }
+
+/**
+ * The headers, by the names of the options of helmet 8: `true` for helmet's default of a header, `false` for no such
+ * header, an object for options of the header. The older aliases (`hsts`, `noSniff`, `frameguard` …) are refused, and so are
+ * headers that only old browsers read. The default of each is that of {@link SecurityHeadersOptions.profile}.
+ */
+export interface HelmetHeaders extends PolicyOption, OptionsOf<typeof headers> {}
+
+/** Options of the plugin `securityHeaders`. */
+export interface SecurityHeadersOptions extends HelmetHeaders, OptionsOf<typeof ownOptions> {}
+
+/** Options of a route, under `config.securityHeaders`, merged over those of the plugin; `false` for no headers. */
+export interface SecurityHeadersRouteOptions extends HelmetHeaders, OptionsOf<typeof ownRouteOptions> {}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -65,44 +144,38 @@ export const securityHeaders: FastifyPluginAsync<SecurityHeadersOptions & Regist
     // Loaded here, so that an import of this package does not load it.
     const { default: helmet } = await import('helmet')
     const fields = securityFields(helmet, 'securityHeaders', options)
-    if (options.mode === 'enforce') declareRawFields(app, fields)
+    if (options.mode === 'enforce') rawFields.set(app, fields)
     const isExcluded = excludedEarlier(app)
-    return { helmet, fields, steps: stepsOf(fields, isExcluded) }
+    return { helmet, fields, steps: stepsOf(fields, options.mode === 'enforce', isExcluded) }
   },
   route({ name, route, isConfigured, options, modeOf, exclude, state }) {
     if (modeOf.missing === 'off') return undefined
     const isEnforced = modeOf.missing === 'enforce'
-    if (route === null) return isEnforced ? state.steps.enforce : state.steps.report
-    const reason = isConfigured ? null : foreignReasonOf(route)
+    if (route === null) return state.steps
+    if (isConfigured)
+      return stepsOf(securityFields(state.helmet, `${name} config.securityHeaders`, options), isEnforced)
+    const reason = foreignReasonOf(route)
     if (reason !== null) {
       exclude(reason)
       return undefined
     }
-    if (!isConfigured && !isHidden(route)) return isEnforced ? state.steps.enforce : state.steps.report
-    const own = isConfigured
-      ? securityFields(state.helmet, `${name} config.securityHeaders`, options)
-      : withoutPolicyOnPages(state.fields)
-    return stepsOf(own)[isEnforced ? 'enforce' : 'report']
+    return isHidden(route) ? stepsOf(withoutPolicyOnPages(state.fields), isEnforced) : state.steps
   },
 })
 
-interface Steps {
-  readonly onRequest?: RequestStep
-  readonly onSend: PayloadStep
-}
-
 function stepsOf(
   fields: SecurityFields,
-  isExcluded: (request: FastifyRequest) => boolean = () => false,
-): { readonly enforce: Steps; readonly report: Steps } {
+  isEnforced: boolean,
+  isExcluded: ((request: FastifyRequest) => boolean) | null = null,
+): Pick<Steps, 'onRequest' | 'onSend'> {
   const { ofPage } = fields
   const [plain, secure] = [effectOf(fields.plain), effectOf(fields.secure)]
 
   function setFields(request: FastifyRequest, reply: FastifyReply): Effect | undefined {
-    if (isExcluded(request)) return undefined
+    if (isExcluded?.(request)) return undefined
     const all = fieldsFor(request, fields)
     for (const name in all) {
-      if (!isMissing(reply, name)) return effectOf(all, missingOf(reply, Object.keys(all)))
+      if (reply.hasHeader(name)) return effectOf(all, missingOf(reply, Object.keys(all)))
     }
     return all === fields.plain ? plain : secure
   }
@@ -113,7 +186,7 @@ function stepsOf(
     reply: FastifyReply,
     payload: unknown,
   ): Effect | undefined {
-    if (ofPage === null || !isPage(reply, payload) || isExcluded(request)) return undefined
+    if (ofPage === null || !isPage(reply, payload) || isExcluded?.(request)) return undefined
     const [ours, own] = [fieldsFor(request, fields), fieldsFor(request, ofPage)]
     const change = (): void => {
       for (const name of Object.keys({ ...ours, ...own })) {
@@ -123,18 +196,18 @@ function stepsOf(
         else reply.header(name, own[name])
       }
     }
-    return { rule: 'missing', given: '', change }
+    return { rule: 'missing', change }
   }
 
   function countMissing(request: FastifyRequest, reply: FastifyReply, payload: unknown): Effect | undefined {
-    if (isExcluded(request)) return undefined
+    if (isExcluded?.(request)) return undefined
     const profile = ofPage !== null && isPage(reply, payload) ? ofPage : fields
     const all = fieldsFor(request, profile)
     const missing = missingOf(reply, Object.keys(all))
     return missing.length === 0 ? undefined : effectOf(all, missing)
   }
 
-  return { enforce: { onRequest: setFields, onSend: setFieldsOfPage }, report: { onSend: countMissing } }
+  return isEnforced ? { onRequest: setFields, onSend: setFieldsOfPage } : { onSend: countMissing }
 }
 
 function effectOf(fields: Fields, names: readonly string[] = Object.keys(fields)): Effect {
@@ -143,11 +216,7 @@ function effectOf(fields: Fields, names: readonly string[] = Object.keys(fields)
 }
 
 function missingOf(reply: FastifyReply, names: readonly string[]): readonly string[] {
-  return names.filter((name) => isMissing(reply, name))
-}
-
-function isMissing(reply: FastifyReply, name: string): boolean {
-  return !reply.hasHeader(name) && !reply.raw.hasHeader(name)
+  return names.filter((name) => !reply.hasHeader(name))
 }
 
 // Most responses are JSON: their media type need not be parsed.
@@ -161,4 +230,86 @@ function isPage(reply: FastifyReply, payload: unknown): boolean {
 // RFC 6797 §7.2: Strict-Transport-Security over TLS only. `protocol` is that of the trusted proxy, if there is one.
 function fieldsFor(request: FastifyRequest, { plain, secure }: Profile): Fields {
   return plain === secure || request.protocol !== 'https' ? plain : secure
+}
+
+type ResolvedSecurityHeaders = ResolvedOptions<typeof securityHeadersOptions>
+
+type Helmet = typeof defaultHelmet
+
+type Fields = Readonly<Record<string, string>>
+
+/** Headers with TLS, and without: the same object if there is no `Strict-Transport-Security`. */
+interface Profile {
+  readonly secure: Fields
+  readonly plain: Fields
+}
+
+interface SecurityFields extends Profile {
+  /** The headers of a page, in place of those of the profile `api`, which block all of it; `null` if they are the same. */
+  readonly ofPage: Profile | null
+}
+
+/** The profile `api` leaves out what affects pages only (OWASP REST Security Cheat Sheet). */
+const ofApi: HelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+  },
+  crossOriginOpenerPolicy: false,
+  crossOriginResourcePolicy: { policy: 'same-origin' },
+  originAgentCluster: false,
+  referrerPolicy: { policy: 'no-referrer' },
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xFrameOptions: { action: 'deny' },
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+}
+
+function securityFields(
+  helmet: Helmet,
+  label: string,
+  { mode: _, profile, ...given }: ResolvedSecurityHeaders,
+): SecurityFields {
+  const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const ofPage = profileOf(helmet, label, own)
+  if (profile === 'helmet') return { ...ofPage, ofPage: null }
+  const fields = profileOf(helmet, label, { ...ofApi, ...own })
+  return { ...fields, ofPage: given.contentSecurityPolicy === undefined ? ofPage : null }
+}
+
+/** The headers of a route whose pages have no policy of this plugin. */
+function withoutPolicyOnPages(fields: SecurityFields): SecurityFields {
+  const { plain, secure } = fields.ofPage ?? fields
+  return { ...fields, ofPage: { plain: withoutPolicy(plain), secure: withoutPolicy(secure) } }
+}
+
+// A page may load what a policy stops, and an opener policy cuts it off from the window that opened it for a login.
+function withoutPolicy(fields: Fields): Fields {
+  const { 'content-security-policy': _, 'cross-origin-opener-policy': __, ...others } = fields
+  return others
+}
+
+function profileOf(helmet: Helmet, label: string, headers: object): Profile {
+  const fields: Record<string, string> = {}
+  const response = {
+    setHeader: (name: string, value: string) => {
+      fields[name.toLowerCase()] = value
+    },
+    removeHeader: () => {},
+  }
+  // Fastify sends no X-Powered-By that helmet would have to remove.
+  const options: HelmetOptions = { ...headers, xPoweredBy: false }
+  try {
+    helmet(options)({} as IncomingMessage, response as unknown as ServerResponse, rethrow)
+  } catch (error) {
+    return invalid(label, `what helmet takes (${(error as Error).message})`, headers)
+  }
+  const { 'strict-transport-security': hsts, ...others } = fields
+  const plain = Object.freeze(others)
+  return { plain, secure: hsts === undefined ? plain : Object.freeze(fields) }
+}
+
+function rethrow(error?: unknown): void {
+  if (error !== undefined) throw error
 }

@@ -1,10 +1,8 @@
-import { isField } from '../../http/error-headers.js'
-import { privateOnly } from '../../http/header-fields.js'
+import { isRead } from '../../http/methods.js'
 import { type PathSegment, pathOf, queryOf, routePath } from '../../http/url.js'
 
 export interface AliasPlace {
   readonly parameter: string
-  /** Number of segments before its own. */
   readonly before: number
   /** Number of segments after its own; 0 if the pattern is that of the record itself. */
   readonly after: number
@@ -72,36 +70,9 @@ export interface ResolvedAlias {
   readonly id: string
 }
 
-interface AliasResponse {
-  readonly method: string
-  readonly target: string
-  readonly status: number
-  readonly hasContent: boolean
-  get(name: string): string | undefined
-}
-
-export function headersUnderAlias(
-  { alias, id }: ResolvedAlias,
-  place: AliasPlace,
-  addVary: (current: string | undefined) => string,
-  response: AliasResponse,
-): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = { 'cache-control': privateOnly(response.get('cache-control')) }
-  const vary = addVary(response.get('vary'))
-  if (vary !== '') headers.vary = vary
-  const etag = response.get('etag')
-  if (etag !== undefined) headers.etag = withCaller(etag, id)
-  if (isRepresentation(response) && response.get('content-location') === undefined) {
-    const target = ownTarget(response.target, place, alias, id)
-    if (target !== null && isField('content-location', target)) headers['content-location'] = target
-  }
-  return headers
-}
-
 /** Whether a response is what a GET of the record's own URL returns (RFC 9110 §8.7). */
-function isRepresentation({ method, status, hasContent }: AliasResponse): boolean {
-  if (method === 'GET' || method === 'HEAD')
-    return status === 304 || (status >= 200 && status < 300 && status !== 204)
+export function isRepresentation(method: string, status: number, hasContent: boolean): boolean {
+  if (isRead(method)) return status === 304 || (status >= 200 && status < 300 && status !== 204)
   return (method === 'PUT' || method === 'PATCH') && (status === 200 || status === 201) && hasContent
 }
 

@@ -3,10 +3,11 @@ import type { AnyRequest } from '../../convention/any-request.js'
 import { callerIdText, hasCallers, subjectOf } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { hasContent, headerOf, isResponse, withHeaders } from '../../convention/reply.js'
+import { hasContent, isResponse, sentFields } from '../../convention/exchange.js'
 import { requestSlot } from '../../convention/slots.js'
 import type { Effect, StepResult } from '../../convention/steps.js'
-import { fieldName, varyMerger } from '../../http/header-fields.js'
+import { isField } from '../../http/error-headers.js'
+import { fieldName, privateOnly, varyMerger } from '../../http/header-fields.js'
 import {
   functionOf,
   invalid,
@@ -19,16 +20,18 @@ import {
 } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { type DescribedProblem, problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import { modeOption, nonJsonReasonOf, routeModeOption } from '../../report/modes.js'
+import { modeOption, nonJsonReasonOf, routeMode } from '../../report/modes.js'
 import { logOf } from '../../report/report.js'
 import type { DocumentOperation, Parameter } from '../../schema/openapi.js'
 import {
   type AliasPlace,
-  headersUnderAlias,
+  isRepresentation,
   lastCollection,
+  ownTarget,
   placeAfter,
   placeOf,
   type ResolvedAlias,
+  withCaller,
   withoutCaller,
 } from './alias.js'
 
@@ -78,11 +81,7 @@ const selfAliasRouteOptions = {
    * @default the one directly after a collection, else the only one
    */
   param: optional(text()),
-  /**
-   * Mode of this route.
-   * @default that of the plugin
-   */
-  mode: routeModeOption,
+  ...routeMode,
 }
 
 /** Options of the plugin `selfAlias`. */
@@ -98,7 +97,6 @@ declare module 'fastify' {
   }
 }
 
-/** The alias of a request, once it is replaced. */
 const resolvedAlias = requestSlot<ResolvedAlias>('selfAlias.resolved')
 
 /**
@@ -187,17 +185,24 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
       onSend(request, reply, payload): StepResult {
         const resolved = resolvedAlias.get(request)
         if (resolved === undefined) return undefined
-        // Fastify overrides the headers of the reply by those of a Response, after all hooks.
-        const response = isResponse(payload) ? payload : null
-        const headers = headersUnderAlias(resolved, place, addVary, {
-          method: request.method,
-          target: request.originalUrl,
-          status: response?.status ?? reply.statusCode,
-          hasContent: response === null ? hasContent(payload) : response.body !== null,
-          get: (field) => response?.headers.get(field) ?? headerOf(reply, field),
-        })
-        const effect = { rule: 'alias', given: resolved.alias, headers }
-        return response === null ? effect : { ...effect, payload: withHeaders(response, headers) }
+        const { alias, id } = resolved
+        const { get, set } = sentFields(reply, payload)
+        const headers: Record<string, string> = { 'cache-control': privateOnly(get('cache-control')) }
+        const vary = addVary(get('vary'))
+        if (vary !== '') headers.vary = vary
+        const etag = get('etag')
+        if (etag !== undefined) headers.etag = withCaller(etag, id)
+        const [status, content] = isResponse(payload)
+          ? [payload.status, payload.body]
+          : [reply.statusCode, payload]
+        if (
+          isRepresentation(request.method, status, hasContent(content)) &&
+          get('content-location') === undefined
+        ) {
+          const target = ownTarget(request.originalUrl, place, alias, id)
+          if (target !== null && isField('content-location', target)) headers['content-location'] = target
+        }
+        return { rule: 'alias', given: alias, ...set(headers) }
       },
       describe: isEnforced ? describeSelfAlias(options.aliases, methods, refusals) : { problems: refusals },
       document: isEnforced ? documentAliases(place.parameter, options.aliases) : undefined,
@@ -228,7 +233,7 @@ function refuseReserved(body: unknown, aliases: ReadonlySet<string>): Effect | u
   const message = 'is reserved for the caller'
   const detail = `${pointer} ${message}`
   const refusal = new ProblemError('validation', { detail, errors: [{ in: 'body', pointer, message }] })
-  return { rule: 'reserved', given: detail, refusal }
+  return { rule: 'reserved', refusal }
 }
 
 function replaceAlias(request: FastifyRequest, { parameter }: AliasPlace, resolved: ResolvedAlias): void {
@@ -269,7 +274,6 @@ function describeSelfAlias(
   }
 }
 
-/** Adds the aliases to the parameter of the id. */
 function documentAliases(name: string, aliases: readonly string[]): DocumentOperation {
   const sentence = `${aliases.join(' or ')}: the caller's own`
   const withAliases = (parameter: Parameter): Parameter => {

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { basePathOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { isResponse, withHeaders } from '../../convention/reply.js'
+import { isResponse, withHeaders } from '../../convention/exchange.js'
 import type { Effect } from '../../convention/steps.js'
 import { addLinks } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
@@ -14,16 +14,13 @@ import {
   lifecycleOf,
   missingHeaders,
   retiredDetail,
-  unlistedBreach,
-  versionReader,
-} from './lifecycle.js'
-import {
   type VersionsOptions,
   type VersionsRouteOptions,
+  versionReader,
   versionRuleNames,
   versionsOptions,
   versionsRouteOptions,
-} from './options.js'
+} from './lifecycle.js'
 
 export type {
   LifecycleLinkOptions,
@@ -31,7 +28,7 @@ export type {
   VersionRule,
   VersionsOptions,
   VersionsRouteOptions,
-} from './options.js'
+} from './lifecycle.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -54,7 +51,6 @@ declare module 'fastify' {
 export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions> = convention({
   name: 'versions',
   rules: versionRuleNames,
-  rulesOfRequests: ['headers', 'retired'],
   options: versionsOptions,
   routeOptions: versionsRouteOptions,
   setUp({ app, options }) {
@@ -101,8 +97,10 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
     const { listed, readVersion, refuse, refusePath, announcePath } = state
     if (route === null) return { onRequest: refusePath, onSend: announcePath }
     const version = readVersion(path)
-    const breach = exclusionReason === null ? unlistedBreach(version, [...listed.keys()]) : null
-    if (breach !== null) addFinding(breach.rule, breach.problem, breach.instead)
+    if (exclusionReason === null && version !== null && listed.size > 0 && !listed.has(version)) {
+      const known = [...listed.keys()].map((one) => `/v${one}`).join(', ')
+      addFinding('listed', `/v${version} is not among the versions of the service`, known)
+    }
     const ofVersion = listed.get(version ?? '')
     const { deprecated, sunset, link, now } = options
     const isOwn = deprecated !== undefined || sunset !== undefined || link !== undefined
@@ -123,7 +121,6 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
   },
 })
 
-/** Sets the headers that a response lacks. */
 function announce(plan: Lifecycle, reply: FastifyReply, payload: unknown): Effect | undefined {
   const headers = missingHeaders(plan, reply)
   // Fastify overrides the headers of the reply by those of a Response, after all hooks.

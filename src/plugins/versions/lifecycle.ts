@@ -1,19 +1,125 @@
-import { headerOf, type ReplyHeaders } from '../../convention/reply.js'
-import { formatHttpDate } from '../../http/dates.js'
+import { headerOf, type ReplyHeaders } from '../../convention/exchange.js'
+import { formatHttpDate, timeOf } from '../../http/dates.js'
 import { addLinks, formatLinks } from '../../http/header-fields.js'
 import { pathOf } from '../../http/url.js'
-import { invalid } from '../../options.js'
-import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
-import type { Mode } from '../../report/modes.js'
-import type { DocumentOperation } from '../../schema/openapi.js'
 import {
-  type LifecycleLinkOptions,
-  type LifecycleOptions,
-  lifecycleTime,
-  type VersionRule,
-} from './options.js'
+  basePath,
+  type Check,
+  checksOf,
+  invalid,
+  isObject,
+  type OptionsOf,
+  objectOf,
+  option,
+  optional,
+  text,
+} from '../../options.js'
+import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
+import {
+  type Mode,
+  type RouteRuleOptions,
+  type RuleOptions,
+  routeRuleOptions,
+  ruleOptions,
+} from '../../report/modes.js'
+import type { DocumentOperation } from '../../schema/openapi.js'
+import { clockOption } from '../../time/clock.js'
 
-/** The lifecycle of a version, or of a route that has another one. */
+/**
+ * The rules of versions: `listed` (at boot, all versions of routes are in the options), `headers` (responses announce
+ * deprecation and sunset), `retired` (requests after the sunset are answered with 410).
+ */
+export type VersionRule = 'listed' | 'headers' | 'retired'
+
+export const versionRuleNames: readonly VersionRule[] = ['listed', 'headers', 'retired']
+
+/** Returns the time of a `Date`, an RFC 3339 date-time or a date, in milliseconds since the epoch. */
+function lifecycleTime(given: unknown): number | null {
+  return timeOf(typeof given === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given)
+}
+
+const time: Check<Date | string> = (label, received) =>
+  lifecycleTime(received) === null
+    ? invalid(label, "a Date, an RFC 3339 date-time, or a date such as '2027-01-31'", received)
+    : (received as Date | string)
+
+// RFC 3986: the characters of a URI reference. `<` and `>` would end it in the header.
+const reference = text("a URL or a path such as '/v2'", /^[\w\-.~:/?#[\]@!$&'()*+,;=%]+$/)
+
+/** The targets of `Link`: absolute URLs or paths. */
+export interface LifecycleLinkOptions {
+  /** A page about the deprecation: `rel="deprecation"` (RFC 9745 §3). */
+  readonly deprecation?: string
+  /** A page about the sunset: `rel="sunset"` (RFC 8594 §6). */
+  readonly sunset?: string
+  /** The next version or resource, such as `/v2`: `rel="successor-version"` (RFC 5829 §3.3). */
+  readonly successor?: string
+}
+
+const link = objectOf<LifecycleLinkOptions>({
+  deprecation: reference,
+  sunset: reference,
+  successor: reference,
+})
+
+const lifecycleOptions = {
+  /**
+   * When the deprecation begins; may be in the future. A `Date`, an RFC 3339 date-time, or a date, which is its first
+   * moment in UTC.
+   * @default never
+   */
+  deprecated: optional(time),
+  /**
+   * When requests begin to be answered with 410; not before `deprecated` (RFC 9745 §4). Same forms.
+   * @default never
+   */
+  sunset: optional(time),
+  /**
+   * Pages about the lifecycle.
+   * @default {}
+   */
+  link: optional(link),
+}
+
+/** How long a version is provided. */
+export interface LifecycleOptions extends OptionsOf<typeof lifecycleOptions> {}
+
+const lifecycle: Check<LifecycleOptions> = objectOf(checksOf(lifecycleOptions)[0])
+
+const list: Check<Readonly<Record<string, LifecycleOptions>>> = (label, received) => {
+  if (!isObject(received)) return invalid(label, 'an object', received)
+  for (const key of Object.keys(received)) {
+    if (!/^(0|[1-9][0-9]{0,8})$/.test(key)) invalid(`${label}.${key}`, 'a major version such as 1', key)
+  }
+  const entries = Object.entries(received).map(([key, value]) => [key, lifecycle(`${label}.${key}`, value)])
+  return Object.freeze(Object.fromEntries(entries))
+}
+
+const ownOptions = {
+  /**
+   * The versions of the service by their major number, `{}` for one without an end. If there are any, routes may have no
+   * others. Keep a retired version after its routes are deleted, so that its paths are answered with 410.
+   * @default {}: any version, without an end
+   */
+  versions: option(list, {}),
+  /**
+   * Path in front of the version, such as `/api`.
+   * @default the prefix of the context that registers the plugin, without a version
+   */
+  basePath: optional(basePath),
+  ...clockOption,
+}
+
+export const versionsOptions = { ...ruleOptions(versionRuleNames), ...ownOptions }
+
+export const versionsRouteOptions = { ...routeRuleOptions(versionRuleNames), ...lifecycleOptions }
+
+/** Options of the plugin `versions`. */
+export interface VersionsOptions extends RuleOptions<VersionRule>, OptionsOf<typeof ownOptions> {}
+
+/** Options of a route under `config.versions`, over those of its version; `false` leaves the route alone. */
+export interface VersionsRouteOptions extends RouteRuleOptions<VersionRule>, LifecycleOptions {}
+
 export interface Lifecycle {
   /** The major version; `null` for a route without one. */
   readonly version: string | null
@@ -24,30 +130,25 @@ export interface Lifecycle {
   readonly link: LifecycleLinkOptions
   /** `deprecation`, `sunset` and `link`, those that there are. */
   readonly headers: Readonly<Record<string, string>>
-  /** Whether responses have the headers. */
   readonly isAnnounced: boolean
   /** From when on requests are answered with 410, or counted; infinite for never. */
   readonly end: number
 }
 
-/**
- * Returns a lifecycle by its options, over that of the version.
- * @throws FST_CONV_OPTION_INVALID for a sunset before the deprecation (RFC 9745 §4)
- */
 export function lifecycleOf(
   label: string,
   version: string | null,
   options: LifecycleOptions,
   modeOf: Readonly<Record<VersionRule, Mode>>,
-  over?: Lifecycle,
+  ofVersion?: Lifecycle,
 ): Lifecycle {
-  const deprecated = secondOf(options.deprecated) ?? over?.deprecated ?? null
-  const sunset = secondOf(options.sunset) ?? over?.sunset ?? null
+  const deprecated = secondOf(options.deprecated) ?? ofVersion?.deprecated ?? null
+  const sunset = secondOf(options.sunset) ?? ofVersion?.sunset ?? null
   if (deprecated !== null && sunset !== null && sunset < deprecated) {
     const expected = `not before deprecated, ${iso(deprecated)} (RFC 9745 §4)`
     invalid(`${label}.sunset`, expected, iso(sunset))
   }
-  const link = { ...over?.link, ...options.link }
+  const link = { ...ofVersion?.link, ...options.link }
   const targets = [
     { href: link.deprecation ?? '', rel: 'deprecation' },
     { href: link.sunset ?? '', rel: 'sunset' },
@@ -64,7 +165,6 @@ export function lifecycleOf(
   return { version, deprecated, sunset, link, headers, isAnnounced, end }
 }
 
-/** Returns a time in whole seconds, as the headers have it. */
 function secondOf(given: Date | string | undefined): number | null {
   const time = lifecycleTime(given)
   return time === null ? null : Math.floor(time / 1000) * 1000
@@ -92,13 +192,6 @@ export function retiredDetail({ version, headers, link: { successor } }: Lifecyc
 export function versionReader(basePath: string): (target: string) => string | null {
   const prefix = new RegExp(`^${basePath.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}/v(0|[1-9][0-9]*)(?:/|$)`)
   return (target) => prefix.exec(pathOf(target))?.[1] ?? null
-}
-
-/** Returns the breach of a route of a version that is not listed; `null` if it is, or if none is listed. */
-export function unlistedBreach(version: string | null, listed: readonly string[]) {
-  if (version === null || listed.length === 0 || listed.includes(version)) return null
-  const problem = `/v${version} is not among the versions of the service`
-  return { rule: 'listed' as const, problem, instead: listed.map((known) => `/v${known}`).join(', ') }
 }
 
 export function documentLifecycle(

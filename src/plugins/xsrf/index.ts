@@ -2,8 +2,8 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { subjectOf } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { isResponse, sentFields } from '../../convention/exchange.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { headerOf, isResponse, withHeaders } from '../../convention/reply.js'
 import { replySlot, requestSlot } from '../../convention/slots.js'
 import type { Effect } from '../../convention/steps.js'
 import {
@@ -13,7 +13,8 @@ import {
   varyMerger,
   withPrivate,
 } from '../../http/header-fields.js'
-import { mediaTypeOf } from '../../http/media-types.js'
+import { isForm, mediaTypeOf } from '../../http/media-types.js'
+import { isRead } from '../../http/methods.js'
 import { loadPeer } from '../../load-peer.js'
 import { isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
@@ -27,7 +28,7 @@ import {
   xsrfOptions,
   xsrfRouteOptions,
 } from './options.js'
-import { decideXsrf, isRead, sessionOf, sessionTokens, type XsrfRule, type XsrfTokens } from './tokens.js'
+import { decideXsrf, sessionOf, sessionTokens, type XsrfRule, type XsrfTokens } from './tokens.js'
 
 export type { XsrfOptions, XsrfRouteOptions } from './options.js'
 
@@ -73,11 +74,8 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
     const { mode, secret } = options
     const { default: csrf } = await loadPeer('xsrf', '@fastify/csrf', () => import('@fastify/csrf'))
     const tokens = sessionTokens(csrf.Tokens, [secret].flat())
-    const { stepsFor, generateToken } = xsrfSteps(options, tokens)
+    const { stepsFor, generateXsrfToken } = xsrfSteps(options, tokens)
     for (const slot of [isIssued, checkedOf]) slot.declare(app)
-    function generateXsrfToken(this: FastifyReply): string | null {
-      return generateToken(this)
-    }
     const members = { generateXsrfToken: { value: generateXsrfToken } }
     offerNames(app, { plugin: 'xsrf', mode, owner: 'reply', members })
     return { requestedWith: options.requestedWith, stepsFor, addFinding }
@@ -87,7 +85,7 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
     if (mode === 'off') return undefined
     const isEnforced = modeOf.token === 'enforce'
     // Routes that were declared before the plugin are protected, too.
-    if (route === null) return { onRequest: state.stepsFor({ ...plain, isEnforced }).checkRequest }
+    if (route === null) return { onRequest: state.stepsFor({ isEnforced }).checkRequest }
     const own = (route.config?.xsrf as XsrfRouteOptions | undefined)?.requestedWith
     const nonJsonReason = nonJsonReasonOf(route)
     const requestedWith = own ?? (state.requestedWith && nonJsonReason === null)
@@ -111,8 +109,6 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
   },
 })
 
-const plain = { login: false, requestedWith: false, readsForm: false }
-
 // The header is optional in the document, because other clients do not need it.
 function describeXsrf(needsToken: boolean): RouteDescription {
   const description = 'The XSRF token of the session; required if a cookie authenticates the request'
@@ -129,13 +125,12 @@ function describeXsrf(needsToken: boolean): RouteDescription {
   }
 }
 
-/** What is checked on a route. */
 interface XsrfPlan {
   readonly isEnforced: boolean
-  readonly login: boolean
-  readonly requestedWith: boolean
+  readonly login?: boolean
+  readonly requestedWith?: boolean
   /** Whether the route has the step that reads the token of a form. */
-  readonly readsForm: boolean
+  readonly readsForm?: boolean
 }
 
 /** A request that a cookie authenticates, and that is not of a page of another origin. */
@@ -152,10 +147,8 @@ const tokenField = '_csrf'
 const checkedOf = requestSlot<Checked>('xsrf.checked')
 const isIssued = replySlot<boolean>('xsrf.issued')
 
-const formTypes: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'multipart/form-data'])
 const addVary = varyMerger('Cookie, Sec-Fetch-Site, Sec-Fetch-Dest, Sec-Fetch-Mode, X-Requested-With')
 
-/** Returns the steps of a route, and the method of replies that makes a token. */
 function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
   function setToken(request: FastifyRequest, reply: FastifyReply, session: string): string {
     const token = tokens.create(session)
@@ -165,9 +158,9 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
     return token
   }
 
-  function generateToken(reply: FastifyReply): string | null {
-    const session = sessionOf(cookies, reply.request.headers.cookie)
-    return session === null ? null : setToken(reply.request, reply, session)
+  function generateXsrfToken(this: FastifyReply): string | null {
+    const session = sessionOf(cookies, this.request.headers.cookie)
+    return session === null ? null : setToken(this.request, this, session)
   }
 
   function checkToken(given: unknown, session: string, request: FastifyRequest): Effect | undefined {
@@ -180,7 +173,7 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
     )
   }
 
-  function stepsFor({ isEnforced, login, requestedWith, readsForm }: XsrfPlan) {
+  function stepsFor({ isEnforced, login = false, requestedWith = false, readsForm = false }: XsrfPlan) {
     function checkRequest(request: FastifyRequest): Effect | undefined {
       const { headers, method } = request
       if (headers.cookie === undefined && !login) return undefined
@@ -198,14 +191,14 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
       }
       if (session === null) return undefined
       const token = headers[tokenHeader.toLowerCase()]
-      const awaitsForm = rule === 'token' && token === undefined && readsForm && isForm(request)
+      const awaitsForm = rule === 'token' && token === undefined && readsForm && hasForm(request)
       checkedOf.set(request, { session, awaitsForm })
       return rule === null || awaitsForm ? undefined : checkToken(token, session, request)
     }
 
     /** Reads the token of a form, which is known once the body is parsed. Validation does not see it. */
     function checkForm(request: FastifyRequest): Effect | undefined {
-      if (!isForm(request)) return undefined
+      if (!hasForm(request)) return undefined
       const given = takeToken(request, isEnforced)
       const { session, awaitsForm } = checkedOf.get(request) ?? {}
       return session !== undefined && awaitsForm === true ? checkToken(given, session, request) : undefined
@@ -216,10 +209,11 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
       const { cookie } = request.headers
       const checked = checkedOf.get(request)
       const isChecked = checked !== undefined
-      const response = isResponse(payload) ? payload : null
-      const lines = [reply.getHeader('set-cookie') ?? [], response?.headers.getSetCookie() ?? []].flat()
+      const ofResponse = isResponse(payload) ? payload.headers.getSetCookie() : []
+      const lines = [reply.getHeader('set-cookie') ?? [], ofResponse].flat()
       if (!isChecked && lines.length === 0) return undefined
-      const cacheControl = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control') ?? ''
+      const { get, set } = sentFields(reply, payload)
+      const cacheControl = get('cache-control') ?? ''
       // Other users get this response too.
       if (isForSharedCaches(cacheControl)) return undefined
       const before = checked?.session ?? sessionOf(cookies, cookie)
@@ -229,13 +223,8 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
       if (isDue && session !== null && !hasToken(request, session)) setToken(request, reply, session)
       const headers: Record<string, string> = {}
       if (isIssued.get(reply) === true) headers['cache-control'] = withPrivate(cacheControl)
-      if (isChecked && requestedWith && isRead(request.method))
-        headers.vary = addVary(response?.headers.get('vary') ?? headerOf(reply, 'vary'))
-      const effect = { rule: 'token', given: 'without the cookie of the token' }
-      // The header fields of a `Response` replace those of the reply.
-      return response === null
-        ? { ...effect, headers }
-        : { ...effect, payload: withHeaders(response, headers) }
+      if (isChecked && requestedWith && isRead(request.method)) headers.vary = addVary(get('vary'))
+      return { rule: 'token', given: 'without the cookie of the token', ...set(headers) }
     }
 
     return { checkRequest, checkForm, setCookie }
@@ -246,7 +235,7 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
     return values.some((token) => tokens.isValid(token, session))
   }
 
-  return { stepsFor, generateToken }
+  return { stepsFor, generateXsrfToken }
 }
 
 function cookieNameOf({ protocol }: FastifyRequest): string {
@@ -264,11 +253,10 @@ function isByToken(request: FastifyRequest): boolean {
   return /^bearer /i.test(rawHeaders[valueIndex(rawHeaders, 'authorization')] ?? '')
 }
 
-function isForm({ headers }: FastifyRequest): boolean {
-  return formTypes.has(mediaTypeOf(headers['content-type']) ?? '')
+function hasForm({ headers }: FastifyRequest): boolean {
+  return isForm(mediaTypeOf(headers['content-type']))
 }
 
-/** Returns the token of a form; `undefined` if it has none. */
 function takeToken(request: FastifyRequest, removes: boolean): unknown {
   const { body } = request
   if (!isObject(body) || !Object.hasOwn(body, tokenField)) return undefined

@@ -10,7 +10,7 @@ import {
   type ResolvedOptions,
   text,
 } from '../../options.js'
-import { modeOption, routeModeOption } from '../../report/modes.js'
+import { modeOption, routeMode } from '../../report/modes.js'
 
 const cookieName = text('the name of a cookie', /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
 
@@ -62,11 +62,7 @@ const others = {
 export const xsrfOptions = { ...required, ...others }
 
 export const xsrfRouteOptions = {
-  /**
-   * See {@link XsrfOptions.mode}; `off` is the same as `false`.
-   * @default the mode of the plugin
-   */
-  mode: routeModeOption,
+  ...routeMode,
   /**
    * See {@link XsrfOptions.requestedWith}.
    * @default that of the plugin; `false` for routes that may be pages: wildcard routes, WebSocket routes and routes that are

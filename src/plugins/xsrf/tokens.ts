@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type csrf from '@fastify/csrf'
 import { BoundedCache } from '../../bounded-cache.js'
 import { cookieValues, type RequestFields, readSetCookie } from '../../http/header-fields.js'
+import { isRead } from '../../http/methods.js'
 import { isCrossOrigin } from '../../http/url.js'
 
 export type XsrfRule = 'origin' | 'token' | 'requestedWith'
@@ -32,10 +33,6 @@ export function decideXsrf(fields: RequestFields, facts: XsrfFacts): XsrfRule | 
   if (!hasSession && !(login && !isHandshake)) return null
   if (isForeign(fields, origins)) return 'origin'
   return login || isHandshake ? null : 'token'
-}
-
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 /** By `Sec-Fetch-Site`, else by `Origin`, else by `Referer`. */

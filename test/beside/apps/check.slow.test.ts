@@ -1,5 +1,7 @@
+// Own process: it is slow
 /** `fastify-conventions check` of the apps, as they are and after the steps of `docs/into-a-running-service.md`. */
 import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { userEnvironment } from '../../package/run-command.js'
@@ -33,6 +35,21 @@ for (const [name, rules] of Object.entries(stopping) as [AppName, readonly strin
   })
 }
 
+for (const name of Object.keys(stopping) as AppName[]) {
+  t.test(`${name}: with the block that it proposes, pasted, the app boots`, async (t) => {
+    const { out } = await run((await appIn(t.testdir(), name, 'bare')).file)
+    t.match(out, /^Under enforce, of \d+ routes: break clients [1-9]\d*, change bytes 0, fine \d+$/m)
+    const [, block] = /write the reasons:\n\n([\s\S]*?)\n\n/.exec(out) ?? []
+    const { file, boot } = await appIn(t.testdir(), name, 'report')
+    writeFileSync(file, readFileSync(file, 'utf8').replace("{ mode: 'report' }", `{\n${block}\n}`))
+    const app = await boot()
+    await app.ready()
+    await app.close()
+    const { code, err } = await run(file)
+    t.equal(code, 0, err)
+  })
+}
+
 interface Checked {
   readonly code: number
   readonly err: string
@@ -48,10 +65,15 @@ interface Checked {
 
 async function check(root: string, name: AppName, state: State): Promise<Checked> {
   const { file } = await appIn(root, name, state)
-  const args = [program, 'check', file, '--format', 'json']
-  return new Promise((done) => {
+  const { out, ...rest } = await run(file, '--format', 'json')
+  return { ...rest, report: JSON.parse(out) }
+}
+
+async function run(file: string, ...options: string[]) {
+  const args = [program, 'check', file, ...options]
+  return new Promise<{ code: number; out: string; err: string }>((done) => {
     execFile(process.execPath, args, { env: userEnvironment() }, (error, out, err) => {
-      done({ code: error === null ? 0 : Number(error.code), err, report: JSON.parse(out) })
+      done({ code: error === null ? 0 : Number(error.code), out, err })
     })
   })
 }

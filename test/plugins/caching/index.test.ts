@@ -39,7 +39,7 @@ t.test('a 200 of GET has no-cache, an ETag of its bytes, and Last-Modified of up
   const { headers, payload } = await app.inject('/v1/users/1')
   t.equal(headers['cache-control'], 'no-cache')
   t.equal(headers['last-modified'], userModified)
-  t.match(headers.etag, /^"[A-Za-z0-9+/]{27}"$/)
+  t.match(headers.etag, /^"[0-9a-z]{1,13}"$/)
   t.equal((await app.inject('/v1/users/2')).headers.etag, headers.etag, 'the same bytes, the same tag')
   t.equal(payload, JSON.stringify(user))
 })
@@ -54,7 +54,7 @@ const [february, march] = ['Sun, 01 Feb 2026 00:00:00 GMT', 'Sun, 01 Mar 2026 00
 const ofFuture = { validators: () => ({ lastModified: future }) }
 const confidential: CachingRouteOptions = { cacheControl: { noStore: true } }
 const notStored = { 'cache-control': 'no-store' }
-const ofBytes = '"vyGp6PvFo4RvsFtPoIWeCReyIC8"'
+const ofBytes = '"p861bjkwuhn5"'
 const ownTag = { etag: 'v8', lastModified: new Date(now) }
 const ofOwnTag = { etag: '"v8"', 'last-modified': nowText }
 const noValidators = { ':status': '204', etag: undefined, 'last-modified': undefined }

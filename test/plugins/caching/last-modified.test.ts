@@ -1,7 +1,7 @@
 /** `Last-Modified` from the dates in a payload. */
 import fc from 'fast-check'
 import t from 'tap'
-import { latestTime, payloadDate } from '../../../src/plugins/caching/validators.js'
+import { latestTime, payloadDate } from '../../../src/plugins/caching/preconditions.js'
 
 const now = Date.parse('2026-11-20T12:00:00.700Z')
 const latestModified = (payload: unknown, member: string): number | null =>

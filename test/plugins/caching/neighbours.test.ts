@@ -2,10 +2,9 @@
 import cors from '@fastify/cors'
 import etag from '@fastify/etag'
 import rateLimit from '@fastify/rate-limit'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import { caching, conventions, fields, problems } from '../../../src/index.js'
-import { injected, isProblem } from '../../support/problem.js'
 
 const user = { id: 1, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
 const properties = { id: { type: 'integer' }, name: { type: 'string' }, updated_at: { type: 'string' } }
@@ -132,69 +131,6 @@ t.test('the preset: twins, fields, problems and caching in one response', async 
   t.equal(refused.headers['cache-control'], 'no-store')
 })
 
-t.test('refusals: errorHandler: 412 and 428 go to the handler of the scope or the route', async (t) => {
-  for (const mode of ['enforce', 'off'] as const) {
-    const app = Fastify()
-    await app.register(problems, { mode, refusals: 'errorHandler' })
-    await app.register(caching)
-    const from = (name: string) => (error: unknown, _: unknown, reply: FastifyReply) => {
-      const { statusCode, code } = error as { statusCode: number; code: string }
-      return reply.code(statusCode).send({ from: name, code })
-    }
-    const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
-    const add = (inner: FastifyInstance, name: string, errorHandler?: ReturnType<typeof from>) => {
-      const route = errorHandler === undefined ? {} : { errorHandler }
-      const config = { caching: own }
-      inner.route({
-        ...route,
-        method: ['GET', 'PUT'],
-        url: `/v1/${name}/users`,
-        config,
-        handler: () => ({}),
-      })
-      inner.get(`/v1/${name}/orders`, route, () => ({}))
-    }
-    for (const name of ['a', 'b'])
-      await app.register(async (inner) => {
-        inner.setErrorHandler(from(name))
-        add(inner, name)
-      })
-    add(app, 'route', from('route'))
-    const stale = { 'if-match': '"old"' }
-    for (const name of ['a', 'b', 'route']) {
-      for (const [method, path, headers, status, code] of [
-        ['GET', 'users', stale, 412, 'precondition-failed'],
-        ['GET', 'orders', stale, 412, 'precondition-failed'],
-        ['PUT', 'users', stale, 412, 'precondition-failed'],
-        ['PUT', 'users', {}, 428, 'precondition-required'],
-      ] as const) {
-        const answer = await app.inject({ method, url: `/v1/${name}/${path}`, headers })
-        t.equal(answer.statusCode, status)
-        t.strictSame(answer.json(), { from: name, code }, `${method} ${path}`)
-        t.equal(answer.headers['cache-control'], 'no-store')
-        t.notOk('etag' in answer.headers || 'last-modified' in answer.headers)
-      }
-    }
-  }
-})
-
-t.test('without an error handler 412 and 428 are problem documents too', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
-  app.get('/v1/users', () => ({}))
-  app.put('/v1/users', { config: { caching: own } }, () => ({}))
-  const headers = { 'if-match': '"old"' }
-  const get = await app.inject({ url: '/v1/users', headers })
-  isProblem(t, injected(get), { status: 412, code: 'precondition-failed' })
-  t.equal(get.headers['cache-control'], 'no-store')
-  t.equal(get.headers['content-length'], String(get.rawPayload.length))
-  const put = await app.inject({ method: 'PUT', url: '/v1/users' })
-  isProblem(t, injected(put), { status: 428, code: 'precondition-required' })
-  const head = await app.inject({ method: 'HEAD', url: '/v1/users', headers })
-  t.match(head, { statusCode: 412, payload: '' })
-})
-
 t.test('onSend hooks of the app: the tag is of their payload; a 304 has no content', async (t) => {
   const app = Fastify()
   await app.register(problems)
@@ -217,34 +153,6 @@ t.test('onSend hooks of the app: the tag is of their payload; a 304 has no conte
     [304, null],
   ])
   t.equal((await app.inject('/v1/bare')).headers.etag, headers.etag)
-})
-
-t.test('a decorator of the app with the name of reply.caching() stays', async (t) => {
-  const app = Fastify()
-  app.decorateReply('caching', function own(this: FastifyReply) {
-    return this.header('etag', '"own"')
-  } as never)
-  await app.register(caching)
-  app.get('/v1/users', (_, reply) => reply.caching({ etag: 'x' }).send({}))
-  t.match((await app.inject('/v1/users')).headers, { etag: '"own"' })
-  t.match(app.conventions.report().findings, [
-    { rule: 'decorators', problem: /^reply\.caching is a decorator/ },
-  ])
-})
-
-t.test('child contexts are served, sibling contexts are not', async (t) => {
-  const app = Fastify()
-  await app.register(async (inner) => {
-    await inner.register(caching)
-    await inner.register(async (below) => {
-      below.get('/v1/below', (_, reply) => reply.caching({ etag: 'b' }).send({}))
-    })
-  })
-  await app.register(async (beside) => void beside.get('/v1/beside', () => ({})))
-  t.match((await app.inject('/v1/below')).headers, { etag: '"b"', 'cache-control': 'no-cache' })
-  const beside = await app.inject('/v1/beside')
-  t.notOk('etag' in beside.headers || 'cache-control' in beside.headers)
-  t.notOk('cache-control' in (await app.inject('/v1/nowhere')).headers)
 })
 
 t.test('exposeHeadRoutes: false leaves no HEAD route, and GET as it is', async (t) => {

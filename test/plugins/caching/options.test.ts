@@ -65,57 +65,6 @@ t.test('invalid options of a route are refused when it is added', async (t) => {
   }
 })
 
-t.test('mode off: the helpers still exist, and nothing else happens', async (t) => {
-  const app = Fastify()
-  await app.register(caching, { mode: 'off' })
-  app.get('/v1/users', (_, reply) => reply.caching({ etag: 'own', vary: 'accept' }).send({}))
-  const { headers } = await app.inject({ url: '/v1/users', headers: { 'if-none-match': '"own"' } })
-  t.match(headers, { etag: '"own"', vary: 'accept' })
-  t.notOk('cache-control' in headers)
-  t.notOk('cache-control' in (await app.inject('/v1/nowhere')).headers)
-})
-
-t.test('an exception for a path applies, and one that nothing needs is listed', async (t) => {
-  const excepted = { url: '/v1/old/*', except: ['private'] as const, reason: 'the same for all' }
-  const unused = { url: '/v1/gone', except: ['private'] as const, reason: 'no longer there' }
-  const config = {
-    caching: { cacheControl: { public: true } },
-    fields: { hidden: { name: () => true } },
-  } as const
-  const app = Fastify()
-  await app.register(caching, { exceptions: [excepted, unused] })
-  app.get('/v1/old/users', { config }, () => ({}))
-  await app.ready()
-  t.match(app.conventions.report(), {
-    findings: [],
-    exceptions: [
-      { route: 'GET /v1/old/users', rules: ['private'], reason: 'the same for all', unused: false },
-      { route: '/v1/gone', unused: true },
-    ],
-  })
-  const reporting = Fastify() // Findings at boot are reported, and the app boots.
-  await reporting.register(caching, { mode: 'report' })
-  reporting.get('/v1/users', { config }, () => ({}))
-  await reporting.ready()
-  const told = reporting.conventions.report().findings.map(({ route, rule, mode }) => [route, rule, mode])
-  t.strictSame(told, [['GET /v1/users', 'private', 'report']])
-})
-
-t.test('options are read once: changing them later changes nothing', async (t) => {
-  const options = { etag: false, lastModified: 'a' }
-  const app = Fastify()
-  await app.register(caching, options)
-  options.etag = true
-  app.get('/v1/users', () => ({}))
-  t.notOk('etag' in (await app.inject('/v1/users')).headers)
-})
-
-t.test('twice in one context is an error', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  await t.rejects(async () => app.register(caching), { code: 'FST_CONV_ALREADY_REGISTERED' })
-})
-
 t.test('the types know the options', async (t) => {
   const app = Fastify()
   await app.register(caching)
@@ -196,4 +145,14 @@ t.test('in camelCase the date is that of updatedAt, unless lastModified is set',
     app.get('/v1/users/:id', () => answer)
     t.equal((await app.inject('/v1/users/1')).headers['last-modified'], expected)
   }
+})
+
+t.test('mode off: the helpers still exist, and nothing else happens', async (t) => {
+  const app = Fastify()
+  await app.register(caching, { mode: 'off' })
+  app.get('/v1/users', (_, reply) => reply.caching({ etag: 'own', vary: 'accept' }).send({}))
+  const { headers } = await app.inject({ url: '/v1/users', headers: { 'if-none-match': '"own"' } })
+  t.match(headers, { etag: '"own"', vary: 'accept' })
+  t.notOk('cache-control' in headers)
+  t.notOk('cache-control' in (await app.inject('/v1/nowhere')).headers)
 })

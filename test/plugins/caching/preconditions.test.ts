@@ -278,7 +278,7 @@ t.test('the tag, version and date of validators are sent', async (t) => {
 t.test('if validators return no tag, the tag of the bytes is compared after the handler', async (t) => {
   const { app, handled } = await appWith({ validators: () => ({ lastModified: modified }) })
   const etag = String((await app.inject('/v1/users/1')).headers.etag)
-  t.match(etag, /^".{27}"$/)
+  t.match(etag, /^"[0-9a-z]{1,13}"$/)
   for (const [headers, status, runs] of [
     [{ 'if-none-match': etag }, 304, 1],
     [{ 'if-match': etag }, 200, 1],

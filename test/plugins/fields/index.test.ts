@@ -1,5 +1,5 @@
 /** The selection of fields, case by case, on the bytes of the wire. */
-import Fastify, { type FastifyReply } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import { fields, integerTwins, problems } from '../../../src/index.js'
 import { isProblem } from '../../support/problem.js'
@@ -124,28 +124,6 @@ t.test('invalid names of a list are a 400 with the fields of its items', async (
     const answer = await ask(port, requestBytes('GET', `/v1/users?${query}`))
     isProblem(t, answer, { status: 400, code: 'fields-invalid', detail: new RegExp(`${names}$`) }, query)
   }
-})
-
-t.test('a refusal is a problem without the plugin problems, unless refusals is errorHandler', async (t) => {
-  const appThat = async (handles: boolean) => {
-    const app = Fastify()
-    if (handles) await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
-    await app.register(fields)
-    const handler = (error: Error & { code: string; statusCode: number }, _: unknown, reply: FastifyReply) =>
-      reply.code(error.statusCode).send({ mine: error.code })
-    if (handles) app.setErrorHandler(handler)
-    app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ada)
-    return app
-  }
-  const { port } = await serve(t, await appThat(false))
-  const refusal = await ask(port, requestBytes('GET', '/v1/users/1?fields=nope'))
-  isProblem(t, refusal, {
-    status: 400,
-    code: 'fields-invalid',
-    detail: `Not among the fields: nope. ${names}`,
-  })
-  const answer = await (await appThat(true)).inject('/v1/users/1?fields=nope')
-  t.strictSame([answer.statusCode, answer.json()], [400, { mine: 'fields-invalid' }])
 })
 
 async function service(onRun: () => void = () => {}) {

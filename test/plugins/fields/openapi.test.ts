@@ -32,11 +32,6 @@ t.test('a string, or a list if it is repeated; the description has the default',
   }
 })
 
-t.test('the parameter of a route itself is not changed', async (t) => {
-  const parameters = [{ in: 'query', name: 'fields', schema: { type: 'string', enum: ['id'] } }]
-  t.strictSame(documented({ parameters }).parameters, parameters)
-})
-
 const user = object({ name: text })
 const shared = { user: { $id: 'user', ...user }, text: { $id: 'text', ...text } }
 const list = (items: object): object => object({ users: array(items) })

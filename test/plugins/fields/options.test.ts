@@ -1,23 +1,12 @@
 /** Options of the plugin and of routes: checked at boot, the nearest word counts. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { type FieldsOptions, type FieldsRouteOptions, fields } from '../../../src/index.js'
+import { type FieldsRouteOptions, fields } from '../../../src/index.js'
 import { array, object, text } from './one-route.js'
 
 const user = object({ name: text, age: { type: 'integer' }, a: object({ b: text }) })
 const invalid = 'FST_CONV_OPTION_INVALID'
 const unknown = 'FST_CONV_OPTION_UNKNOWN'
-
-t.test('invalid options are refused at registration, by their name', async (t) => {
-  const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
-    [{ mode: 'warn' }, invalid, /fields\.mode.*'enforce', 'report', 'off'/],
-    [{ default: ['name'] }, unknown, /fields\.default/],
-    [{ max: 5 }, unknown, /fields\.max/],
-  ]
-  for (const [options, code, message] of wrong) {
-    await t.rejects(async () => Fastify().register(fields, options as FieldsOptions), { code, message })
-  }
-})
 
 t.test('invalid options of a route are refused when it is added', async (t) => {
   const app = Fastify()
@@ -77,57 +66,6 @@ t.test('a default or hidden field on a route without selection fails the boot', 
       await t.rejects(boot({ hidden: { name: true } }), { code: invalid }, label)
     }
   }
-})
-
-t.test('the options of a route replace those of the plugin, also in child contexts', async (t) => {
-  const app = Fastify()
-  await app.register(fields, { mode: 'report' })
-  route(app, '/v1/counted/:id', undefined)
-  route(app, '/v1/enforced/:id', { mode: 'enforce' })
-  route(app, '/v1/off/:id', false)
-  await app.register(async (child) => route(child, '/v1/child/:id', { mode: 'enforce', default: ['age'] }))
-  const rows: readonly (readonly [target: string, status: number, body?: string])[] = [
-    ['/v1/counted/1?fields=nope', 200],
-    ['/v1/enforced/1?fields=name', 200],
-    ['/v1/enforced/1?fields=nope', 400],
-    ['/v1/off/1?fields=nope,nope', 200],
-    ['/v1/child/1', 200, '{"age":36}'],
-  ]
-  for (const [target, status, body] of rows) {
-    const { statusCode, payload } = await app.inject(target)
-    t.strictSame([statusCode, body ?? payload], [status, payload], target)
-  }
-})
-
-t.test('config objects that several routes share are not changed', async (t) => {
-  const config = Object.freeze({ fields: Object.freeze({ default: Object.freeze(['name']) }) })
-  const app = Fastify()
-  await app.register(fields)
-  const options = { schema: { response: { 200: user } }, config }
-  app.get('/v1/users/:id', options, () => ({ name: 'Ada', age: 1 }))
-  app.get('/v1/admins/:id', options, () => ({ name: 'Eve', age: 2 }))
-  t.equal((await app.inject('/v1/users/1')).payload, '{"name":"Ada"}')
-  t.equal((await app.inject('/v1/admins/1?fields=age')).payload, '{"age":2}')
-})
-
-t.test('a second registration in one context is an error, in another context it is not', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  await t.rejects(async () => app.register(fields), { code: 'FST_CONV_ALREADY_REGISTERED' })
-
-  const parent = Fastify()
-  for (const prefix of ['/v1', '/v2']) {
-    const inChild = async (child: FastifyInstance) => {
-      await child.register(fields, { mode: prefix === '/v1' ? 'enforce' : 'off' })
-      route(child, '/users/:id', undefined)
-    }
-    await parent.register(inChild, { prefix })
-  }
-  route(parent, '/users/:id', undefined)
-  t.equal((await parent.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
-  t.equal((await parent.inject('/v1/users/1?fields=nope')).statusCode, 400)
-  t.equal((await parent.inject('/v2/users/1?fields=nope')).payload, '{"name":"Ada","age":36}')
-  t.equal((await parent.inject('/users/1?fields=nope')).payload, '{"name":"Ada","age":36}', 'outside of both')
 })
 
 function route(app: FastifyInstance, url: string, config: unknown): void {

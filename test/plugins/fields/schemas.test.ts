@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
 import { fields } from '../../../src/index.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { array, object, oneRoute, text } from './one-route.js'
 
 const user = object({ name: text, age: { type: 'integer' } })
@@ -241,7 +242,9 @@ t.test('OpenAPI shows the parameter where it works, with the default, and nowher
   app.post('/item', { schema }, () => ada)
   app.addSchema({ $id: 'late', ...user })
   await app.ready()
-  const { paths } = app.swagger() as { paths: Record<string, Record<string, { parameters?: Parameter[] }>> }
+  const { paths } = withoutReferences(app.swagger()) as {
+    paths: Record<string, Record<string, { parameters?: Parameter[] }>>
+  }
   const shown = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [] }]) => {
       const own = parameters.filter((one) => one.in === 'query' && one.name === 'fields')

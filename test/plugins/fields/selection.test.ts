@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { RequestSelection } from '../../../src/convention/selection.js'
 import { WriterCompiler } from '../../../src/json/writer.js'
-import { fieldBounds as bounds, type Select, selecting } from '../../../src/plugins/fields/selection.js'
+import { fieldBounds as bounds, type Select, selecting } from '../../../src/plugins/fields/hooks.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
 import { shapeOf } from '../../../src/schema/shape-reader.js'
 import { compileSerializer } from '../../schema/compiled.js'

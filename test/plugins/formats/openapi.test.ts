@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
 import conventions, { serverOptions } from '../../../src/index.js'
+import { withoutReferences } from '../../support/openapi.js'
 
 const User = {
   type: 'object',
@@ -32,7 +33,9 @@ t.test('parameter, and media types of responses', async (t) => {
   )
   app.get('/v1/users/:id', { schema: { response: { 200: User } } }, async () => ({}))
   await app.ready()
-  const paths = app.swagger().paths as Readonly<Record<string, Readonly<Record<string, never>>>>
+  const paths = withoutReferences(app.swagger()).paths as Readonly<
+    Record<string, Readonly<Record<string, never>>>
+  >
   const get = at(paths, '/v1/users', 'get')
   const parameters = get.parameters as readonly { readonly name: string }[]
   t.match(

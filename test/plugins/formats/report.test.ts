@@ -1,9 +1,7 @@
 /** With `report` no response changes by a byte, and what would change is counted. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { formats, problems } from '../../../src/index.js'
-import { exchange } from '../../support/raw.js'
-import { serve } from '../../support/serve.js'
+import { formats } from '../../../src/index.js'
 import { User } from './service.js'
 
 const strict = { type: 'object', properties: { q: { type: 'string' } }, additionalProperties: false }
@@ -24,24 +22,6 @@ const targets: readonly (readonly [method: string, target: string, headers?: str
   ['GET', '/v1/roles', ['Accept: application/xml']],
   ['GET', '/v1/roles', ['Accept: image/png']],
 ]
-
-t.test('byte for byte as without the plugin', async (t) => {
-  for (const others of [[], [problems]]) {
-    const ports: number[] = []
-    for (const mode of ['off', 'report'] as const) {
-      const app = Fastify()
-      for (const plugin of others) await app.register(plugin)
-      await app.register(formats, { mode })
-      ports.push((await serve(t, routes(app))).port)
-    }
-    for (const [method, target, headers = []] of targets) {
-      const lines = ['Host: a', 'Connection: close', ...headers].join('\r\n')
-      const request = `${method} ${target} HTTP/1.1\r\n${lines}\r\n\r\n`
-      const [expected, received] = await Promise.all(ports.map((port) => exchange(port, request)))
-      t.equal(masked(received), masked(expected), `${method} ${target} ${headers.join()}`)
-    }
-  }
-})
 
 t.test('requests that would get another format, or a 406, are counted', async (t) => {
   const app = Fastify()
@@ -66,7 +46,3 @@ t.test('requests that would get another format, or a 406, are counted', async (t
     ],
   )
 })
-
-function masked(answer: string | undefined): string {
-  return (answer ?? '').replace(/^date: .*$/im, '')
-}

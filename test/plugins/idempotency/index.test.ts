@@ -17,7 +17,6 @@ import {
   memoryIdempotency,
 } from '../../../src/plugins/idempotency/index.js'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
-import { operations } from '../../../src/plugins/operations/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { rateLimit } from '../../../src/plugins/rate-limit/index.js'
 import { securityHeaders } from '../../../src/plugins/security-headers/index.js'
@@ -188,16 +187,6 @@ t.test('statuses that a handler sends are kept, unless they say that nothing was
     t.equal(runs, expected, url)
     if (runs === 1) t.equal(second.body, first.body, url)
   }
-})
-
-t.test('the key of another caller has nothing to do with this one', async (t) => {
-  const { app, payments } = await serviceWith()
-  const bob = { headers: { 'x-user': 'bob' }, payload: { amount: 6 } }
-  const [ofAda, ofBob] = [await inject(app, 'k'), await inject(app, 'k', bob)]
-  t.strictSame([ofAda.json().id, ofBob.json().id], [1, 2])
-  t.equal((await inject(app, 'k')).body, ofAda.body)
-  t.equal((await inject(app, 'k', bob)).body, ofBob.body)
-  t.equal(payments(), 2)
 })
 
 t.test('callers whose id is not known are told apart by header fields with credentials', async (t) => {
@@ -422,24 +411,6 @@ t.test('with an overridden method, the effective method counts', async (t) => {
   t.strictSame([runs, payments()], [1, 0])
 })
 
-t.test('a start of an operation again is the same operation', async (t) => {
-  const { app } = await serviceWith({}, {}, (app) => app.register(operations))
-  let runs = 0
-  app.operations.define('work', async () => {
-    runs += 1
-  })
-  app.post('/v1/works', async (_request, reply) => reply.startOperation('work'))
-  const [first, again] = [
-    await inject(app, 'k', { url: '/v1/works' }),
-    await inject(app, 'k', { url: '/v1/works' }),
-  ]
-  t.equal(again.statusCode, 202)
-  t.match(first.headers.location, /^\/v1\/operations\//)
-  t.strictSame(answerOf(again), answerOf(first))
-  await app.close()
-  t.equal(runs, 1)
-})
-
 t.test('an answer longer than maxBytes is sent, is not run again, and is a 409 then', async (t) => {
   const logs = keepLogs('warn')
   const { app } = await serviceWith({ maxBytes: 100 }, { logger: logs.logger })
@@ -517,10 +488,4 @@ t.test('bad options throw, with their names', async (t) => {
   app.get('/v1/users', { config: { idempotency: { required: true } } }, async () => ({}))
   const method = { code: 'FST_CONV_FINDINGS', message: /idempotency\.method/ }
   await t.rejects(async () => app.ready(), method, 'a route without unsafe methods')
-})
-
-t.test('mode `off` does nothing', async (t) => {
-  const { app, payments } = await serviceWith({ mode: 'off' })
-  for (const _ of [1, 2]) await inject(app, 'k')
-  t.equal(payments(), 2)
 })

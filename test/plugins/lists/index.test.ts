@@ -102,28 +102,6 @@ t.test('the member with the items is the last literal of the path, or the option
   }
 })
 
-t.test('without the plugin problems, an invalid value is a problem document too', async (t) => {
-  const app = Fastify()
-  await app.register(lists)
-  app.get('/v1/users', { config: { lists: {} } }, async () => t.fail('the handler runs'))
-
-  isProblem(t, injected(await app.inject('/v1/users?limit=0')), { status: 400, code: 'validation' })
-})
-
-t.test('with refusals: errorHandler, the error handler of the app gets the refusal', async (t) => {
-  const app = Fastify()
-  await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
-  await app.register(lists)
-  app.setErrorHandler(async (error: Error & { code?: string; statusCode?: number }, _request, reply) =>
-    reply.code(error.statusCode ?? 500).send({ own: true, code: error.code }),
-  )
-  app.get('/v1/users', { config: { lists: {} } }, async () => t.fail('the handler runs'))
-
-  const response = await app.inject('/v1/users?limit=0')
-  t.equal(response.statusCode, 400)
-  t.strictSame(response.json(), { own: true, code: 'validation' })
-})
-
 t.test('request.page and reply.list() on a route that is not a list throw FST_CONV_NOT_A_LIST', async (t) => {
   const seen: unknown[] = []
   const app = Fastify()

@@ -31,6 +31,18 @@ t.test('columns and placeholders are options', async (t) => {
   t.match(keyset(page, { placeholder: () => '?' }), { where: '(created_at, id) < (?, ?)' })
 })
 
+t.test('a template tag gets the texts and the values, and makes the fragments', async (t) => {
+  const sql = (strings: TemplateStringsArray, ...values: unknown[]) => ({ strings, raw: strings.raw, values })
+  const of = (query: Record<string, string>) => keyset(pageOf(query), { id: 'o.id', sql })
+  const texts = ['(created_at, o.id) < (', ', ', ')']
+  t.match(of({ before_time: time, before_id: '7' }), {
+    where: { strings: texts, raw: texts, values: [time, 7n] },
+    orderBy: { strings: ['created_at desc, o.id desc'], values: [] },
+  })
+  t.match(of({ after_id: '7' }), { where: { strings: ['o.id > ', ''], values: [7n] } })
+  t.match(of({}), { where: { strings: ['1 = 1'], values: [] } })
+})
+
 t.test('the SQL text never has input of the client', async (t) => {
   const text = "' or 1=1 --"
   const { where, values } = keyset(pageOf({ before_id: text }, { ...rules, idFormat: 'text' }))
@@ -57,7 +69,7 @@ t.test('invalid options are refused', async (t) => {
     '``',
   ]
   columns.push('"a\0"', '`a\0`', 'id)', '(id', 'a."b" desc', 'a.b c')
-  const others = [{ first: 0 }, { first: 1.5 }, { placeholder: '?' }]
+  const others = [{ first: 0 }, { first: 1.5 }, { placeholder: '?' }, { sql: 'kysely' }]
   const invalid = [...columns.flatMap((name) => [{ id: name }, { time: name }]), ...others]
   for (const options of invalid) {
     const refused = {

@@ -20,15 +20,6 @@ t.test('the parameters match the options of the route', async (t) => {
   t.notOk(Object.hasOwn(text.after_id?.schema as object, 'format'), 'an id that is text has no format')
 })
 
-t.test('parameters that the route declares do not change', async (t) => {
-  const limit = { in: 'query', name: 'limit', schema: { type: 'integer', maximum: 10 } }
-  const status = { in: 'query', name: 'status', schema: { type: 'string' } }
-  const completed = parametersOf({}, [limit, status])
-  t.equal(completed.limit, limit)
-  t.equal(completed.status, status)
-  t.ok(completed.before_id)
-})
-
 t.test('parameters that the list does not support are not shown', async (t) => {
   const names = (more: Partial<PageRules>): string[] => Object.keys(parametersOf(more))
   t.same(names({ by: ['id'] }), ['limit', 'before_id', 'after_id', 'include_total'])

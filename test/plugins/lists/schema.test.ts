@@ -1,12 +1,8 @@
 import swagger from '@fastify/swagger'
-import Fastify, {
-  type FastifyInstance,
-  type FastifyRequest,
-  type FastifySchema,
-  type RouteShorthandOptions,
-} from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, type FastifySchema } from 'fastify'
 import t from 'tap'
 import { type ListsRouteOptions, lists, problems } from '../../../src/index.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 /** A parameter in an OpenAPI document. */
@@ -32,21 +28,6 @@ t.test('OpenAPI shows the parameters of a list, and follows the options of the r
   const [limit, beforeId] = documentOf(app).parameters
   t.match(limit, { name: 'limit', schema: { default: 5 }, description: /more than 9 is lowered to 9/ })
   t.match(beforeId, { name: 'before_id', schema: { type: 'string' } })
-})
-
-t.test('the parameters are added to those of the route, in querystring or in query', async (t) => {
-  const own = { type: 'object', required: ['name'], properties: { name } }
-  for (const schema of [{ querystring: own }, { query: own } as FastifySchema]) {
-    const app = await appWithList(schema)
-    const { parameters } = documentOf(app)
-
-    t.strictSame(parameters.map((one) => one.name).toSorted(), [...names, 'name'].toSorted())
-    t.equal(parameters.find((one) => one.name === 'name')?.required, true)
-    t.equal((await app.inject('/v1/users?name=Ada&limit=3&before_id=7')).statusCode, 200)
-    const errors = [{ in: 'query', name: 'name', message: 'is required' }]
-    isProblem(t, injected(await app.inject('/v1/users?limit=3')), { status: 400, code: 'validation', errors })
-  }
-  t.strictSame(own, { type: 'object', required: ['name'], properties: { name } }, 'it is not touched')
 })
 
 t.test('the parameters are accepted if the route forbids other parameters', async (t) => {
@@ -123,16 +104,6 @@ t.test('OpenAPI shows Link among the headers of a success', async (t) => {
   t.notOk(responses['404']?.headers)
 })
 
-t.test('the schema of a route that is not a list is not changed', async (t) => {
-  const app = Fastify()
-  await app.register(lists)
-  const schema = { querystring: { type: 'object', properties: { name } } }
-  app.addHook('onRoute', (route) => void t.equal(route.schema, schema))
-  app.get('/v1/plain', { schema }, async () => ({}))
-  app.get('/v1/off', { schema, config: { lists: false } }, async () => ({}))
-  await app.ready()
-})
-
 async function appWithList(
   schema: FastifySchema,
   config: ListsRouteOptions = {},
@@ -153,7 +124,9 @@ interface Operation {
 }
 
 function documentOf(app: FastifyInstance): Operation {
-  const document = app.swagger() as unknown as { paths: Record<string, { get: Operation }> }
+  const document = withoutReferences(app.swagger()) as unknown as {
+    paths: Record<string, { get: Operation }>
+  }
   const operation = document.paths['/v1/users']?.get
   if (operation === undefined) throw new Error('the document has no such path')
   return operation
@@ -185,29 +158,4 @@ t.test('a route that pages by offset is found, in any style, unless config.lists
       t.strictSame(found, problem === null ? [] : [['GET /v1/users', problem]], `${names} ${form}`)
     }
   }
-})
-
-t.test('a route that pages by offset stops the boot', async (t) => {
-  const app = Fastify()
-  await app.register(lists)
-  const schema = { querystring: { type: 'object', properties: { offset: { type: 'integer' } } } }
-  app.get('/v1/users', { schema }, async () => ({}))
-  await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message: /lists\.offset/ })
-})
-
-t.test('a finding about a route at `/` below a prefix has its path without a slash', async (t) => {
-  const app = Fastify()
-  await app.register(lists, { mode: 'report' })
-  const query = { type: 'object', properties: { offset: { type: 'integer' } } }
-  const response = { 200: { type: 'object', properties: { users: { type: 'array' } } } }
-  const nothing = async () => ({})
-  const at = (prefix: string, options: RouteShorthandOptions) =>
-    app.register(async (child) => void child.get('/', options, nothing), { prefix })
-  at('/v1/users', { schema: { querystring: query } })
-  at('/v1/orders', { schema: { response }, config: { lists: true } })
-  await app.ready()
-  t.strictSame(
-    [...new Set(app.conventions.report().findings.map(({ route, rule }) => `${rule} ${route}`))],
-    ['offset GET /v1/users', 'schema GET /v1/orders'],
-  )
 })

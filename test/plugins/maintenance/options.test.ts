@@ -1,4 +1,4 @@
-import Fastify, { type FastifyContextConfig } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import { problems, serverOptions } from '../../../src/index.js'
 import {
@@ -64,16 +64,6 @@ t.test('an invalid option of enable() rejects, and begins nothing', async (t) =>
   t.equal(app.maintenance.state(), null)
 })
 
-t.test('config.maintenance of a route is an object or false', async (t) => {
-  const app = Fastify()
-  await app.register(maintenance)
-  for (const own of [true, null, 'off', { mode: 'on' }, { except: [] }]) {
-    const config = { maintenance: own } as unknown as FastifyContextConfig
-    const add = () => app.get('/v1/users', { config }, () => ({}))
-    t.throws(add, /GET \/v1\/users config\.maintenance/, `${own}`)
-  }
-})
-
 t.test('report: no byte changes, and the requests that would be refused are counted by route', async (t) => {
   const twin = async (enabled: boolean) => {
     const app = Fastify(serverOptions())
@@ -107,18 +97,4 @@ t.test('off: nothing is refused, whatever the mode of a route; the state can sti
   await app.maintenance.enable()
   t.equal((await app.inject('/v1/users')).statusCode, 200)
   t.match(app.maintenance.state(), { source: 'switch' })
-})
-
-t.test('a route has a mode of its own', async (t) => {
-  for (const [mode, own, status] of [
-    ['report', 'enforce', 503],
-    ['enforce', 'report', 200],
-    ['enforce', 'off', 200],
-  ] as const) {
-    const app = Fastify()
-    await app.register(maintenance, { mode })
-    app.get('/v1/users', { config: { maintenance: { mode: own } } }, async () => ({}))
-    await app.maintenance.enable()
-    t.equal((await app.inject('/v1/users')).statusCode, status, `${mode}, ${own}`)
-  }
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { maintenanceOf } from '../../../src/convention/contexts.js'
+import { maintenanceSignal } from '../../../src/convention/contexts.js'
 import {
   type MaintenanceNotice,
   type MaintenanceOptions,
@@ -345,8 +345,8 @@ t.test('other plugins learn when maintenance begins and ends, whatever its sourc
   const store = memoryMaintenanceStore()
   const windows = [{ from: '2026-11-20T08:01:00Z', until }]
   const { app, clock } = await serviceWith(t, { file, store, windows })
-  const signal = maintenanceOf(app)
-  if (signal === null) throw new Error('no signal')
+  const signal = maintenanceSignal.get(app)
+  if (signal === undefined) throw new Error('no signal')
   const calls: boolean[] = []
   const stopListening = signal.onChange((isActive) => calls.push(isActive))
   async function changes(expected: boolean[], about: string): Promise<void> {
@@ -382,18 +382,18 @@ t.test('other plugins learn when maintenance begins and ends, whatever its sourc
 
 t.test('other plugins get no signal where maintenance refuses nothing', async (t) => {
   for (const mode of ['report', 'off'] as const)
-    t.equal(maintenanceOf((await serviceWith(t, { mode })).app), null, mode)
+    t.equal(maintenanceSignal.get((await serviceWith(t, { mode })).app), undefined, mode)
   const app = Fastify()
   let inChild: unknown = null
   await app.register(async (child) => {
     await child.register(maintenance)
     child.register(async (grandchild) => {
-      inChild = maintenanceOf(grandchild)
+      inChild = maintenanceSignal.get(grandchild)
     })
   })
   await app.ready()
   t.not(inChild, null, 'below the context of the plugin')
-  t.equal(maintenanceOf(app), null, 'above it')
+  t.equal(maintenanceSignal.get(app), undefined, 'above it')
 })
 
 /** Advances the time to the next read, and waits for its end: while it lasts, the timer of its timeout waits. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
-import type { RawRequest } from '../../../src/convention/raw-request.js'
+import type { RawRequest } from '../../../src/convention/exchange.js'
 import { pendingBodies, readAhead } from '../../../src/plugins/method-override/read-ahead.js'
 
 const unbounded = pendingBodies({ bodies: 100, bytes: 1e6, time: 1e6 }, () => () => {})

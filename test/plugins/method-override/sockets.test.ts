@@ -1,3 +1,4 @@
+// Own process: listens to the warnings of the process
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

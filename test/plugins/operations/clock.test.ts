@@ -22,14 +22,6 @@ t.test('the time is that of the store, also if the clock of the process is an ho
   }
 })
 
-t.test('a clock of the process that is set changes nothing', async (t) => {
-  const process = steady(t)
-  t.intercept(Date, 'now', { value: () => timeOrigin + hour })
-  const clock = storeClock({ time: async () => timeOrigin + process.time }, undefined)
-  await clock.sync()
-  t.equal(clock.now(), Math.floor(timeOrigin + process.time))
-})
-
 t.test('a difference within the time of the answer does not move the clock', async (t) => {
   const process = steady(t)
   const answers = [0, 99, -99, 300]

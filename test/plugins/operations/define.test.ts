@@ -54,37 +54,6 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
   t.throws(() => definitions.named('b'), { code: 'FST_CONV_OPERATION_UNKNOWN', message: /a/ })
 })
 
-t.test('an input is JSON of a limited length, with all digits', async (t) => {
-  const definitions = operationDefinitions(30)
-  definitions.define('a', {}, async () => {}, log)
-  const { inputJson } = definitions.named('a')
-  const circle: unknown[] = []
-  circle.push(circle)
-  const deep = (depth: number) => [JSON.parse('['.repeat(depth) + ']'.repeat(depth)), 2n ** 60n]
-  const toJSON = () => {
-    throw new Error('no')
-  }
-  const ofPrototype = JSON.parse('{"__proto__":1}')
-  const rows: readonly (readonly [input: unknown, json: string | null | RegExp])[] = [
-    [undefined, null],
-    [null, 'null'],
-    [{ id: 2n ** 63n, none: undefined }, '{"id":9223372036854775808}'],
-    [new Date(0), '"1970-01-01T00:00:00.000Z"'],
-    ['x'.repeat(28), `"${'x'.repeat(28)}"`],
-    ['x'.repeat(29), /longer than 30 characters/],
-    [deep(5_000), /nested too deep/],
-    [deep(100_000), /nested too deep/],
-    [ofPrototype, '{"__proto__":1}'],
-    [{ toJSON }, /^no$/],
-    [() => {}, /the input of 'a' is not a JSON value/],
-    [circle, /circ/i],
-  ]
-  for (const [input, json] of rows) {
-    if (json instanceof RegExp) t.throws(() => inputJson(input), { message: json })
-    else t.equal(inputJson(input), json)
-  }
-})
-
 t.test('`onePer`: one id of one operation is one resource, as a text or as an integer', async (t) => {
   const definitions = operationDefinitions(1_000)
   for (const name of ['pay', 'ship']) definitions.define(name, { onePer: 'id' }, async () => {}, log)

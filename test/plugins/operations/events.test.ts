@@ -41,9 +41,3 @@ t.test('each event is a line of the log with its ids, and a message of the chann
     t.strictSame(messages.at(-1), { event, record, ...(given && { error }) })
   }
 })
-
-t.test('an operation that no request started has no request id in the log', async (t) => {
-  const { logger, lines } = keepLogs()
-  eventsOf(Fastify({ logger }).log)('start', begun())
-  t.notOk('reqId' in sure(lines[0]))
-})

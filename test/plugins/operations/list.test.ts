@@ -5,12 +5,12 @@ import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { conventions, problems, serverOptions } from '../../../src/index.js'
 import {
-  memoryOperationStore,
   type OperationsOptions,
   operations,
   type StatusDocument,
 } from '../../../src/plugins/operations/index.js'
 import { manualClock } from '../../support/manual-clock.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { start } from './samples.js'
 
@@ -81,20 +81,6 @@ for (const kind of kinds) {
     t.equal((await ask('/v1/operations', 'a', { method: 'HEAD' })).status, 200)
   })
 
-  t.test(`${kind}: the states filter the list`, async (t) => {
-    const { app, begin, list } = await service(t, kind)
-    await app.ready()
-    const [done, failed, waiting] = [await begin('done'), await begin('fail'), await begin('wait')]
-    for (const [status, id] of [
-      ['Succeeded', done],
-      ['Failed', failed],
-      ['In%20progress', waiting],
-      ['In+progress', waiting],
-    ] as const) {
-      t.strictSame((await list(`?status=${status}`)).ids, [id])
-    }
-  })
-
   t.test(`${kind}: the links lead through all pages, each operation once`, async (t) => {
     const { app, begin, list, clock } = await service(t, kind)
     await app.ready()
@@ -106,7 +92,7 @@ for (const kind of kinds) {
       begun.push((await app.operations.start('work', 'wait', { owner: 'a' })).id)
     }
     const seen: string[] = []
-    let query: string | undefined = '?status=In+progress&limit=3'
+    let query: string | undefined = '?limit=3'
     let pages = 0
     while (query !== undefined) {
       const { ids, link } = await list(query)
@@ -116,8 +102,7 @@ for (const kind of kinds) {
       await begin('wait')
       const next = link === undefined ? null : /^<\/v1\/operations(\?[^>]*)>; rel="next"$/.exec(link)
       t.ok(link === undefined || next !== null, `${link}`)
-      if (next !== null)
-        t.match(next[1], /status=In\+progress&limit=3&before_time=[^&]*&before_id=[0-9a-f]{32}$/)
+      if (next !== null) t.match(next[1], /^\?limit=3&before_time=[^&]*&before_id=[0-9a-f]{32}$/)
       query = next?.[1]
     }
     t.equal(pages, 4)
@@ -134,7 +119,7 @@ for (const kind of kinds) {
     t.match(link, 'limit=1000')
     t.equal((await list('')).ids.length, 50)
     for (const query of [
-      ...['limit=0', 'limit=-1', 'limit=x', 'limit=1&limit=2', 'status=done', 'status='],
+      ...['limit=0', 'limit=-1', 'limit=x', 'limit=1&limit=2'],
       ...['before_time=yesterday', `before_id=${'0'.repeat(32)}`],
       'before_time=2026-11-20T08:00:00Z&before_id=7',
     ]) {
@@ -192,7 +177,7 @@ t.test('a parameter that the list does not have is treated as by the other lists
     app.get('/v1/users', { schema: { querystring }, config: { lists: {} } }, async (_request, reply) =>
       reply.list([]),
     )
-    for (const query of ['statuss=Failed', 'limit=1', 'fields=id', 'limit=1&limitt=2']) {
+    for (const query of ['status=Failed', 'limit=1', 'fields=id', 'limit=1&limitt=2']) {
       const [users, own] = [
         await app.inject(`/v1/users?${query}`),
         await app.inject(`/v1/operations?${query}`),
@@ -200,7 +185,7 @@ t.test('a parameter that the list does not have is treated as by the other lists
       t.equal(own.statusCode, users.statusCode, `${name}: ${query}`)
       t.strictSame(own.json().errors, users.json().errors, `${name}: ${query}`)
     }
-    const status = (await app.inject('/v1/operations?statuss=Failed')).statusCode
+    const status = (await app.inject('/v1/operations?status=Failed')).statusCode
     t.equal(status, name === 'the default of Fastify' ? 200 : 400, name)
   }
 })
@@ -222,13 +207,6 @@ t.test('in camelCase, below another path and with a base URL', async (t) => {
   t.match(headerOf(answer, 'link'), next)
 })
 
-t.test('a store that fails is a 503', async (t) => {
-  const store = { ...memoryOperationStore(), list: async () => Promise.reject(new Error('down')) }
-  const { app, ask } = await service(t, 'alone', { store })
-  await app.ready()
-  isProblem(t, await ask('/v1/operations'), { status: 503, code: 'operations-unavailable' })
-})
-
 t.test('the OpenAPI document has the list and its parameters', async (t) => {
   const app = Fastify(serverOptions())
   t.teardown(() => app.close())
@@ -236,11 +214,11 @@ t.test('the OpenAPI document has the list and its parameters', async (t) => {
   await app.register(conventions, { operations: { identify: () => 7 } })
   app.operations.define('work', async () => {})
   await app.ready()
-  const get = app.swagger().paths?.['/v1/operations']?.get as {
+  const get = withoutReferences(app.swagger()).paths?.['/v1/operations']?.get as {
     readonly parameters: readonly { readonly name: string }[]
     readonly responses: Readonly<Record<string, object>>
   }
-  const names = ['before_id', 'before_time', 'fields', 'limit', 'status']
+  const names = ['before_id', 'before_time', 'fields', 'limit']
   t.strictSame(get.parameters.map(({ name }) => name).sort(), names)
   t.match(get.responses['200'], {
     headers: { Link: {} },

@@ -4,9 +4,7 @@ import t, { type Test } from 'tap'
 import { maintenance, problems, serverOptions } from '../../../src/index.js'
 import {
   inProcessEngine,
-  memoryOperationStore,
   type OperationEngine,
-  type OperationStore,
   type OperationsOptions,
   operations,
 } from '../../../src/plugins/operations/index.js'
@@ -72,24 +70,6 @@ t.test('an app that gets ready in maintenance begins no run', async (t) => {
   await app.ready()
   const id = await begin()
   await clock.advance(60_000)
-  t.strictSame(runs, [])
-  await app.maintenance.disable()
-  await clock.advance(0)
-  t.strictSame(runs, [id])
-})
-
-t.test('the end of maintenance does not let a process work that does not', async (t) => {
-  const store: OperationStore = { ...memoryOperationStore(), isShared: true }
-  const { app, clock, runs, begin } = await service(t, { store })
-  await app.ready()
-  const id = await begin()
-  await app.maintenance.enable({ retryAfter: 60 })
-  await app.maintenance.disable()
-  await clock.advance(60_000)
-  t.strictSame(runs, [])
-  await app.maintenance.enable({ retryAfter: 60 })
-  await app.operations.work()
-  await clock.advance(0)
   t.strictSame(runs, [])
   await app.maintenance.disable()
   await clock.advance(0)

@@ -7,7 +7,6 @@ import {
   type OperationsOptions,
   operations,
 } from '../../../src/plugins/operations/index.js'
-import { unruly } from './unruly-store.js'
 
 const invalid = 'FST_CONV_OPTION_INVALID'
 
@@ -49,53 +48,16 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
   }
 })
 
-t.test('a second registration in the same context is refused', async (t) => {
-  const app = Fastify()
-  await app.register(operations)
-  await t.rejects(async () => app.register(operations), { code: 'FST_CONV_ALREADY_REGISTERED' })
-})
-
-/** Returns a function that starts an operation which never ends, and one that polls it. */
-async function service(t: { teardown: typeof import('tap').default.teardown }, options: OperationsOptions) {
+t.test('path, baseUrl, retryAfter and polls', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  await app.register(operations, { drain: 0, unwind: 0, ...options })
+  const place = { path: '/v2/jobs', baseUrl: 'https://example.com/' }
+  await app.register(operations, { ...place, retryAfter: 17, polls: false, drain: 0, unwind: 0 })
   app.operations.define('work', () => new Promise<never>(() => {}))
   app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
-  return async (url: string | undefined) =>
-    url === undefined
-      ? app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=0' } })
-      : app.inject(new URL(url, 'http://localhost').pathname)
-}
-
-t.test('an option that is undefined has its default', async (t) => {
-  const names = [
-    ['path', 'store', 'engine', 'identify', 'retention', 'lease', 'retryAfter', 'maxLength'],
-    ['baseUrl', 'polls', 'now', 'schedule'],
-  ].flat()
-  const options = Object.fromEntries(names.map((name) => [name, undefined]))
-  const ask = await service(t, options)
-  const { headers } = await ask(undefined)
-  t.match(headers, { 'retry-after': '5', location: /^\/v1\/operations\// })
-  for (let poll = 0; poll < 60; poll += 1) t.equal((await ask(String(headers.location))).statusCode, 200)
-  t.equal((await ask(String(headers.location))).statusCode, 429)
-})
-
-t.test('path, baseUrl, retryAfter and polls', async (t) => {
-  const store = unruly(memoryOperationStore())
-  const ask = await service(t, {
-    store,
-    path: '/v2/jobs',
-    baseUrl: 'https://example.com/',
-    retryAfter: 17,
-    polls: false,
-  })
-  const { statusCode, headers } = await ask(undefined)
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/v1/work' })
   t.equal(statusCode, 202)
   t.match(headers, { 'retry-after': '17', location: /^https:\/\/example\.com\/v2\/jobs\/[0-9a-f]{32}$/ })
-  for (let poll = 0; poll < 200; poll += 1) t.equal((await ask(String(headers.location))).statusCode, 200)
-})
-
-t.test('the memory store checks its own options', async (t) => {
-  t.throws(() => memoryOperationStore({ maxOperations: 0 }), /memoryOperationStore\.maxOperations/)
+  const { pathname } = new URL(String(headers.location))
+  for (let poll = 0; poll < 200; poll += 1) t.equal((await app.inject(pathname)).statusCode, 200)
 })

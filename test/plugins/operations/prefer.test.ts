@@ -1,5 +1,3 @@
-/** `Prefer`, by the sections of RFC 7240. */
-import fc from 'fast-check'
 import t from 'tap'
 import { readPrefer } from '../../../src/plugins/operations/start.js'
 import { superlinearSeeds } from '../../support/growth.js'
@@ -93,15 +91,6 @@ for (const [section, rows] of Object.entries(sections)) {
 t.test('no field at all says nothing, and several fields are one', async (t) => {
   t.strictSame(readPrefer(undefined), { respondAsync: false, wait: null })
   t.strictSame(readPrefer(['respond-async', 'wait=3']), { respondAsync: true, wait: 3 })
-})
-
-t.test('whatever comes is read, and what stands behind it in quotes is not', async () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-      const quoted = text.replaceAll(/["\\]/g, '\\$&')
-      return read(`foo="${quoted}", wait=7`) === '7'
-    }),
-  )
 })
 
 t.test('the time to read a field grows linearly with its length', async (t) => {

@@ -12,7 +12,7 @@ import {
 } from '../../../src/plugins/operations/index.js'
 import { operationRegistry } from '../../../src/plugins/operations/registry.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
-import { scheduleTimeout } from '../../../src/time/schedule.js'
+import { scheduleTimeout } from '../../../src/time/async.js'
 import { type AnyAnswer, fetched, headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
 import { until as untilEnough } from '../../support/until.js'

@@ -48,12 +48,6 @@ t.test('an input is stored apart from its record, and read before the run counts
   t.match(await registry.claim((await create()).id, limits(3)), { input: null })
 })
 
-t.test('a text that is not an id is not looked for', async (t) => {
-  const { registry, store } = setUp()
-  for (const id of ['', 'a', '__proto__', `${idOf(1)}0`]) t.equal(await registry.find(id), null)
-  t.equal(store.calls.get, undefined)
-})
-
 t.test('after the retention, result and error are not shown; later, nor is the record', async (t) => {
   for (const end of [succeeded, failed]) {
     const { registry, clock, create } = setUp()
@@ -117,20 +111,6 @@ t.test('an engine that takes over claims a run at once, and needs no heartbeats'
   t.equal(await registry.renew(first, 0.6), null)
 })
 
-t.test('an operation that cannot be cancelled stays unchanged', async (t) => {
-  const { registry, create } = setUp()
-  const record = await create({ cancellable: false })
-  t.equal(await registry.cancel(record.id), record)
-  t.equal(await registry.cancel(idOf(9)), null)
-})
-
-t.test('of 50 claims at the same time, one begins a run', async (t) => {
-  const { registry, create } = setUp()
-  const { id } = await create()
-  const claims = await Promise.all(Array.from({ length: 50 }, () => registry.claim(id, limits(3))))
-  t.equal(claims.filter((claim) => 'kind' in claim && claim.kind === 'later').length, 49)
-})
-
 t.test('a cancelled operation does not run again: its release or retry ends it', async (t) => {
   for (const again of ['release', 'retry'] as const) {
     const { registry, create, claim, ended } = setUp()
@@ -153,7 +133,6 @@ t.test('a store that fails is operations-unavailable, and its cause is kept for 
     claim: () => registry.claim(record.id, limits(3)),
     finish: () => registry.finish(record.id, null, failed),
     cancel: () => registry.cancel(record.id),
-    announce: () => registry.ask((store) => store.announce(record.id)),
     release: () => registry.release(record.id, 1),
     takeDue: () => registry.takeDue(1),
     expire: () => registry.ask((store) => store.expire(0, 1)),
@@ -190,34 +169,12 @@ t.test('a record that changes without end is operations-unavailable', async (t) 
   await t.rejects(registry.cancel(id), unavailable(/changed 100 times/))
 })
 
-t.test('of operations with one `onePer`, one is in progress; the others are a 409', async (t) => {
-  const { registry, create, claim } = setUp()
-  const onePer = 'a'.repeat(64)
-  const first = await create({ onePer })
-  const refused = { code: 'operation-in-progress', statusCode: 409 }
-  await t.rejects(create({ onePer }), refused)
-  t.ok(await create({ onePer: 'b'.repeat(64) }))
-  const { run } = await claim(first.id)
-  await t.rejects(create({ onePer }), refused, 'it runs')
-  await registry.finish(first.id, run, failed)
-  const second = await create({ onePer })
-  t.not(second.id, first.id)
-  await registry.cancel(second.id)
-  t.ok(await create({ onePer }), 'it was cancelled before it ran')
-})
-
 t.test('a start that the client of the store sends again, as its answer was lost, is no other', async (t) => {
   const { registry, store } = setUp()
   const create = store.create.bind(store)
   store.create = async (record, input) => (await create(record, input)) && create(record, input)
   const record = await stored(registry, newOperation({ onePer: 'a'.repeat(64) }))
   t.match(await registry.find(record.id), { id: record.id })
-})
-
-t.test('a full store is operations-full', async (t) => {
-  const { create } = setUp({ store: memoryOperationStore({ maxOperations: 1 }) })
-  await create()
-  await t.rejects(create(), { code: 'operations-full', statusCode: 503 })
 })
 
 t.test('a change whose answer was lost is found when it is done again', async (t) => {

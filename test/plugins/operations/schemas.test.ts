@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { conventions, problems, serverOptions } from '../../../src/index.js'
 import { type OperationDefinition, operations } from '../../../src/plugins/operations/index.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { until } from '../../support/until.js'
 import { sure } from './samples.js'
@@ -162,7 +163,7 @@ t.test('the OpenAPI document shows the result of a route that starts the operati
   const { app } = await service(t, 'preset', { input, result }, (app) =>
     app.register(swagger, { openapi: {} }),
   )
-  const post = app.swagger().paths?.['/v1/works']?.post
+  const post = withoutReferences(app.swagger()).paths?.['/v1/works']?.post
   t.match(post?.responses?.['202'], {
     content: { 'application/json': { schema: { properties: { result: { properties: { id: int64 } } } } } },
   })

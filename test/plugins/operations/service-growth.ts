@@ -1,21 +1,27 @@
-// A program: prints the bytes of each finished operation in an app, and those that are left when they have expired. Run with
-// --expose-gc.
+// A program: prints the bytes of each operation in an app while it waits and when it is finished, and those that are left of each
+// when they have expired. Run with --expose-gc.
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import Fastify from 'fastify'
-import { operations } from '../../../src/plugins/operations/index.js'
+import { inProcessEngine, operations } from '../../../src/plugins/operations/index.js'
 import { manualClock } from '../../support/manual-clock.js'
+import { isThorough } from '../../support/thorough.js'
 
-const count = 100_000
+const count = isThorough ? 100_000 : 40_000
 const clock = manualClock('2026-11-20T08:00:00Z')
 const app = Fastify()
 await app.register(operations, {
+  engine: inProcessEngine({ maxQueued: 1_000_000 }),
   now: clock.now,
   schedule: clock.schedule,
   identify: () => '42',
   retention: '1 hour',
 })
+let gate = Promise.resolve()
+let runs = 0
 app.operations.define('work', async ({ progress }) => {
   progress(0.5)
+  await gate
+  runs += 1
   return { resource: '/v1/payments/8' }
 })
 app.post('/v1/work', async (_, reply) => reply.startOperation('work', { id: '7' }))
@@ -25,14 +31,21 @@ await app.ready()
 await startAll(2_000, true)
 await expire()
 const before = await heap()
+let open = () => {}
+gate = new Promise((resolve) => {
+  open = resolve
+})
 await startAll(count, false)
+const waiting = ((await heap()) - before) / count
+open()
+while (runs < 2_000 + count) await turnOfTheLoop()
 await startAll(1_000, true)
 const each = ((await heap()) - before) / (count + 1_000)
 const timers = clock.waiting()
 await expire()
 const left = (await heap()) - before
 await app.close()
-console.log(JSON.stringify({ each, left, timers, timersAfter: clock.waiting() }))
+console.log(JSON.stringify({ waiting, each, left: left / count, timers, timersAfter: clock.waiting() }))
 
 /** Starts operations, or sends requests that wait for their end and poll them. */
 async function startAll(operations: number, byRequests: boolean): Promise<void> {

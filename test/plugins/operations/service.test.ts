@@ -13,7 +13,6 @@ import {
 import { type BeginOptions, operationsService } from '../../../src/plugins/operations/service.js'
 import { internal } from '../../../src/plugins/operations/start.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
-import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 import { keepLogs } from '../../support/logs.js'
 import { type ManualClock, manualClock } from '../../support/manual-clock.js'
 import { lease, start, sure } from './samples.js'
@@ -107,29 +106,20 @@ t.test('a closing process waits for its handlers; only then another one begins t
   await b.close()
 })
 
-t.test('a process with a store of its own fails what it runs and what waits when it closes', async (t) => {
-  const store = unruly(memoryOperationStore(), false)
-  const engine = inProcessEngine({ concurrency: 1 })
-  const { begin, service, clock, find, contexts, end } = setUp({ store, engine })
-  await service.start()
-  const ids = [await begin(), await begin()].map(({ id }) => id)
-  await clock.advance(0)
-  t.equal(contexts.length, 1, 'it needs no call of work()')
-  const closed = service.close()
-  await clock.advance(0)
-  end(sure(contexts[0]).signal.reason)
-  await closed
-  for (const id of ids)
-    t.match(await find(id), { status: 'Failed', error: { code: 'operation-interrupted' } })
-})
-
 t.test('with a shared store, operations run after work(), and not during a pause', async (t) => {
   const { begin, service, clock, contexts, close } = setUp()
   await service.start()
   await begin()
   await clock.advance(3 * lease)
   t.equal(contexts.length, 0, 'app.ready() of a script takes no work')
+  for (const isPaused of [true, false]) await service.pause(isPaused)
+  await clock.advance(3 * lease)
+  t.equal(contexts.length, 0, 'nor after a pause')
+  await service.pause(true)
   await service.work()
+  await clock.advance(0)
+  t.equal(contexts.length, 0, 'in a pause')
+  await service.pause(false)
   await clock.advance(0)
   t.equal(contexts.length, 1)
   await service.pause(true)
@@ -160,18 +150,20 @@ t.test("an instance whose clock is an hour ahead takes no live run: the store's 
   for (const { close } of [a, b]) await close()
 })
 
-t.test('a wait ends by an announcement, or by reading the record, or by its time limit', async (t) => {
-  const store = unruly(memoryOperationStore())
-  const { begin, work, service, clock, end } = setUp({ store })
+t.test('a wait ends with the operation, also in another process, or by its time limit', async (t) => {
+  const [clock, shared] = [manualClock(start), memoryOperationStore()]
+  const { begin, work, service, end } = setUp({ clock, store: unruly(shared) })
+  const other = setUp({ clock, store: unruly(shared) })
   await work()
-  for (const isLost of [false, true]) {
-    const record = await begin()
-    const ended = service.ended(record, 10_000)
+  for (const [waiter, wait] of [
+    [service, 0],
+    [other.service, 250],
+  ] as const) {
+    const ended = waiter.ended(await begin(), 10_000)
     await clock.advance(0)
-    if (isLost) store.moods.announce = 'fails'
     end()
     await clock.advance(0)
-    if (isLost) await clock.advance(1_000)
+    await clock.advance(wait)
     t.match(await ended, { status: 'Succeeded' })
   }
   const record = await begin()
@@ -204,15 +196,11 @@ t.test('a wait ends in time, also if the clock of the store is set back', async 
   await close()
 })
 
-t.test('a forged announcement of any id changes nothing; a true one cancels at once', async (t) => {
-  const shared: OperationStore = memoryOperationStore()
-  const { begin, work, service, clock, contexts, end, find, close } = setUp({ store: unruly(shared) })
+t.test('a cancellation of a run of this process aborts its signal at once', async (t) => {
+  const { begin, work, service, clock, contexts, end, find, close } = setUp()
   await work()
   const { id } = await begin()
   await clock.advance(0)
-  for (const forged of [id, '', 'x', '__proto__']) await shared.announce(forged)
-  await clock.advance(0)
-  t.notOk(contexts[0]?.signal.aborted)
   const cancelled = service.cancel(id)
   await clock.advance(0)
   t.ok(contexts[0]?.signal.aborted)

@@ -1,3 +1,4 @@
+// Own process: waits for Redis and PostgreSQL
 /** The protocol of operations over sockets: the same rows in one process, on Redis, on PostgreSQL and through BullMQ. */
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'

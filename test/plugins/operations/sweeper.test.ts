@@ -87,17 +87,6 @@ t.test('a dead run is found within half a lease; live and delayed ones are left 
   await sweeper.stop()
 })
 
-t.test('of several processes that sweep the same store, one queues an operation', async (t) => {
-  const store = unruly(memoryOperationStore())
-  const clock = manualClock(start)
-  const engines = Array.from({ length: 4 }, () => idleEngine())
-  const processes = engines.map((engine) => testProcess({ store, clock, engine, works: { work: {} } }))
-  for (let count = 0; count < 200; count += 1) await stored(sure(processes[0]).registry, newOperation())
-  clock.skip(lease)
-  await Promise.all(processes.map(({ sweep }) => sweep()))
-  t.equal(engines.flatMap(({ jobs }) => jobs).length, 200)
-})
-
 t.test('an engine that takes over gets the jobs of live runs too, and ignores them', async (t) => {
   const engine = idleEngine({ takesOver: true })
   const { clock, create, registry, sweep, queued } = setUp(engine)

@@ -101,7 +101,6 @@ export function testProcess({
     workOf,
     faults: faultLog,
     emit: (event, record) => void events.push({ event, record }),
-    onHeartbeat: () => {},
     log,
     failureOf: (error) => {
       errors.push(error)
@@ -143,7 +142,6 @@ export function testProcess({
       return record
     },
     async start() {
-      await store.listen((id) => runner.look(id))
       await engine.start({
         run: (id, isLast) => runner.run(id, isLast),
         lost: (id) => runner.lost(id),

@@ -52,11 +52,7 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['a run begins', running, { run: 1, counted: 1, runUntil: deadAt }],
     ['no second run while it may be alive', claim(running, deadAt - 1, next), null],
     ['another run once it is dead', claim(running, deadAt, next), { run: 2, counted: 2, progress: null }],
-    [
-      'an engine that takes over begins it at once',
-      claim(running, soon, { ...next, takesOver: true }),
-      { run: 2 },
-    ],
+    ['at once, if the engine takes over', claim(running, soon, { ...next, takesOver: true }), { run: 2 }],
     ['another run after a release', claim(released, soon, next), { run: 2, counted: 1 }],
     ['no run of a cancelled operation', claim(cancelling, deadAt, next), null],
     ['no run of a final operation', claim(ended, deadAt, next), null],
@@ -66,20 +62,12 @@ t.test('each transition, and when it does nothing', async (t) => {
       renew(running, 1, 0.5, soon, later),
       { progress: 0.5, runUntil: later, dueAt: running.dueAt },
     ],
-    [
-      'a late heartbeat, if no other run began',
-      renew(running, 1, null, deadAt + 1, later),
-      { runUntil: later },
-    ],
+    ['a late heartbeat', renew(running, 1, null, deadAt + 1, later), { runUntil: later }],
     ['no heartbeat of another run', renew(running, 2, null, soon, later), null],
     ['no heartbeat after a release', renew(released, 1, null, soon, later), null],
     ['a heartbeat keeps a cancellation', renew(cancelling, 1, 0.1, soon, later), { isCancelling: true }],
 
-    [
-      'a waiting operation is cancelled at once',
-      cancel(waiting, failure, soon, retention),
-      { error: failure },
-    ],
+    ['what waits is cancelled at once', cancel(waiting, failure, soon, retention), { error: failure }],
     ['a dead one too', cancel(running, failure, deadAt, retention), { error: failure }],
     ['a running one is asked to end', cancelling, { status: 'In progress', isCancelling: true, run: 1 }],
     ['it is asked once', cancel(cancelling, failure, soon, retention), null],
@@ -90,16 +78,8 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['nor an earlier one', finish(claimed(running, deadAt), 1, succeeded, deadAt, retention), null],
     ['nor one that released it', finish(released, 1, succeeded, soon, retention), null],
     ['nor twice', finish(ended, 1, failed, soon, retention), null],
-    [
-      'a late run, if no other began',
-      finish(running, 1, succeeded, deadAt + 1, retention),
-      { status: 'Succeeded' },
-    ],
-    [
-      'a success after a cancellation',
-      finish(cancelling, 1, succeeded, soon, retention),
-      { isCancelling: false },
-    ],
+    ['a late run does', finish(running, 1, succeeded, deadAt + 1, retention), { status: 'Succeeded' }],
+    ['also after a cancellation', finish(cancelling, 1, succeeded, soon, retention), { isCancelling: false }],
     ['without a run, a live one is not ended', finish(running, null, failed, deadAt - 1, retention), null],
     ['nor a final one', finish(ended, null, failed, deadAt, retention), null],
     ['but a dead one', finish(running, null, failed, deadAt, retention), { error: failure }],
@@ -132,15 +112,6 @@ t.test('updatedAt changes with each change but a heartbeat', async (t) => {
     ['end', ended, startTime + 5_000],
   ]
   for (const [name, record, updatedAt] of rows) t.equal(record.updatedAt, updatedAt, name)
-})
-
-t.test('the result is stored for the retention, and the record for the same time again', async (t) => {
-  const finishedAt = startTime + 5_000
-  const goneAt = finishedAt + retention
-  t.match(ended, { finishedAt, goneAt, dueAt: goneAt + retention, result: '{"sent":1}', error: null })
-  const failure1 = sure(finish(running, 1, failed, finishedAt, retention))
-  t.match(failure1, { finishedAt, goneAt, result: null, error: failure })
-  t.match(cancel(waiting, failure, finishedAt, retention), { finishedAt, goneAt, dueAt: goneAt + retention })
 })
 
 t.test('records are frozen, so that a store can keep them as they are', async (t) => {

@@ -6,7 +6,6 @@ import { everydayPaths, otherPaths } from './everyday-paths.js'
 
 const plain: PathVocabulary = {
   collections: new Set(),
-  singletons: new Set(),
   verbs: new Set(knownVerbs),
   selfAliases: new Set(['me', 'self']),
 }

@@ -73,54 +73,6 @@ t.test(
   },
 )
 
-t.test('an unused exception is marked in the report and logged', async (t) => {
-  const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(pathGuard, {
-    exceptions: [{ url: '/v1/orders', except: ['version'], reason: 'of old' }],
-  })
-  app.get('/v1/users', excepted(['plural', 'words'], 'published before the rule'), nothing)
-  app.get('/v1/order_items', excepted(['plural', 'underscore'], 'published before the rule'), nothing)
-  app.get('/v1/orders', nothing)
-  await app.ready()
-
-  const { exceptions } = app.conventions.report()
-  t.strictSame(Object.fromEntries(exceptions.map(({ route, unused }) => [route, unused])), {
-    'GET /v1/users': true,
-    'GET /v1/order_items': false,
-    '/v1/orders': true,
-  })
-  t.strictSame(
-    logs.lines.map(({ level, msg }) => [level, msg]),
-    [
-      [levels.warn, 'conventions: GET /v1/users keeps pathGuard.plural, words: the exception can be removed'],
-      [levels.warn, 'conventions: /v1/orders keeps pathGuard.version: the exception can be removed'],
-    ],
-  )
-})
-
-t.test('an exception of the plugin is used if one of its routes needs it, or reported once', async (t) => {
-  const exceptions = [{ url: '/v1/*', except: ['underscore'] as const, reason: 'of old' }]
-  for (const paths of [
-    ['/v1/users', '/v1/order_items'],
-    ['/v1/users', '/v1/orders'],
-  ] as const) {
-    const { logger, lines } = keepLogs('warn')
-    const app = Fastify({ logger })
-    await app.register(pathGuard, { exceptions })
-    for (const path of paths) app.get(path, nothing)
-    await app.ready()
-    const isUsed = paths[1] === '/v1/order_items'
-    const told = 'conventions: /v1/* keeps pathGuard.underscore: the exception can be removed'
-    t.strictSame(
-      lines.map(({ msg }) => msg),
-      isUsed ? [] : [told],
-    )
-    const found = app.conventions.report().exceptions.map(({ route, unused }) => [route, unused])
-    t.strictSame(found, isUsed ? paths.map((path) => [`GET ${path}`, false]) : [['/v1/*', true]])
-  }
-})
-
 t.test(
   'an exception is in the debug log, and reported once for a GET route and its HEAD route',
   async (t) => {
@@ -158,7 +110,7 @@ t.test(
       await app.ready()
       const { findings, exceptions } = app.conventions.report()
       t.strictSame(findings, [], url)
-      t.match(exceptions, [{ route: `GET ${url}`, reason, unused: false }], url)
+      t.match(exceptions, [{ route: `GET ${url}`, reason }], url)
       t.strictSame([exceptions.length, exceptions[0]?.rules.length], [1, 8], `${url}: all rules`)
     }
   },
@@ -179,5 +131,5 @@ function excepted(except: readonly ('underscore' | 'plural' | 'version' | 'words
 
 function exception(route: string, rules: readonly string[]): Exception {
   const reason = 'published before the rule'
-  return { plugin: 'pathGuard', route, rules, reason, declared: true, unused: false }
+  return { plugin: 'pathGuard', route, rules, reason, declared: true }
 }

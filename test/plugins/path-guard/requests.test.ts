@@ -226,12 +226,6 @@ t.test('a path of 8 kB, all of it uppercase, is answered with a short detail', a
   t.ok(answer.body.length < 1000, 'cut')
 })
 
-t.test('a refused request is not counted in the report', async (t) => {
-  const app = await appWithRoutes()
-  for (const url of ['/v1/Users', '/v1/users/a%20b']) await app.inject(url)
-  t.strictSame(app.conventions.report().observations, [])
-})
-
 t.test('the time of a refusal is linear in the length of the path, and its detail is short', async (t) => {
   const app = Fastify({ routerOptions: { maxParamLength: 1_000_000 } })
   await app.register(problems)

@@ -9,7 +9,7 @@ import Fastify, {
 import t from 'tap'
 import { problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
-import { ask, openConnection } from '../../support/raw.js'
+import { ask, openConnection, parseAnswers, type RawAnswer } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
 const json = 'application/json'
@@ -48,6 +48,26 @@ t.test('a body over the limit of the route is a 413', async (t) => {
   const whole = await app.inject({ method: 'POST', url: '/v1/users', headers, payload })
   isProblem(t, injected(whole), expected, 'by the limit of the server')
 })
+
+t.test(
+  'a client that is still sending a body over the limit gets the 413, and may go on with its connection',
+  async (t) => {
+    const { port } = await serve(t, await appWithUsers())
+    const large = 'x'.repeat(8 * 1024 * 1024)
+    const head = `POST /v1/users HTTP/1.1\r\nHost: a\r\nContent-Type: ${json}\r\n`
+    const next = 'GET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    for (const body of [
+      `Content-Length: ${large.length}\r\n\r\n${large}`,
+      `Transfer-Encoding: chunked\r\n\r\n${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`,
+    ]) {
+      const connection = await openConnection(port)
+      connection.send(head + body + next)
+      const [refused, other] = parseAnswers(await connection.ended())
+      isProblem(t, refused as RawAnswer, { status: 413, code: 'content-too-large' })
+      isProblem(t, other as RawAnswer, { status: 404, code: 'not-found' })
+    }
+  },
+)
 
 t.test('an unsupported or invalid Content-Type is a 415 (RFC 9110 §15.5.16)', async (t) => {
   const app = await appWithUsers()
@@ -225,6 +245,32 @@ t.test('an empty body with a JSON Content-Type is no body for DELETE and POST', 
   const broken = `${announced}Content-Length: 2\r\n\r\n{"`
   const refused = await ask(port, `DELETE /v1/users/1 HTTP/1.1\r\n${broken}`)
   t.equal(refused.status, 400, 'a broken one is refused')
+})
+
+t.test('a form without content is no body where nothing parses forms', async (t) => {
+  const rows = [
+    { mode: 'enforce', parses: false, content: '', expected: 204, body: undefined },
+    { mode: 'enforce', parses: true, content: '', expected: 204, body: 'parsed' },
+    { mode: 'enforce', parses: false, content: 'a=1', expected: 415 },
+    { mode: 'report', parses: false, content: '', expected: 415 },
+  ] as const
+  for (const { mode, parses, content, expected, ...row } of rows) {
+    const app = Fastify()
+    await app.register(problems, { mode })
+    const type = 'application/x-www-form-urlencoded'
+    if (parses) app.addContentTypeParser(type, (_request, _payload, done) => done(null, 'parsed'))
+    const seen: unknown[] = []
+    app.post('/v1/users/:id/follow', async (request, reply) => {
+      seen.push(request.body)
+      return reply.code(204).send()
+    })
+    const { port } = await serve(t, app)
+    const fields = `Host: localhost\r\nConnection: close\r\nContent-Type: ${type}; charset=utf-8\r\n`
+    const length = `Content-Length: ${content.length}\r\n\r\n`
+    const { status } = await ask(port, `POST /v1/users/1/follow HTTP/1.1\r\n${fields}${length}${content}`)
+    t.equal(status, expected, `${mode} ${parses} ${content}`)
+    if (expected === 204) t.strictSame(seen, ['body' in row ? row.body : null])
+  }
 })
 
 t.test('a JSON parser of the app gets an empty body', async (t) => {

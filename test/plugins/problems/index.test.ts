@@ -100,18 +100,6 @@ t.test('errors of a route that is declared before the plugin are problems too', 
   t.equal((await app.inject('/v1/thrown')).statusCode, 500)
 })
 
-t.test('the plugin serves the context that registers it, and no other', async (t) => {
-  const app = Fastify()
-  app.register(async (child) => {
-    await child.register(problems)
-    child.get('/v1/inside', async () => Promise.reject(new Error('broken')))
-  })
-  app.get('/v1/outside', async () => Promise.reject(new Error('broken')))
-
-  isProblem(t, injected(await app.inject('/v1/inside')), { status: 500, code: 'internal-server-error' })
-  t.equal((await app.inject('/v1/outside')).json().message, 'broken')
-})
-
 t.test('a route with problems: false answers as without the plugin, whatever is thrown', async (t) => {
   const thrown = [new Error('broken'), Object.assign(new Error('x'), { statusCode: 409 }), 'text', { a: 1 }]
   const bare = Fastify()

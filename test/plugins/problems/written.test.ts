@@ -29,6 +29,24 @@ const written: Readonly<Record<string, Write>> = {
   'wrong-length': (reply) => reply.code(404).header('content-length', '3').send('abc'),
 }
 
+t.test('what a hook of the app changes on a problem is put right', async (t) => {
+  const changes: Readonly<Record<string, (reply: FastifyReply) => unknown>> = {
+    type: (reply) => reply.type('application/json'),
+    directives: (reply) => reply.removeHeader('cache-control'),
+    waiting: (reply) => reply.code(503),
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    const app = Fastify()
+    // Before the hook of this package.
+    app.addHook('onSend', async (_request, reply) => void change(reply))
+    await app.register(problems)
+    const response = await app.inject('/v1/nothing')
+    t.equal(response.headers['content-type'], 'application/problem+json', name)
+    t.equal(response.headers['cache-control'], 'no-store', name)
+    t.equal(response.headers['retry-after'], name === 'waiting' ? '5' : undefined, name)
+  }
+})
+
 t.test('an error body that a handler sends becomes a problem, framed by its own length', async (t) => {
   const app = await appThatWrites(written)
   const { origin } = await serve(t, app)

@@ -2,7 +2,6 @@
 
 import Fastify from 'fastify'
 import t from 'tap'
-import { knownSubject } from '../../../src/convention/caller.js'
 import { callers } from '../../../src/plugins/rate-limit/caller.js'
 
 const ip = '203.0.113.7'
@@ -26,24 +25,4 @@ t.test('an invented address has a bounded key, and is never equal to another kin
   t.equal(await keyOf('subject:admin'), 'address:subject:admin')
   t.match(await keyOf('1'.repeat(10_000)), /^address:[\w-]{43}$/)
   t.equal(await keyOf(undefined), 'address:unix')
-})
-
-t.test('a known subject is the caller, in the context that knows it; otherwise the address', async (t) => {
-  const app = Fastify()
-  const keys: unknown[] = []
-  const callerOf = callers(undefined, (ip) => ip)
-  app.get('/public', async (request) => void keys.push(callerOf(request)))
-  await app.register(async (child) => {
-    knownSubject.set(child, ({ headers }) => (headers.authorization === 'Bearer verified' ? ip : null))
-    child.get('/private', async (request) => void keys.push(callerOf(request)))
-  })
-  const verified = { remoteAddress: ip, headers: { authorization: 'Bearer verified' } }
-  await app.inject({ url: '/private', ...verified })
-  await app.inject({ url: '/private', remoteAddress: ip, headers: { authorization: 'Bearer wrong' } })
-  await app.inject({ url: '/public', ...verified })
-  t.strictSame(keys, [
-    { key: `subject:${ip}`, id: ip },
-    { key: `address:${ip}`, id: '' },
-    { key: `address:${ip}`, id: '' },
-  ])
 })

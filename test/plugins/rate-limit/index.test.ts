@@ -1,3 +1,4 @@
+// Own process: replaces the clock before each test of tap
 /** Rate limits: which requests are refused, and the header fields. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

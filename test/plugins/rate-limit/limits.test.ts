@@ -43,8 +43,3 @@ t.test('a result is kept for a minute, also if the clock is set back', async (t)
   clock.skip(-3_600_000)
   t.equal(await maxOf(), 3)
 })
-
-t.test('a caller whose id is that of a member of every object has a max of its own', async (t) => {
-  const { limits } = setUp((_, caller) => caller.length)
-  for (const id of ['__proto__', 'constructor', '']) t.equal((await limits(id)).list[0]?.max, id.length)
-})

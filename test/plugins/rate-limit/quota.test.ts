@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  limitsWith,
-  quotaFields,
-  quotaProblem,
-  sfString,
-  wholeSeconds,
-} from '../../../src/plugins/rate-limit/counter.js'
+import { limitsWith, quotaFields, quotaProblem, sfString } from '../../../src/plugins/rate-limit/counter.js'
 
 const quota = (name: string, max: number, timeWindow: number) => ({ name, max, timeWindow })
 
@@ -64,16 +58,4 @@ t.test('any name is written as a string of RFC 9651', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (name) => /^"(?:[ !#-[\]-~]|\\["\\])*"$/.test(sfString(name))),
   )
-})
-
-t.test('seconds are rounded up, so that no client retries too early', async (t) => {
-  for (const [milliseconds, seconds] of [
-    [60_000, 60],
-    [59_001, 60],
-    [1, 1],
-    [0, 0],
-    [-1, 0],
-  ] as const)
-    t.ok(Object.is(wholeSeconds(milliseconds), seconds), `${milliseconds}`)
-  t.equal(wholeSeconds(-1, 1), 1)
 })

@@ -25,16 +25,6 @@ function setUp() {
   return { clock, asked, outcomes, count }
 }
 
-t.test('a reply in time is returned, and no timer is left', async (t) => {
-  const { clock, asked, outcomes, count } = setUp()
-  count()
-  await clock.advance(patience - 1)
-  asked[0]?.answer()
-  await flush()
-  t.strictSame(outcomes, [states])
-  t.equal(clock.waiting(), 0)
-})
-
 t.test('a call without a reply in time fails once, whatever comes later', async (t) => {
   const { clock, asked, outcomes, count } = setUp()
   count()

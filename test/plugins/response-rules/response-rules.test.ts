@@ -1,6 +1,6 @@
 import t from 'tap'
 import { schemaBreaches } from '../../../src/plugins/response-rules/breaches.js'
-import type { ResponseRule, ResponseVocabulary } from '../../../src/plugins/response-rules/options.js'
+import type { ResponseRule, ResponseVocabulary } from '../../../src/plugins/response-rules/words.js'
 import type { Json } from '../../../src/schema/json-schema.js'
 import { condition, vocabulary } from './rules-vocabulary.js'
 

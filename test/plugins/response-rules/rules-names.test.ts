@@ -1,7 +1,7 @@
 import t from 'tap'
+import { schemaBreaches } from '../../../src/plugins/response-rules/breaches.js'
 import {
   defaultUnixTimes,
-  type EnvelopePart,
   hasLocalOffset,
   isClockOrDuration,
   isDateTime,
@@ -10,9 +10,12 @@ import {
   nounOf,
   pluralName,
   timeFormats,
-  wrappingMember,
 } from '../../../src/plugins/response-rules/words.js'
+import type { Json } from '../../../src/schema/json-schema.js'
 import { isPlural, type KeyStyle, restyledKey, wordsOf } from '../../../src/words/words.js'
+import { vocabulary } from './rules-vocabulary.js'
+
+type Member = [name: string, schema: Json]
 
 t.test('the words of a name, in any style', async (t) => {
   const cases: [string, string[]][] = [
@@ -185,9 +188,9 @@ t.test('RFC 3339, and texts that look like it', async (t) => {
 })
 
 t.test('an envelope has only a wrapped value and metadata', async (t) => {
-  const roomy = (name: string): EnvelopePart => ({ name, canWrap: true, isState: false })
-  const plain = (name: string): EnvelopePart => ({ name, canWrap: false, isState: false })
-  const cases: [string, EnvelopePart[], string | undefined][] = [
+  const roomy = (name: string): Member => [name, { type: 'object' }]
+  const plain = (name: string): Member => [name, { type: 'string' }]
+  const cases: [string, Member[], string | undefined][] = [
     ['data alone', [roomy('data')], 'data'],
     ['data and status', [plain('status'), roomy('data')], 'data'],
     ['headers and response', [roomy('headers'), roomy('response')], 'response'],
@@ -201,7 +204,11 @@ t.test('an envelope has only a wrapped value and metadata', async (t) => {
     ['metadata alone', [plain('status'), plain('message')], undefined],
     ['a resource with data', [plain('id'), roomy('data')], undefined],
     ['a result that is a word', [plain('result'), plain('code')], undefined],
-    ['a state', [{ name: 'status', canWrap: false, isState: true }, roomy('result')], undefined],
+    ['a state', [['status', { type: 'string', enum: ['paid', 'open'] }], roomy('result')], undefined],
   ]
-  for (const [about, parts, expected] of cases) t.equal(wrappingMember(parts)?.name, expected, about)
+  for (const [about, members, expected] of cases) {
+    const schema = { type: 'object', properties: Object.fromEntries(members) }
+    const found = schemaBreaches(schema, {}, vocabulary).breaches.find(({ rule }) => rule === 'envelope')
+    t.equal(found?.problem, expected && `/${expected} wraps the resource`, about)
+  }
 })

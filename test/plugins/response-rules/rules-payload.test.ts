@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { ResponseVocabulary } from '../../../src/plugins/response-rules/options.js'
 import { payloadBounds, payloadBreaches } from '../../../src/plugins/response-rules/payload.js'
+import type { ResponseVocabulary } from '../../../src/plugins/response-rules/words.js'
 import { vocabulary } from './rules-vocabulary.js'
 
 const problemsOf = (payload: unknown, others: Partial<ResponseVocabulary> = {}): string[] =>

@@ -1,4 +1,4 @@
-import type { ResponseVocabulary } from '../../../src/plugins/response-rules/options.js'
+import type { ResponseVocabulary } from '../../../src/plugins/response-rules/words.js'
 import { defaultUnixTimes } from '../../../src/plugins/response-rules/words.js'
 import type { Json } from '../../../src/schema/json-schema.js'
 

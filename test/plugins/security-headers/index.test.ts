@@ -343,18 +343,6 @@ t.test('in report mode no header is added, and responses without them are counte
   t.equal(app.conventions.report().observations.length, 1)
 })
 
-t.test('a route may have mode report or off', async (t) => {
-  const app = await appWith()
-  app.get('/v1/users', { config: { securityHeaders: { mode: 'report' } } }, () => ({}))
-  t.same(await headersOf(app, '/v1/users'), {})
-  t.equal(app.conventions.report().observations[0]?.count, 1)
-  const off = await appWith({ mode: 'off' })
-  off.get('/v1/users', () => ({}))
-  off.get('/v1/on', { config: { securityHeaders: { mode: 'enforce' } } }, () => ({}))
-  t.same(await headersOf(off, '/v1/users'), {})
-  t.same(await headersOf(off, '/v1/on'), ofApi)
-})
-
 t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ profile: 'web' }, /securityHeaders\.profile: expected one of 'api', 'helmet', received 'web'/],
@@ -385,4 +373,16 @@ t.test('invalid options fail the boot, by name', async (t) => {
       /GET \/v1\/users config\.securityHeaders/,
     )
   }
+})
+
+t.test('a route may have mode report or off', async (t) => {
+  const app = await appWith()
+  app.get('/v1/users', { config: { securityHeaders: { mode: 'report' } } }, () => ({}))
+  t.same(await headersOf(app, '/v1/users'), {})
+  t.equal(app.conventions.report().observations[0]?.count, 1)
+  const off = await appWith({ mode: 'off' })
+  off.get('/v1/users', () => ({}))
+  off.get('/v1/on', { config: { securityHeaders: { mode: 'enforce' } } }, () => ({}))
+  t.same(await headersOf(off, '/v1/users'), {})
+  t.same(await headersOf(off, '/v1/on'), ofApi)
 })

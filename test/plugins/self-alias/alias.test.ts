@@ -1,7 +1,6 @@
 /** Which parameter may be an alias, and what becomes of the path and of the response. */
 import fc from 'fast-check'
 import t from 'tap'
-import { privateOnly } from '../../../src/http/header-fields.js'
 import {
   lastCollection,
   ownTarget,
@@ -67,40 +66,6 @@ t.test('an id in the path is encoded as one segment', async () => {
     fc.property(id, (id) => {
       const segments = ownTarget('/users/me', place, 'me', id)?.split('/') ?? []
       return segments.length === 3 && decodeURIComponent(segments[2] ?? '') === id
-    }),
-  )
-})
-
-t.test('a private Cache-Control has no directives that allow a shared cache to store', async (t) => {
-  const rows = [
-    [undefined, 'private'],
-    ['', 'private'],
-    ['no-cache', 'no-cache, private'],
-    ['public, max-age=60', 'max-age=60, private'],
-    ['Public , S-MaxAge=5,max-age=60', 'max-age=60, private'],
-    ['private="set-cookie", max-age=1', 'max-age=1, private'],
-    ['private', 'private'],
-    ['public, proxy-revalidate, max-age=5', 'max-age=5, private'],
-    ['no-cache="a, public", public', 'no-cache="a, public", private'],
-    ['no-store', 'no-store'],
-    ['public, NO-STORE', 'public, NO-STORE'],
-    ['x="no-store"', 'x="no-store", private'],
-    ['x="open, no-store', 'x="open, no-store, private'],
-  ] as const
-  for (const [current, made] of rows) t.equal(privateOnly(current), made, String(current))
-  const pieces = fc.constantFrom(
-    'public',
-    's-maxage=5',
-    'max-age=60',
-    'private',
-    'no-cache="a, b"',
-    'immutable',
-    ' ',
-  )
-  fc.assert(
-    fc.property(fc.array(pieces), (pieces) => {
-      const made = privateOnly(pieces.join(','))
-      return privateOnly(made) === made && made.endsWith('private') && !/public|s-maxage/.test(made)
     }),
   )
 })

@@ -118,18 +118,6 @@ t.test('an unknown caller gets a 401 with a challenge, and no handler runs', asy
   t.equal((await app.inject('/v1/users/7')).statusCode, 200, 'an id needs no caller')
 })
 
-t.test('the plugin works without the other plugins', async (t) => {
-  const app = Fastify()
-  await app.register(selfAlias, { identify: async (request) => identify(request), collections: ['users'] })
-  app.get('/v1/users/:id', async (request) => request.params)
-  isProblem(t, injected(await app.inject('/v1/users/me')), { status: 401, code: 'unauthorized' })
-  const answer = await app.inject({ url: '/v1/users/me', headers: ada })
-  t.strictSame(answer.json(), { id: '9007199254740993' })
-  t.match(answer.headers, { 'cache-control': 'private', 'content-location': '/v1/users/9007199254740993' })
-  const other = await app.inject('/v1/users/7')
-  t.notOk(['cache-control', 'vary', 'content-location'].some((name) => name in other.headers))
-})
-
 t.test('any onRequest hook may authenticate, wherever it is added', async (t) => {
   const app = Fastify()
   await app.register(selfAlias, {
@@ -410,18 +398,6 @@ t.test('config.selfAlias turns the plugin on or off for a route', async (t) => {
   t.equal(made.statusCode, 400)
 })
 
-t.test('an id is encoded in the path', async (t) => {
-  const app = Fastify({ rewriteUrl: ({ url = '' }) => url.replace(/^\/public/, '') })
-  await app.register(selfAlias, { identify, collections: ['users'] })
-  app.get('/v1/users/:id', async (request) => request.params)
-  const headers = { authorization: 'tom' }
-  const answer = await app.inject({ url: '/v1/users/me?q=%2F', headers })
-  t.equal(answer.headers['content-location'], '/v1/users/a%20b%2F%C3%BC@:?q=%2F')
-  t.equal(answer.json().id, 'a b/ü@:')
-  const mounted = await app.inject({ url: '/public/v1/users/me', headers: eve })
-  t.equal(mounted.headers['content-location'], '/public/v1/users/7', 'the URL that the client knows')
-})
-
 t.test('a collection without a route is logged', async (t) => {
   const { logger, lines } = keepLogs('warn')
   const app = Fastify({ logger })
@@ -429,14 +405,6 @@ t.test('a collection without a route is logged', async (t) => {
   app.get('/v1/users/:id', async () => ({}))
   await app.ready()
   t.match(lines, [{ msg: /no route is in user/ }])
-})
-
-t.test('an uppercase alias is a 404 path-uppercase', async (t) => {
-  const app = await presetWith(addUsers)
-  isProblem(t, injected(await app.inject({ url: '/v1/users/ME', headers: eve })), {
-    status: 404,
-    code: 'path-uppercase',
-  })
 })
 
 t.test('in report mode no byte changes, and aliases are counted', async (t) => {

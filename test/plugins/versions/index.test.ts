@@ -1,7 +1,7 @@
 /** Versions that are deprecated and retired: RFC 9745, RFC 8594. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { caching, lists, pathGuard, problems } from '../../../src/index.js'
+import { caching, lists, problems } from '../../../src/index.js'
 import { type VersionsOptions, versions } from '../../../src/plugins/versions/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
@@ -136,12 +136,6 @@ t.test('after the sunset every path of the version is a 410, and no later hook r
   t.equal(exceptions.length, 1, 'and the report says so, once')
   t.equal((await app.inject('/v2/users/1')).statusCode, 200)
   t.equal((await app.inject('/v2/unknown')).statusCode, 404)
-})
-
-t.test('without the plugin problems, the 410 is a problem document too', async (t) => {
-  const app = Fastify()
-  await app.register(versions, { versions: { 1: lifecycle }, now: () => after })
-  isProblem(t, injected(await app.inject('/v1/x')), { status: 410, code: 'version-retired' })
 })
 
 t.test('a route may have its own sunset: before, after, or without that of its version', async (t) => {
@@ -319,17 +313,6 @@ t.test('a route may have its own modes, and each rule can be off', async (t) => 
   )
 })
 
-t.test('mode off adds nothing', async (t) => {
-  const app = await appWith((app) => app.get('/v3/users', async () => ({})), {
-    mode: 'off',
-    now: () => after,
-  })
-  t.strictSame(told(await app.inject('/v1/users')), none)
-  t.strictSame((await app.inject('/v3/users')).statusCode, 200)
-  t.match(app.conventions.report(), { findings: [], observations: [] })
-  t.equal(app.conventions.report().findings.length, 0)
-})
-
 t.test('a route of an unlisted version fails the boot, unless it has an exception', async (t) => {
   const app = await appWith((app) => app.get('/v3/users', async () => ({})))
   await t.rejects(async () => await app.ready(), {
@@ -339,20 +322,12 @@ t.test('a route of an unlisted version fails the boot, unless it has an exceptio
   const excepted = await appWith((app) => {
     const config = { versions: { except: ['listed'] as const, reason: 'a trial' } }
     app.get('/v3/users', { config }, async () => ({}))
-    app.get(
-      '/v2/users',
-      { config: { versions: { except: ['listed'], reason: 'not needed' } } },
-      async () => ({}),
-    )
     app.get('/v3/files/*', async () => ({}))
   })
   await t.resolves(async () => void (await excepted.ready()))
   t.strictSame(
-    excepted.conventions.report().exceptions.map(({ reason, unused }) => [reason, unused]),
-    [
-      ['a trial', false],
-      ['not needed', true],
-    ],
+    excepted.conventions.report().exceptions.map(({ reason }) => reason),
+    ['a trial'],
   )
 })
 
@@ -384,17 +359,6 @@ t.test('invalid dates and names are refused at registration', async (t) => {
   t.throws(() => app.get('/v1/users', { config }, async () => ({})), {
     message: /GET \/v1\/users config\.versions\.sunset: expected not before deprecated/,
   })
-})
-
-t.test('an uppercase path is refused by pathGuard, and has no version', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard)
-  await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
-  app.get('/v1/users', async () => ({}))
-  const upper = await app.inject('/v1/Users')
-  isProblem(t, injected(upper), { status: 404, code: 'path-uppercase' })
-  t.strictSame(told(upper), all)
-  t.strictSame(told(await app.inject('/V1/users')), none)
 })
 
 t.test('the version is that of the path after rewriteUrl', async (t) => {

@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { caching } from '../../../src/index.js'
 import { type VersionsOptions, versions } from '../../../src/plugins/versions/index.js'
+import { withoutReferences } from '../../support/openapi.js'
 
 const user = { type: 'object', properties: { id: { type: 'integer' } } }
 const schema = { response: { 200: user } }
@@ -23,7 +24,7 @@ async function documentOf(options: VersionsOptions, add: (app: FastifyInstance) 
   await app.register(caching)
   add(app)
   await app.ready()
-  const document = JSON.parse(JSON.stringify(app.swagger()))
+  const document = JSON.parse(JSON.stringify(withoutReferences(app.swagger())))
   const operationOf = (path: string): Operation => document.paths[path].get
   return { app, operationOf }
 }

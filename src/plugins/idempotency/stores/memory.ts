@@ -29,6 +29,13 @@ interface Share {
   size: number
   /** The entries with an answer, in the order in which they were kept. */
   readonly kept: Set<Entry>
+  /** Iterates `kept`. It is kept, because a new iterator would pass all that was removed before. */
+  readonly oldest: Iterator<Entry>
+}
+
+function newShare(): Share {
+  const kept = new Set<Entry>()
+  return { size: 0, kept, oldest: kept.values() }
 }
 
 function sizeOf({ answer }: IdempotencyRecord): number {
@@ -52,7 +59,7 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
   let size = 0
 
   function add(entry: Entry): void {
-    const share: Share = shares.get(entry.caller) ?? { size: 0, kept: new Set() }
+    const share = shares.get(entry.caller) ?? newShare()
     shares.set(entry.caller, share)
     entries.set(entry.key, entry)
     if (entry.answer !== null) share.kept.add(entry)
@@ -89,9 +96,9 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
           most = share.size
         }
       }
-      const entry = largest?.kept.values().next().value
-      if (entry === undefined) throw new Error('memoryIdempotency: there is no room for another key')
-      remove(entry)
+      if (largest === undefined || largest.kept.size === 0)
+        throw new Error('memoryIdempotency: there is no room for another key')
+      remove(largest.oldest.next().value as Entry)
     }
   }
 

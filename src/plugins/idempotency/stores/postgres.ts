@@ -1,10 +1,10 @@
 import { invalid, isObject } from '../../../options.js'
-import { type PostgresQuery, withRetries } from '../../../stores/postgres-client.js'
+import { type PostgresResult, withRetries } from '../../../stores/postgres-client.js'
 import type { IdempotencyRecord, IdempotencyStore } from './store.js'
 
 /** What runs the statements of the store: the pool of [pg](https://github.com/brianc/node-postgres), or [PGlite](https://pglite.dev). */
 export interface PostgresIdempotencyPool {
-  query(text: string, values?: unknown[]): Promise<Pick<Awaited<ReturnType<PostgresQuery['query']>>, 'rows'>>
+  query(text: string, values?: unknown[]): Promise<Pick<PostgresResult, 'rows'>>
 }
 
 /** An {@link IdempotencyStore} in PostgreSQL. */

@@ -19,7 +19,7 @@ import {
   resolveOptions,
   text,
 } from '../../../options.js'
-import { inTime, LateError, scheduleTimeout } from '../../../time/schedule.js'
+import { inTime, LateError, scheduleTimeout } from '../../../time/async.js'
 import {
   answerTimeout,
   ignore,

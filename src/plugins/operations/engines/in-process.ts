@@ -1,5 +1,5 @@
 import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
-import { type Schedule, scheduleTimeout } from '../../../time/schedule.js'
+import { type Schedule, scheduleTimeout } from '../../../time/async.js'
 import {
   type OperationEngine,
   type OperationJob,

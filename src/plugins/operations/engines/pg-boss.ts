@@ -11,7 +11,7 @@ import {
   text,
 } from '../../../options.js'
 import { withRetries } from '../../../stores/postgres-client.js'
-import { inTime, scheduleTimeout } from '../../../time/schedule.js'
+import { inTime, scheduleTimeout } from '../../../time/async.js'
 import {
   answerTimeout,
   ignore,

@@ -1,5 +1,5 @@
 import { checksOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
-import { isFinal, type OperationRecord, type OperationStatus } from '../record.js'
+import { isFinal, type OperationRecord } from '../record.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
 const declared = {
@@ -32,11 +32,10 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
   // In the order of their start, and in the order of their end.
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()
-  // Of an owner: all, and those in each status; the oldest first.
+  // Of each owner, the oldest first.
   const lists = new Map<string, Entry[]>()
   // The ids of operations in progress, by their `onePer`.
   const only = new Map<string, string>()
-  const listeners = new Set<(id: string) => void>()
   // Of operations in progress, and of final ones.
   let [inputBytes, resultBytes] = [0, 0]
 
@@ -48,37 +47,20 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
     else inputBytes += bytes
   }
 
-  function change(entry: Entry, to: Partial<Entry>): void {
-    count(entry, -1)
-    Object.assign(entry, to)
-    count(entry, 1)
-  }
-
-  function enlist(key: string, entry: Entry): void {
-    const list = lists.get(key) ?? []
-    list.splice(placeIn(list, entry.record), 0, entry)
-    lists.set(key, list)
-  }
-
-  function delist(key: string, { record }: Entry): void {
-    const list = lists.get(key) ?? []
-    list.splice(placeIn(list, record), 1)
-    if (list.length === 0) lists.delete(key)
-  }
-
   function letOthersStart({ id, onePer }: OperationRecord): void {
     if (onePer !== null && only.get(onePer) === id) only.delete(onePer)
   }
 
   function remove(entry: Entry): void {
-    const { id, owner, status } = entry.record
+    const { id, owner } = entry.record
     count(entry, -1)
     letOthersStart(entry.record)
     inProgress.delete(id)
     final.delete(id)
     if (owner === null) return
-    delist(listKey(owner), entry)
-    delist(listKey(owner, status), entry)
+    const list = lists.get(owner) ?? []
+    list.splice(placeIn(list, entry.record), 1)
+    if (list.length === 0) lists.delete(owner)
   }
 
   function makeRoom(most: number): void {
@@ -108,28 +90,28 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       if (onePer !== null) only.set(onePer, id)
       count(entry, 1)
       if (owner !== null) {
-        enlist(listKey(owner), entry)
-        enlist(listKey(owner, record.status), entry)
+        const list = lists.get(owner) ?? []
+        list.splice(placeIn(list, record), 0, entry)
+        lists.set(owner, list)
       }
       makeRoom(maxOperations)
       return true
     },
     get: async (id) => entryOf(id)?.record ?? null,
     input: async (id) => inProgress.get(id)?.input ?? null,
-    async replace({ id, version, dueAt, status }, next) {
+    async replace({ id, version, dueAt }, next) {
       const entry = entryOf(id)
       if (entry?.record.version !== version) return false
-      const moved = next.dueAt === dueAt ? {} : { dueAt: next.dueAt }
-      change(entry, { record: next, ...moved, ...(isFinal(next) && { input: null }) })
+      count(entry, -1)
+      entry.record = next
+      if (next.dueAt !== dueAt) entry.dueAt = next.dueAt
       if (isFinal(next)) {
+        entry.input = null
         letOthersStart(next)
-        if (next.owner !== null) {
-          delist(listKey(next.owner, status), entry)
-          enlist(listKey(next.owner, next.status), entry)
-        }
         inProgress.delete(id)
         final.set(id, entry)
       }
+      count(entry, 1)
       makeRoom(maxOperations)
       return true
     },
@@ -146,32 +128,20 @@ export function memoryOperationStore(options?: MemoryOperationStoreOptions): Ope
       return taken.map(({ record }) => record)
     },
     async expire(time, limit) {
-      let [expired, emptied] = [0, 0]
+      let expired = 0
       for (const entry of final.values()) {
-        const { dueAt, goneAt, result, error } = entry.record
-        if (dueAt <= time && expired < limit) {
-          remove(entry)
-          expired += 1
-        } else if ((goneAt ?? 0) <= time && emptied < limit && (result !== null || error !== null)) {
-          change(entry, { record: Object.freeze({ ...entry.record, result: null, error: null }) })
-          emptied += 1
-        }
+        if (expired === limit) break
+        if (entry.record.dueAt > time) continue
+        remove(entry)
+        expired += 1
       }
-      return Math.max(expired, emptied)
+      return expired
     },
-    async list(owner, { status, before, limit }) {
-      const list = lists.get(listKey(owner, status)) ?? []
+    async list(owner, { before, limit }) {
+      const list = lists.get(owner) ?? []
       const end = before === undefined ? list.length : placeIn(list, before)
       const page = list.slice(Math.max(end - limit, 0), end).reverse()
       return page.map(({ record }) => record)
-    },
-    async announce(id) {
-      for (const listener of listeners) listener(id)
-    },
-    async listen(listener) {
-      const own = (id: string) => listener(id)
-      listeners.add(own)
-      return async () => void listeners.delete(own)
     },
   }
 }
@@ -189,10 +159,6 @@ function bytesOf({ input, record }: Entry): number {
 
 function byDueAt(one: Entry, other: Entry): number {
   return one.dueAt - other.dueAt || (one.record.id < other.record.id ? -1 : 1)
-}
-
-function listKey(owner: string, status: OperationStatus | '' = ''): string {
-  return `${status}:${owner}`
 }
 
 /** Returns the number of places in a list that come before another one. */

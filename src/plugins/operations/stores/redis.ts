@@ -12,20 +12,10 @@ import {
   evictionPolicy,
   type RedisInfoClient,
   type RedisScriptClient,
-  type RedisSubscriber,
   redisScript,
-  subscribeTo,
 } from '../../../stores/redis-client.js'
-import { isFinal, type OperationRecord, type OperationStatus, recordSchema } from '../record.js'
-import {
-  type OperationStore,
-  OperationStoreFullError,
-  ownerKey,
-  partsOf,
-  readAll,
-  recordOf,
-  type StoredRecord,
-} from './store.js'
+import { isFinal, type OperationRecord, recordSchema } from '../record.js'
+import { type OperationStore, OperationStoreFullError, ownerKey, readAll, recordOf, textOf } from './store.js'
 
 /** The methods of a Redis client that the store uses. [ioredis](https://github.com/redis/ioredis) has them, also for a cluster. */
 export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient {
@@ -47,15 +37,12 @@ export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient
     offset: number,
     count: number,
   ): Promise<string[]>
-  publish(channel: string, message: string): Promise<unknown>
-  /** Makes another connection to the same server: a connection that is subscribed cannot send commands. */
-  duplicate(): RedisSubscriber
 }
 
 const declared = {
   /**
-   * Prefix of all keys, in braces, and of the name of the channel. Instances with the same prefix share their
-   * operations. It must not contain `{` or `}`. A key prefix of the client comes before it.
+   * Prefix of all keys, in braces. Instances with the same prefix share their operations. It must not contain `{` or `}`. A
+   * key prefix of the client comes before it.
    * @default 'fastify-conventions:operations'
    */
   keyPrefix: option(text('a non-empty string without braces', /^[^{}]+$/), 'fastify-conventions:operations'),
@@ -66,10 +53,9 @@ export interface RedisOperationStoreOptions extends OptionsOf<typeof declared> {
 
 /**
  * An {@link OperationStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each record is
- * one key with JSON, which expires by the clock of the server; input and result have keys of their own, and the result
- * expires when the operation becomes a 410. A sorted set has the ids of the records in progress, by the time of their next
- * check; four for each owner list the operations: all, and those in each status. Each change is one script: one atomic step and one round trip. All keys
- * are in one hash slot, so one node of a cluster has the whole store.
+ * one key with JSON, which expires by the clock of the server; its input has another. A sorted set has the ids of the records
+ * in progress, by the time of their next check; one for each owner lists the operations. Each change is one script: one atomic
+ * step and one round trip. All keys are in one hash slot, so one node of a cluster has the whole store.
  *
  * The settings of Redis decide which records survive a restart: without `appendonly yes`, those of the last snapshot, or
  * none; with it, all but those of the last second (`appendfsync everysec`, the default), or all (`appendfsync always`). A
@@ -79,9 +65,6 @@ export interface RedisOperationStoreOptions extends OptionsOf<typeof declared> {
  * Set `maxmemory-policy` to `noeviction`: then a full server refuses new operations, and those in progress go on and end. A
  * `volatile-` policy may delete final records early; an `allkeys-` policy may delete records in progress too, so `check()`
  * rejects it.
- *
- * Messages are sent with `PUBLISH`. Each process listens on one more connection, made by `client.duplicate()`. Processes
- * that are not connected miss the message.
  *
  * Set a `commandTimeout` on the client. A command that timed out may have reached Redis.
  *
@@ -100,25 +83,19 @@ export function redisOperationStore(
   const key = (name: string, id: string) => `{${keyPrefix}}:${name}:${id}`
   const recordKey = (id: string) => key('record', id)
   const inputKey = (id: string) => key('input', id)
-  const outcomeKey = (id: string) => key('outcome', id)
-  // In the order of the list, the operations of an owner: all, and those in each status.
-  const listKey = (owner: string, status: OperationStatus | 'all') => key('owner', `${status}:${owner}`)
-  const listKeys = (owner: string) => lists.map((status) => listKey(owner, status))
+  // The operations of an owner, in the order of the list.
+  const listKey = (owner: string) => key('owner', owner)
   // Has the id of the one operation in progress; there is none for `null`.
   const onlyKey = ({ onePer }: OperationRecord) => key('only', onePer ?? '')
   // With the schema: a process does not take the ids of records that it cannot read.
   const dueKey = `{${keyPrefix}}:due:${recordSchema}`
   // Operations of owners that have ended, by the time of their deletion.
   const endedKey = `{${keyPrefix}}:ended`
-  const channel = `${keyPrefix}:cancel`
 
   /** Leaves out records that have expired. */
-  const storedOf = async (ids: readonly string[]): Promise<readonly StoredRecord[]> => {
-    const values = await redis.mget(ids.flatMap((id) => [recordKey(id), outcomeKey(id)]))
-    return ids.flatMap((_id, place) => {
-      const [document = null, outcome = null] = values.slice(2 * place, 2 * place + 2)
-      return document === null ? [] : [{ document, outcome }]
-    })
+  const recordsOf = async (ids: readonly string[]): Promise<readonly OperationRecord[]> => {
+    const texts = await redis.mget(ids.map(recordKey))
+    return readAll(texts.filter((text) => text !== null))
   }
   return {
     isShared: true,
@@ -139,8 +116,8 @@ export function redisOperationStore(
     async create(record, input) {
       const { id, dueAt, owner, onePer } = record
       const keys = [recordKey(id), dueKey, inputKey(id), onlyKey(record)]
-      if (owner !== null) keys.push(listKey(ownerKey(owner), 'all'), listKey(ownerKey(owner), record.status))
-      const values = [partsOf(record).document, id, dueAt, placeOf(record), onePer ?? '']
+      if (owner !== null) keys.push(listKey(ownerKey(owner)))
+      const values = [textOf(record), id, dueAt, placeOf(record), onePer ?? '']
       if (input !== null) values.push(input)
       try {
         return isDone(await createScript(redis, keys, values))
@@ -150,75 +127,68 @@ export function redisOperationStore(
       }
     },
     async get(id) {
-      const [stored] = await storedOf([id])
-      return stored === undefined ? null : recordOf(stored)
+      const stored = await redis.get(recordKey(id))
+      return stored === null ? null : recordOf(stored)
     },
     input: (id) => redis.get(inputKey(id)),
     async replace(previous, next) {
       const { id, dueAt, owner } = next
-      const { document, outcome } = partsOf(next)
       const keys = [recordKey(id), dueKey]
-      const values = [beginningOf(previous), document, id]
-      if (!isFinal(next)) {
-        const moved = dueAt === previous.dueAt ? [] : [dueAt]
-        return isDone(await replaceScript(redis, keys, [...values, ...moved]))
+      const values = [
+        beginningOf(previous),
+        textOf(next),
+        id,
+        isFinal(next) || dueAt !== previous.dueAt ? dueAt : '',
+      ]
+      if (isFinal(next)) {
+        keys.push(inputKey(id), onlyKey(next))
+        if (owner !== null) {
+          keys.push(endedKey)
+          values.push(`${placeOf(next)} ${ownerKey(owner)}`)
+        }
       }
-      keys.push(inputKey(id), outcomeKey(id), onlyKey(next))
-      const known = owner === null ? '' : ownerKey(owner)
-      if (owner !== null) keys.push(listKey(known, previous.status), listKey(known, next.status), endedKey)
-      const end = [dueAt, next.goneAt ?? dueAt, placeOf(next), known, ...(outcome === null ? [] : [outcome])]
-      return isDone(await replaceScript(redis, keys, [...values, ...end]))
+      return isDone(await replaceScript(redis, keys, values))
     },
     async remove(record) {
       const { id, owner } = record
-      const keys = [recordKey(id), dueKey, inputKey(id), outcomeKey(id), onlyKey(record)]
-      if (owner !== null) keys.push(...listKeys(ownerKey(owner)))
+      const keys = [recordKey(id), dueKey, inputKey(id), onlyKey(record)]
+      if (owner !== null) keys.push(listKey(ownerKey(owner)))
       return isDone(await removeScript(redis, keys, [beginningOf(record), id, placeOf(record)]))
     },
     async takeDue(time, until, limit) {
       const ids = (await takeScript(redis, [dueKey], [time, until, limit])) as string[]
       if (ids.length === 0) return []
-      return readAll(await storedOf(ids)).filter((record) => !isFinal(record))
+      return (await recordsOf(ids)).filter((record) => !isFinal(record))
     },
     /** Redis deletes expired keys; what remains is to remove them from the lists of the owners. */
     async expire(time, limit) {
       const ended = await redis.zrangebyscore(endedKey, '-inf', time, 'LIMIT', 0, limit)
       if (ended.length === 0) return 0
-      const keys = ended.flatMap((member) => listKeys(member.slice(member.indexOf(' ') + 1)))
+      const keys = ended.map((member) => listKey(member.slice(member.indexOf(' ') + 1)))
       await forgetScript(redis, [endedKey, ...keys], ended)
       return ended.length
     },
-    async list(owner, { status, before, limit }) {
-      const list = listKey(ownerKey(owner), status ?? 'all')
+    async list(owner, { before, limit }) {
+      const list = listKey(ownerKey(owner))
       const found: OperationRecord[] = []
       let from = before === undefined ? '+' : `(${placeOf(before)}`
       // Records may have expired, whose places are not yet removed.
       for (let read = 0; read < maxReads && found.length < limit; read += 1) {
         const places = await redis.zrevrangebylex(list, from, '-', 'LIMIT', 0, limit)
         if (places.length === 0) break
-        const records = readAll(await storedOf(places.map((place) => place.slice(place.indexOf(':') + 1))))
-        // The id of a record that has expired may be in use again.
-        const isListed = (record: OperationRecord) =>
-          places.includes(placeOf(record)) && (status === undefined || record.status === status)
-        found.push(...records.filter(isListed))
+        const records = await recordsOf(places.map((place) => place.slice(place.indexOf(':') + 1)))
+        // The id of a record that has expired may be in use again, with another place.
+        const placed = new Map(records.map((record) => [placeOf(record), record]))
+        found.push(...places.flatMap((place) => placed.get(place) ?? []))
         if (places.length < limit) break
         from = `(${places.at(-1)}`
       }
       return found.slice(0, limit)
     },
-    async announce(id) {
-      await redis.publish(channel, id)
-    },
-    async listen(listener) {
-      const stop = await subscribeTo(redis.duplicate(), channel, listener)
-      return async () => stop()
-    },
   }
 }
 
-const lists = ['all', 'In progress', 'Succeeded', 'Failed'] as const
-
-const commands = 'get mget zrangebyscore zrevrangebylex evalsha eval publish info duplicate'.split(' ')
+const commands = 'get mget zrangebyscore zrevrangebylex evalsha eval info'.split(' ')
 
 const clientWithCommands: Check<RedisOperationClient> = (label, received) =>
   isObject(received) && commands.every((name) => typeof received[name] === 'function')
@@ -239,34 +209,26 @@ if not redis.call('SET', KEYS[1], document, 'NX') then return 0 end
 redis.call('ZADD', KEYS[2], dueAt, id)
 if input then redis.call('SET', KEYS[3], input) end
 if onePer ~= '' then redis.call('SET', KEYS[4], id) end
-for list = 5, #KEYS do redis.call('ZADD', KEYS[list], 0, place) end
+if KEYS[5] then redis.call('ZADD', KEYS[5], 0, place) end
 return 1
 `)
 
 // A full server refuses a script at its first command that takes memory, unless another has written before: hence DEL and
 // ZREM come before SET and ZADD in what must get through.
 
-/** Replaces a record whose JSON begins with the given text; returns `1` if it did. With `goneAt`, the new one is final. */
+/** Replaces a record whose JSON begins with the given text; returns `1` if it did. With the key of the input, the new one is final. */
 const replaceScript = redisScript(`
-local before, document, id, dueAt, goneAt, place, owner, outcome = unpack(ARGV)
+local before, document, id, dueAt, ended = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[1], document)
-if goneAt then
+if KEYS[3] then
   redis.call('PEXPIREAT', KEYS[1], dueAt)
   redis.call('ZREM', KEYS[2], id)
   redis.call('DEL', KEYS[3])
-  if outcome then
-    redis.call('SET', KEYS[4], outcome)
-    redis.call('PEXPIREAT', KEYS[4], goneAt)
-  end
-  if redis.call('GET', KEYS[5]) == id then redis.call('DEL', KEYS[5]) end
-  if KEYS[6] then
-    redis.call('ZREM', KEYS[6], place)
-    redis.call('ZADD', KEYS[7], 0, place)
-    redis.call('ZADD', KEYS[8], dueAt, place .. ' ' .. owner)
-  end
-elseif dueAt then
+  if redis.call('GET', KEYS[4]) == id then redis.call('DEL', KEYS[4]) end
+  if ended then redis.call('ZADD', KEYS[5], dueAt, ended) end
+elseif dueAt ~= '' then
   redis.call('ZADD', KEYS[2], dueAt, id)
 end
 return 1
@@ -275,10 +237,10 @@ return 1
 const removeScript = redisScript(`
 local before, id, place = unpack(ARGV)
 if redis.call('GETRANGE', KEYS[1], 0, #before - 1) ~= before then return 0 end
-redis.call('DEL', KEYS[1], KEYS[3], KEYS[4])
+redis.call('DEL', KEYS[1], KEYS[3])
 redis.call('ZREM', KEYS[2], id)
-if redis.call('GET', KEYS[5]) == id then redis.call('DEL', KEYS[5]) end
-for list = 6, #KEYS do redis.call('ZREM', KEYS[list], place) end
+if redis.call('GET', KEYS[4]) == id then redis.call('DEL', KEYS[4]) end
+if KEYS[5] then redis.call('ZREM', KEYS[5], place) end
 return 1
 `)
 
@@ -296,8 +258,7 @@ return ids
 /** Removes operations from the lists of their owners. */
 const forgetScript = redisScript(`
 for argument, member in ipairs(ARGV) do
-  local place = string.match(member, '^%S+')
-  for list = 4 * argument - 2, 4 * argument + 1 do redis.call('ZREM', KEYS[list], place) end
+  redis.call('ZREM', KEYS[argument + 1], string.match(member, '^%S+'))
   redis.call('ZREM', KEYS[1], member)
 end
 `)

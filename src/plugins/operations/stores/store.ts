@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject } from '../../../options.js'
-import { type OperationRecord, type OperationStatus, recordSchema } from '../record.js'
+import { type OperationRecord, recordSchema } from '../record.js'
 
 /**
  * Stores the records of operations. Each record is one document, which is stored and replaced as a whole, and compared by its
@@ -47,32 +47,16 @@ export interface OperationStore {
    */
   takeDue(time: number, until: number, limit: number): Promise<readonly OperationRecord[]>
   /**
-   * Removes at most `limit` final records with a `dueAt` up to `time`; from at most `limit` others with a `goneAt` up to `time`,
-   * it may remove result and error. Returns `limit` if there may be more; 0 if the store has nothing to do, because records
-   * expire by themselves.
+   * Removes at most `limit` final records with a `dueAt` up to `time`. Returns `limit` if there may be more; 0 if the store has
+   * nothing to do, because records expire by themselves.
    */
   expire(time: number, limit: number): Promise<number>
   /** Returns operations of an owner, the newest first, see {@link OperationQuery}. Its work is bounded by `limit`. */
   list(owner: string, query: OperationQuery): Promise<readonly OperationRecord[]>
-  /**
-   * Notifies the listeners of all processes that a record has changed in a way that they may wait for: a cancellation or an
-   * end. The message may get lost.
-   */
-  announce(id: string): Promise<void>
-  /**
-   * Calls `listener` with the id of each operation that was announced.
-   * @returns a function that stops listening, and releases the connection
-   */
-  listen(listener: (id: string) => void): Promise<() => Promise<void>>
 }
 
 /** A page of the operations of an owner. */
 export interface OperationQuery {
-  /**
-   * Only operations in this status.
-   * @default all
-   */
-  readonly status?: OperationStatus | undefined
   /**
    * Only operations before this one, in the order of the list: by `createdAt`, then by `id`, both descending.
    * @default from the newest
@@ -91,25 +75,14 @@ export function isStoreFull(error: unknown): boolean {
   return isObject(error) && error.name === 'OperationStoreFullError'
 }
 
-/** A record as a shared store keeps it. */
-export interface StoredRecord {
-  /** The record as JSON that begins with the version, without result and error. */
-  readonly document: string
-  /** Result and error as JSON; `null` if there are none, or if they are gone. */
-  readonly outcome: string | null
-}
-
-export function partsOf(record: OperationRecord): StoredRecord {
-  const { version, result, error, ...rest } = record
-  return {
-    document: JSON.stringify({ version, ...rest, result: null, error: null }),
-    outcome: result === null && error === null ? null : JSON.stringify({ result, error }),
-  }
+/** Returns a record as JSON that begins with its version. */
+export function textOf({ version, ...members }: OperationRecord): string {
+  return JSON.stringify({ version, ...members })
 }
 
 /** @throws Error for a record of another schema */
-export function recordOf({ document, outcome }: StoredRecord): OperationRecord {
-  const record = { ...JSON.parse(document), ...(outcome !== null && JSON.parse(outcome)) }
+export function recordOf(text: string): OperationRecord {
+  const record: OperationRecord = JSON.parse(text)
   if (record.schema === recordSchema) return Object.freeze(record)
   throw new Error(
     `an operation is stored with schema ${JSON.stringify(record.schema)}; this release reads schema ${recordSchema}`,
@@ -117,10 +90,10 @@ export function recordOf({ document, outcome }: StoredRecord): OperationRecord {
 }
 
 /** Reads records, and leaves out those of another schema: the processes that know it read them. */
-export function readAll(stored: readonly StoredRecord[]): readonly OperationRecord[] {
-  return stored.flatMap((one) => {
+export function readAll(texts: readonly string[]): readonly OperationRecord[] {
+  return texts.flatMap((text) => {
     try {
-      return recordOf(one)
+      return recordOf(text)
     } catch {
       return []
     }

@@ -1,3 +1,4 @@
+// Own process: it is slow
 /** Payments with a key: pairs at once on two processes, and a server that is killed at random moments. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -5,8 +6,9 @@ import { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { postgresIdempotency } from '../../../../src/stores/postgres.js'
 import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
+import { endProgram } from '../../../support/program.js'
 import { obstacleToRedis, startRedis } from '../../../support/redis.js'
-import { kill, pay, type Server, startServer } from './payments.js'
+import { pay, startServer } from './payments.js'
 
 const obstacle = (await obstacleToPostgres()) ?? (await obstacleToRedis())
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -33,15 +35,15 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
   }
 
   const stores = {
-    Redis: { redis: redis.url, isTransactional: false },
-    PostgreSQL: { redis: null, isTransactional: true },
+    Redis: { redis: redis.url, isTransactional: false, lease: '20 s' },
+    PostgreSQL: { redis: null, isTransactional: true, lease: '20 s' },
   }
   for (const [name, setUp] of Object.entries(stores)) {
     await t.test(
       `${name}: 500 identical pairs at once on two processes have one effect and one answer each`,
       async (t) => {
         const servers = await Promise.all(
-          [1, 2].map(() => startServer(t, { ...setUp, postgres: postgres.url, port: 0 })),
+          [1, 2].map(() => startServer(t, { ...setUp, postgres: postgres.url })),
         )
         const keys = Array.from({ length: 500 }, () => randomUUID())
         let [concurrent, different, replays] = [0, 0, 0]
@@ -49,7 +51,7 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
           const pairs = await Promise.all(
             keys
               .slice(from, from + 25)
-              .map((key) => Promise.all(servers.map(({ origin }) => pay(origin, key)))),
+              .map((key) => Promise.all(servers.map((server) => pay(() => server, key)))),
           )
           for (const [one, other] of pairs) {
             if (one === undefined || other === undefined || one.body !== other.body) different += 1
@@ -66,17 +68,13 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
   }
 
   const ways = {
-    'a transaction in PostgreSQL': { redis: null, isTransactional: true },
-    'a lease in Redis': { redis: redis.url, isTransactional: false },
+    'a transaction in PostgreSQL': { redis: null, isTransactional: true, lease: '1 s' },
+    'a lease in Redis': { redis: redis.url, isTransactional: false, lease: '1 s' },
   }
   for (const [name, setUp] of Object.entries(ways)) {
     await t.test(`${name}: the server is killed at random moments during 300 payments`, async (t) => {
       const keys = Array.from({ length: 300 }, () => randomUUID())
-      const { kills, paid, origin } = await payWhileKilled(
-        t,
-        { ...setUp, postgres: postgres.url, port: 0 },
-        keys,
-      )
+      const { kills, paid, server } = await payWhileKilled(t, { ...setUp, postgres: postgres.url }, keys)
       const times = await timesOf(keys)
       const twice = times.filter((count) => count > 1).length
       t.comment(
@@ -90,7 +88,7 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
       t.notOk(times.includes(0), 'no payment is lost')
       if (setUp.isTransactional) t.equal(twice, 0, 'no payment was made twice')
       for (const [index, key] of keys.entries()) {
-        const again = await pay(origin, key)
+        const again = await pay(() => server, key)
         if (again.body !== paid[index]?.body) t.fail(`another answer to ${key}: ${again.body}`)
       }
     })
@@ -99,9 +97,7 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
 
 /** Sends payments with 10 clients, and kills the server again and again until all are answered. */
 async function payWhileKilled(t: Test, setUp: Parameters<typeof startServer>[1], keys: readonly string[]) {
-  let server: Server = await startServer(t, setUp)
-  const { origin } = server
-  const port = Number(new URL(origin).port)
+  let server = await startServer(t, setUp)
   let [kills, isDone] = [0, false]
   const paid: Awaited<ReturnType<typeof pay>>[] = []
   const answered = () => Object.keys(paid).length
@@ -112,18 +108,18 @@ async function payWhileKilled(t: Test, setUp: Parameters<typeof startServer>[1],
       // On a busy machine, a server that is killed before it has answered anything never ends the test.
       while (!isDone && answered() < before + 5) await pause(10)
       if (isDone) return
-      await kill(server.process)
+      await endProgram(server.process)
       kills += 1
-      server = await startServer(t, { ...setUp, port })
+      server = await startServer(t, setUp)
     }
   })()
   const left = [...keys.entries()]
   const client = async () => {
     for (let next = left.pop(); next !== undefined; next = left.pop())
-      paid[next[0]] = await pay(origin, next[1])
+      paid[next[0]] = await pay(() => server, next[1])
   }
   await Promise.all(Array.from({ length: 10 }, client))
   isDone = true
   await killing
-  return { kills, paid, origin }
+  return { kills, paid, server }
 }

@@ -11,14 +11,14 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import type { ServerSetUp } from './payments.js'
 
-const { postgres, redis, port, isTransactional } = JSON.parse(process.argv[2] ?? '') as ServerSetUp
+const { postgres, redis, isTransactional, lease } = JSON.parse(process.argv[2] ?? '') as ServerSetUp
 const pool = new Pool({ connectionString: postgres, max: 20 })
 pool.on('error', () => {})
 const store = redis === null ? postgresIdempotency(pool) : redisIdempotency(new Redis(redis))
 
 const app = Fastify()
 await app.register(problems)
-await app.register(idempotency, { store, lease: '1 s', storeTimeout: '10 s', identify: () => 'ada' })
+await app.register(idempotency, { store, lease, storeTimeout: '10 s', identify: () => 'ada' })
 
 const insert = 'INSERT INTO payments (key) VALUES ($1) RETURNING id'
 
@@ -47,4 +47,4 @@ app.post('/v1/payments', { config: { idempotency: { required: true } } }, async 
   }
 })
 
-console.log(`at ${await app.listen({ host: '127.0.0.1', port })}`)
+console.log(`at ${await app.listen({ host: '127.0.0.1', port: 0 })}`)

@@ -8,7 +8,6 @@ import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
-const claim = { key: 'a', caller: null, token: 'token', fingerprint: 'f' }
 
 t.test('in PostgreSQL', { skip }, async (t) => {
   const postgres = await startPostgres()
@@ -74,18 +73,6 @@ t.test('in PGlite', async (t: Test) => {
       t.pass(name)
     })
   }
-
-  await t.test('an answer belongs to the transaction', async (t) => {
-    await store.claim(claim, 60_000)
-    const rolledBack = database.transaction(async (transaction) => {
-      t.equal(await store.complete(claim, 'kept', 60_000, transaction), true)
-      throw new Error('undone')
-    })
-    await t.rejects(rolledBack, /undone/)
-    t.equal((await store.claim(claim, 60_000))?.answer, null)
-    await database.transaction(async (transaction) => store.complete(claim, 'kept', 60_000, transaction))
-    t.equal((await store.claim(claim, 60_000))?.answer, 'kept')
-  })
 })
 
 t.test('bad options throw', async (t) => {

@@ -1,3 +1,4 @@
+// Own process: waits for Redis
 /** The store of keys in Redis: a real server, and two connections to it. */
 import { Redis } from 'ioredis'
 import t from 'tap'

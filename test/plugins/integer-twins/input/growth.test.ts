@@ -1,7 +1,6 @@
 /** A small request does not stop the server: what reads client text takes time in proportion to it. */
 import t from 'tap'
-import { quoteLongNumbers } from '../../../../src/json/exact-json.js'
-import { hasLongDigits } from '../../../../src/json/json-text.js'
+import { hasLongDigits, quoteLongNumbers } from '../../../../src/json/exact-json.js'
 import { putIntegers, takeTwins } from '../../../../src/plugins/integer-twins/input.js'
 import { compileConditions, loadAjv } from '../../../../src/schema/alternatives.js'
 import { shapeOf } from '../../../../src/schema/shape-reader.js'

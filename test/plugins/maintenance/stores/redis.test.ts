@@ -1,3 +1,4 @@
+// Own process: waits for Redis
 /** Maintenance that instances share in Redis with a real server, and two clients of it. */
 import { setImmediate } from 'node:timers/promises'
 import Fastify from 'fastify'

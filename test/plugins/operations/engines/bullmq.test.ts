@@ -1,14 +1,14 @@
+// Own process: waits for Redis and workers
 /** The engine on BullMQ, over Redis servers of these tests alone. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/plugins/operations/engines/bullmq.js'
-import type { OperationJob } from '../../../../src/plugins/operations/index.js'
+import { endProgram, startProgram } from '../../../support/program.js'
 import { obstacleToRedis, type PrivateRedis, type RedisSetup, startRedis } from '../../../support/redis.js'
 import { keepsEngineContract, started } from './engine-contract.js'
 import { fakeWorker, gate, isDone, newJob, newJobs, secondsOf, succeeded, until } from './fake-worker.js'
-import { startWorkerProcess } from './start-worker-process.js'
 
 const obstacle = await obstacleToRedis()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -24,37 +24,6 @@ t.test('the contract', { skip }, async (t) => {
   })
 })
 
-t.test('dashboards see the names and the states of operations', { skip }, async (t) => {
-  const { url } = await server(t)
-  const end = gate()
-  const worker = fakeWorker(async (id) => {
-    if (id === failing.id) return { kind: 'ended', hasFailed: true }
-    if (id === running.id) await end.passed
-    return succeeded
-  })
-  const [failing, running, absent] = [newJob({ name: 'fail' }), newJob({ name: 'run' }), newJob()]
-  const engine = await started(t, bullmqEngine({ redis: url, concurrency: 1 }), worker)
-  const [done, wait, late] = ['done', 'wait', 'late'].map((name) => newJob({ name }))
-  for (const job of [failing, done, running, wait, { ...late, delay: 60_000 }])
-    await engine.enqueue(job as OperationJob)
-  await until(() => worker.ran.length === 3, 'one runs')
-  const queue = queueOf(t, url)
-  const states = {
-    fail: 'failed',
-    done: 'completed',
-    run: 'active',
-    wait: 'prioritized',
-    late: 'delayed',
-  } as const
-  for (const [name, state] of Object.entries(states)) {
-    const names = (await queue.getJobs([state])).map((job) => job.name)
-    t.strictSame(names, [name], state)
-  }
-  t.equal((await queue.getJob(failing.id))?.failedReason, 'the operation has failed')
-  t.equal(await queue.getJob(absent.id), undefined)
-  end.open()
-})
-
 t.test('an operation whose job has ended runs again; one that waits does not', { skip }, async (t) => {
   const { url } = await server(t)
   const worker = fakeWorker((_, count) => {
@@ -68,6 +37,7 @@ t.test('an operation whose job has ended runs again; one that waits does not', {
     await engine.enqueue(job)
     await until(async () => worker.ran.length > count, `run ${count + 1}`)
     await until(async () => (await queue.getJobState(job.id)) === state, state)
+    t.equal((await queue.getJob(job.id))?.name, job.name)
   }
   await engine.enqueue(job)
   await pause(300)
@@ -94,15 +64,15 @@ t.test('a delay is that of the clock of the store, not of the process that start
 t.test('the jobs of a killed process run in another one within its lease', { skip }, async (t) => {
   const { url } = await server(t)
   const lease = 4_000
-  const victim = await startWorkerProcess(t, { redis: url, concurrency: 1 }, lease)
+  const victim = await workerProcess(t, url, lease)
   const web = await started(t, bullmqEngine({ redis: url, work: false }), fakeWorker())
   const job = newJob()
   await web.enqueue(job)
-  t.equal(await victim.next(), job.id)
+  await until(() => victim.ran.includes(job.id), 'it runs')
   const worker = fakeWorker(undefined, lease)
   await started(t, bullmqEngine({ redis: url }), worker)
   const killedAt = Date.now()
-  await victim.kill()
+  await endProgram(victim.process)
   await until(() => worker.ran.length === 1, 'another process runs it')
   t.strictSame(worker.ran, [job.id])
   t.ok(Number(worker.ranAt[0]) - killedAt <= lease)
@@ -161,16 +131,18 @@ for (const [how, away, back] of [
 
   t.test(`while Redis ${how}, an engine closes in time`, { skip }, async (t) => {
     const redis = await server(t)
-    const worker = await startWorkerProcess(t, { redis: redis.url })
+    const { process, ran } = await workerProcess(t, redis.url)
     const web = await started(t, bullmqEngine({ redis: redis.url, work: false }), fakeWorker())
     const job = newJob()
     await web.enqueue(job)
-    t.equal(await worker.next(), job.id)
+    await until(() => ran.includes(job.id), 'it runs')
     await redis[away]()
     t.teardown(() => redis.resume())
-    const seconds = await Promise.all([web.close(), worker.close()].map(secondsOf))
+    process.kill('SIGTERM')
+    const closed = until(() => ran.includes('closed'), 'it closes')
+    const seconds = await Promise.all([web.close(), closed].map(secondsOf))
     t.ok(Math.max(...seconds) <= 6, `${seconds}`)
-    t.equal(await worker.exit, 0, 'nothing keeps the process alive')
+    await until(() => process.exitCode === 0, 'nothing keeps the process alive')
   })
 }
 
@@ -258,6 +230,14 @@ async function server(t: Test, setup?: RedisSetup): Promise<PrivateRedis> {
   const redis = await startRedis(setup)
   t.teardown(() => redis.stop())
   return redis
+}
+
+/** Starts a process that takes operations out of the queue, and ends none before it closes. */
+async function workerProcess(t: Test, redis: string, lease = 30_000) {
+  const ran: string[] = []
+  const source = new URL('worker-process.ts', import.meta.url)
+  const { process } = await startProgram(t, source, { redis, lease, concurrency: 1 }, (id) => ran.push(id))
+  return { process, ran }
 }
 
 function clientOf(t: Test, url: string, options = {}): Redis {

@@ -100,7 +100,7 @@ export async function keepsEngineContract(
     await until(() => worker.ran.length >= 4, 'it came again')
     t.strictSame(worker.ran, [first.id, other.id, first.id, first.id], 'others do not wait for it')
     t.strictSame(worker.lasts, [false, false, false, false])
-    t.ok(Number(worker.ranAt[2]) - Number(worker.ranAt[0]) >= wait)
+    t.ok(Number(worker.ranAt[2]) - Number(worker.ranAt[0]) >= wait - 2)
   })
 
   await t.test('an operation whose handler fails is retried, later each time', async (t) => {
@@ -124,7 +124,8 @@ export async function keepsEngineContract(
     const engine = await started(t, newQueue()(), worker)
     await engine.enqueue(newJob())
     await until(() => worker.ran.length >= 4, 'it came again')
-    t.ok(Number(worker.ranAt[3]) - Number(worker.ranAt[0]) >= 300)
+    // A timer may fire up to a millisecond early by the clock of `Date`.
+    t.ok(Number(worker.ranAt[3]) - Number(worker.ranAt[0]) >= 297)
   })
 
   await t.test('an operation that is handed back runs in another process', shared, async (t) => {

@@ -76,18 +76,6 @@ t.test('a delayed operation waits for its time, and is counted meanwhile', async
   t.strictSame(worker.ran, ['b'])
 })
 
-t.test('a full queue refuses operations', async (t) => {
-  const { engine, worker, enqueue, end } = await setup({ concurrency: 1, maxQueued: 2 })
-  await enqueue('a', 'b', 'c')
-  await t.rejects(enqueue('d'), { name: 'OperationQueueFullError', message: '2 operations wait already' })
-  await t.resolves(enqueue('b'), 'one that waits needs no room')
-  await end('a')
-  await t.resolves(enqueue('d'))
-  for (const id of ['b', 'c', 'd']) await end(id)
-  t.strictSame(worker.ran, ['a', 'b', 'c', 'd'])
-  await engine.close()
-})
-
 t.test('an owner has a share of the queue', async (t) => {
   const { engine, end } = await setup({ concurrency: 1, maxQueued: 20 })
   const start = (id: string, owner: string | null) => engine.enqueue(newJob({ id, owner }))
@@ -116,23 +104,6 @@ t.test('without a queue, an operation that can run at once is accepted', async (
   t.strictSame(worker.ran, ['a', 'b'])
 })
 
-t.test('nothing runs before `work`, or after `pause`', async (t) => {
-  const worker = fakeWorker()
-  const engine = inProcessEngine()
-  const [first, second] = [newJob(), newJob()]
-  await engine.enqueue(first)
-  await engine.start(worker)
-  t.strictSame(worker.ran, [])
-  await engine.work()
-  t.strictSame(worker.ran, [first.id])
-  await engine.pause()
-  await engine.enqueue(second)
-  await setImmediate()
-  t.strictSame(worker.ran, [first.id])
-  await engine.work()
-  t.strictSame(worker.ran, [first.id, second.id])
-})
-
 t.test('a run that cannot be brought to its end is logged, and makes room', async (t) => {
   const { worker, enqueue, end, fail } = await setup({ concurrency: 1 })
   await enqueue('a', 'b')
@@ -154,15 +125,6 @@ t.test('close begins no more runs, waits for those there are, and stops the time
   await closed
   t.strictSame([worker.ran, timers.size], [['a'], 0])
   await t.resolves(engine.close())
-})
-
-t.test('an operation that ended while it waited does not run, and its place is free', async (t) => {
-  const { engine, worker, enqueue, end } = await setup({ concurrency: 1, maxQueued: 1 })
-  await enqueue('a', 'b')
-  for (const id of ['b', 'a', 'never there']) engine.forget?.(id)
-  await t.resolves(enqueue('c'))
-  await end('a')
-  t.strictSame(worker.ran, ['a', 'c'])
 })
 
 t.test('invalid options are refused by their name', async (t) => {

@@ -1,3 +1,4 @@
+// Own process: waits for PostgreSQL
 /** The engine on pg-boss, over a PostgreSQL server of these tests alone. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
@@ -7,7 +8,7 @@ import { type PgBossEngineOptions, pgBossEngine } from '../../../../src/plugins/
 import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
 import { obstacleToPgBouncer, startPgBouncer } from '../stores/pgbouncer.js'
 import { keepsEngineContract, started } from './engine-contract.js'
-import { fakeWorker, gate, isDone, newJob, newJobs, secondsOf, succeeded, until } from './fake-worker.js'
+import { fakeWorker, isDone, newJob, newJobs, secondsOf, succeeded, until } from './fake-worker.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -40,28 +41,6 @@ t.test('it works behind PgBouncer in transaction mode', { skip: skipBouncer }, a
   await engine.close()
   t.equal((await pool.query('select 1 as one')).rows[0].one, 1, 'the pool of the app stays open')
   t.strictSame(worker.log, [])
-})
-
-t.test('the table shows the names and the states of operations', { skip }, async (t) => {
-  const { url } = await server(t)
-  const end = gate()
-  const running = newJob({ name: 'run' })
-  const worker = fakeWorker(async (id) => {
-    if (id === running.id) await end.passed
-    return succeeded
-  })
-  const engine = await started(t, pgBossEngine({ postgres: url, ...quick, concurrency: 1 }), worker)
-  for (const job of [newJob({ name: 'done' }), running, newJob({ name: 'wait' })]) await engine.enqueue(job)
-  await until(() => worker.ran.length === 2, 'one runs')
-  const { rows } = await poolOf(t, url).query(
-    "select data->>'name' as name, state::text from pgboss.job where name = 'operations' order by created_on",
-  )
-  t.strictSame(rows, [
-    { name: 'done', state: 'completed' },
-    { name: 'run', state: 'active' },
-    { name: 'wait', state: 'created' },
-  ])
-  end.open()
 })
 
 t.test('an operation in progress whose job has ended, or died, runs again', { skip }, async (t) => {

@@ -1,21 +1,21 @@
 /**
- * A process that runs operations, which end when it closes. It writes a line when it is ready, the id of each operation
- * that it begins, and a line when it has closed. It closes on input; then nothing should keep it alive.
+ * A process that runs operations, which end when it closes. Its set-up is JSON in its first argument. It writes the id of each
+ * operation that it begins. After a SIGTERM it closes, and writes `closed`; then nothing should keep it alive.
  */
 import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/plugins/operations/engines/bullmq.js'
 import type { RunOutcome } from '../../../../src/plugins/operations/engines/engine.js'
 
-const [options = '', lease = ''] = process.argv.slice(2)
-const engine = bullmqEngine(JSON.parse(options) as BullmqEngineOptions)
+const { lease, ...options }: BullmqEngineOptions & { lease: number } = JSON.parse(process.argv[2] ?? '')
+const engine = bullmqEngine(options)
 let end = () => {}
 const ended = new Promise<RunOutcome>((resolve) => {
   end = () => resolve({ kind: 'ended', hasFailed: false })
 })
 
 await engine.start({
-  lease: Number(lease),
+  lease,
   run(id) {
-    process.stdout.write(`${id}\n`)
+    console.log(id)
     return ended
   },
   now: Date.now,
@@ -24,11 +24,8 @@ await engine.start({
   recovered() {},
 })
 await engine.work()
-process.stdin.once('data', async () => {
-  process.stdin.destroy()
-  const closed = engine.close()
+process.once('SIGTERM', () => {
+  void engine.close().then(() => console.log('closed'))
   end()
-  await closed
-  process.stdout.write('closed\n')
 })
-process.stdout.write('ready\n')
+console.log('at work')

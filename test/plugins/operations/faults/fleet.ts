@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
+import type { ChildProcess } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { programArguments } from '../../../support/program.js'
+import { startProgram } from '../../../support/program.js'
 
 /** The set-up of a member. */
 export interface MemberSetUp {
@@ -37,42 +35,15 @@ export interface State {
   readonly error?: { readonly code: string }
 }
 
-const program = programArguments(new URL('member.ts', import.meta.url))
 /** Starts a member, and waits until it serves or works; it ends with the test. */
 export async function startMember(t: Test, setUp: MemberSetUp): Promise<Member> {
-  const child = spawn(process.execPath, [...program, JSON.stringify(setUp)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.teardown(() => kill(child))
   const [runs, log]: [string[], string[]] = [[], []]
-  createInterface({ input: child.stderr }).on('line', (line) => log.push(line))
-  const origin = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const [word, what = ''] = line.split(' ')
-      if (word === 'run') runs.push(what)
-      else if (word === 'at') resolve(what.startsWith('http') ? what : '')
-      else log.push(line)
-    })
-    child.once('exit', () => reject(new Error(`a member ended: ${log.join('\n')}`)))
+  const { process, at } = await startProgram(t, new URL('member.ts', import.meta.url), setUp, (line) => {
+    const id = /^run (\S+)/.exec(line)?.[1]
+    if (id === undefined) log.push(line)
+    else runs.push(id)
   })
-  return { process: child, origin, runs, log }
-}
-
-/** Ends a process at once. */
-export async function kill(child: ChildProcess): Promise<void> {
-  await end(child, 'SIGKILL')
-}
-
-/** Lets a process close, as a deploy does. */
-export async function close(child: ChildProcess): Promise<void> {
-  await end(child, 'SIGTERM')
-}
-
-async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill(signal)
-  await ended
+  return { process, origin: at.startsWith('http') ? at : '', runs, log }
 }
 
 /** Starts an operation; its path, and `null` for a 503. */

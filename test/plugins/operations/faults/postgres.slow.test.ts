@@ -1,25 +1,52 @@
+// Own process: it is slow
 import pg from 'pg'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
-import { survivesDeploys, survivesFaults } from './fault-rows.js'
+import { obstacleToPgBouncer, startPgBouncer } from '../stores/pgbouncer.js'
+import { survivesClocks, survivesDeploys, survivesFaults, survivesRestarts } from './fault-rows.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skipBouncer = skip || (!process.env.CI && (await obstacleToPgBouncer()))
 
-t.test('records and work in PostgreSQL', { skip }, async (t) => {
-  const server = await startPostgres()
-  t.teardown(() => server.stop())
-  await survivesFaults(t, { postgres: server.url })
-})
-
-t.test('PostgreSQL: deploys during 200 operations: each takes effect once', { skip }, async (t) => {
+/** Starts a server, and returns what counts the effects in it. */
+async function postgresFor(t: Test) {
   const server = await startPostgres()
   t.teardown(() => server.stop())
   const pool = new pg.Pool({ connectionString: server.url })
   pool.on('error', () => {})
   t.teardown(() => pool.end())
-  await survivesDeploys(t, { postgres: server.url }, 2, 200, async (id) => {
+  const effectsOf = async (id: string): Promise<number> => {
     const { rows } = await pool.query('SELECT count(*)::int AS count FROM effects WHERE id = $1', [id])
     return rows[0].count
-  })
+  }
+  return { server, pool, place: { postgres: server.url }, effectsOf }
+}
+
+t.test('records and work in PostgreSQL', { skip }, async (t) => {
+  const { place, effectsOf } = await postgresFor(t)
+  await survivesFaults(t, place, effectsOf)
+})
+
+t.test('8 restarts during 200 operations: each takes effect once', { skip }, async (t) => {
+  const { place, effectsOf } = await postgresFor(t)
+  await survivesDeploys(t, place, 2, 200, effectsOf)
+})
+
+t.test('the same behind PgBouncer', { skip: skipBouncer }, async (t) => {
+  const { server, effectsOf } = await postgresFor(t)
+  const pooler = await startPgBouncer(server)
+  t.teardown(() => pooler.stop())
+  await survivesDeploys(t, { postgres: pooler.url }, 2, 200, effectsOf)
+})
+
+t.test('clocks that are an hour off', { skip }, async (t) => {
+  const { place, effectsOf } = await postgresFor(t)
+  await survivesClocks(t, place, effectsOf)
+})
+
+t.test('PostgreSQL ends, and its connections end, during 200 operations', { skip }, async (t) => {
+  const { server, pool, place } = await postgresFor(t)
+  const endAll = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()'
+  await survivesRestarts(t, place, [() => server.restart(), async () => void (await pool.query(endAll))])
 })

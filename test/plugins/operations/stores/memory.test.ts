@@ -1,10 +1,7 @@
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { memoryOperationStore } from '../../../../src/plugins/operations/stores/memory.js'
 import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
-import { runCommand } from '../../../package/run-command.js'
-import { programArguments } from '../../../support/program.js'
-import { ended, started, time } from './records.js'
+import { ended, started } from './records.js'
 
 for (const { name, run } of operationStoreContract({
   async open() {
@@ -17,18 +14,6 @@ for (const { name, run } of operationStoreContract({
     t.pass(name)
   })
 }
-
-t.test('100,000 operations take under 1.5 kB each, and leave nothing', async (t) => {
-  const program = programArguments(new URL('memory-growth.ts', import.meta.url))
-  const folder = fileURLToPath(new URL('../../..', import.meta.url))
-  const printed = await runCommand(process.execPath, ['--expose-gc', ...program], folder)
-  const found = JSON.parse(printed) as Readonly<Record<string, number>>
-  const { waiting = 0, running = 0, final = 0, expired, left = 0 } = found
-  t.ok(Math.max(waiting, running, final) < 1_500, `bytes each: ${waiting}, ${running} and ${final}`)
-  t.ok(Math.min(waiting, running, final) > 100, 'the records were there')
-  t.equal(expired, 100_000)
-  t.ok(left < 5_000_000, `${left} bytes are left`)
-})
 
 t.test('a full store deletes the operation that ended first, and none that is in progress', async (t) => {
   const store = memoryOperationStore({ maxOperations: 3 })
@@ -70,23 +55,6 @@ t.test('bytes are bounded: the operation that ended first makes room, none in pr
   await end('e', 'x')
   await add('f', part(600))
   t.equal(await kept(), 'def', 'an input is deleted when its operation ends')
-})
-
-t.test('result and error are deleted when the operation becomes a 410, and take no room then', async (t) => {
-  const store = memoryOperationStore()
-  const all = 'x'.repeat(67_108_864 / 2)
-  const record = started()
-  await store.create(record, null)
-  const final = { ...ended(record, all), goneAt: time + 10, dueAt: time + 20 }
-  await store.replace(record, final)
-  t.equal(await store.expire(time + 9, 10), 0)
-  t.equal((await store.get(record.id))?.result?.length, all.length)
-  t.equal(await store.expire(time + 10, 10), 1)
-  t.same(await store.get(record.id), { ...final, result: null })
-  await store.create(started(), all)
-  t.not(await store.get(record.id), null)
-  t.equal(await store.expire(time + 20, 10), 1)
-  t.equal(await store.get(record.id), null)
 })
 
 t.test('invalid options are an error', async (t) => {

@@ -1,13 +1,10 @@
+// Own process: waits for PostgreSQL
 /** The store of operations in PostgreSQL: a real server, and two pools of connections to it. */
 import { randomBytes } from 'node:crypto'
 import { Pool, type PoolConfig, types } from 'pg'
 import t, { type Test } from 'tap'
 import { claim, type OperationRecord, renew } from '../../../../src/plugins/operations/record.js'
-import {
-  type PostgresOperationStoreOptions,
-  type PostgresPool,
-  postgresOperationStore,
-} from '../../../../src/stores/postgres.js'
+import { type PostgresPool, postgresOperationStore } from '../../../../src/stores/postgres.js'
 import {
   type OperationStoreSetUp,
   operationStoreContract,
@@ -16,7 +13,6 @@ import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../.
 import { until as untilEnough } from '../../../support/until.js'
 import { obstacleToPgBouncer, startPgBouncer } from './pgbouncer.js'
 import { ended, started, time } from './records.js'
-import { answersAsInMemory, listsAsAnArray } from './store-model.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -30,11 +26,11 @@ function connect(t: Test, { url }: Pick<PrivatePostgres, 'url'>, config: PoolCon
 }
 
 /** What the contract needs to open stores in the tables of these pools. */
-function setUpOf(one: Pool, other: Pool, options: PostgresOperationStoreOptions = {}): OperationStoreSetUp {
+function setUpOf(one: Pool, other: Pool): OperationStoreSetUp {
   return {
     async open() {
       await one.query(`DROP TABLE IF EXISTS ${defaultTable}`)
-      const stores = [postgresOperationStore(one, options), postgresOperationStore(other, options)] as const
+      const stores = [postgresOperationStore(one), postgresOperationStore(other)] as const
       await stores[0].migrate()
       return stores
     },
@@ -67,28 +63,12 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     }
   }
 
-  const [one, other] = [connect(t, postgres), connect(t, postgres)]
+  const one = connect(t, postgres)
   const store = postgresOperationStore(one)
   await store.migrate()
   const empty = () => one.query(`TRUNCATE ${defaultTable}`)
   const storeIn = (t: Test, schema: string, more = '') =>
     postgresOperationStore(connect(t, postgres, { max: 2, options: `-c search_path=${schema} ${more}` }))
-
-  await t.test('two views answer as the store in memory does, also at the same time', async (t) => {
-    await answersAsInMemory(async () => {
-      await empty()
-      return [postgresOperationStore(one), postgresOperationStore(other)]
-    }, false)
-    t.pass('for all that was made up')
-  })
-
-  await t.test('pages of a list are those of a sorted array', async (t) => {
-    await listsAsAnArray(async () => {
-      await empty()
-      return store
-    })
-    t.pass('for all operations that were made up')
-  })
 
   await t.test('heartbeats change no index, and do not write the input again', async (t) => {
     await one.query(`DROP TABLE ${defaultTable}`)
@@ -128,21 +108,6 @@ WHERE record.relname = $1`,
     t.ok(after.hot - before.hot >= 950, `${after.hot - before.hot} of 1,000 are HOT`)
     t.equal(after.inputs, before.inputs)
     t.equal((await store.input(records[0]?.id ?? ''))?.length, input.length)
-  })
-
-  await t.test('the result is deleted when the operation becomes a 410, the record later', async (t) => {
-    await empty()
-    const record = started()
-    await store.create(record, '{}')
-    const final = { ...ended(record, '{"a":1}'), goneAt: time + 10, dueAt: time + 20 }
-    await store.replace(record, final)
-    t.equal(await store.expire(time + 9, 10), 0)
-    t.same(await store.get(record.id), final)
-    t.equal(await store.expire(time + 10, 10), 1)
-    t.same(await store.get(record.id), { ...final, result: null })
-    t.equal(await store.expire(time + 19, 10), 0)
-    t.equal(await store.expire(time + 20, 10), 1)
-    t.equal(await store.get(record.id), null)
   })
 
   await t.test('a database without the table, or with another, says what to run', async (t) => {
@@ -186,17 +151,6 @@ WHERE record.relname = $1`,
     t.same(await service.takeDue(time, time, 1), [record])
   })
 
-  await t.test('stores in different schemas share no records', async (t) => {
-    await one.query('CREATE SCHEMA "Jobs"')
-    const shop = storeIn(t, '"Jobs"')
-    await shop.migrate()
-    await empty()
-    const record = started()
-    await shop.create(record, null)
-    t.equal((await one.query(`SELECT * FROM "Jobs".${defaultTable}`)).rowCount, 1)
-    t.equal(await store.get(record.id), null)
-  })
-
   await t.test('a record of a later release is refused, and left to that release', async (t) => {
     await empty()
     const record = started({ owner: '42' })
@@ -211,9 +165,9 @@ WHERE record.relname = $1`,
   await t.test('of 10,000 records only those asked for are read', async (t) => {
     await empty()
     await one.query(
-      `INSERT INTO ${defaultTable} (id, version, record_schema, status, due_at, document, owner, created_at, gone_at)
+      `INSERT INTO ${defaultTable} (id, version, record_schema, status, due_at, document, owner, created_at)
        SELECT md5(number::text), 1, 1, CASE number % 2 WHEN 0 THEN 'Failed' ELSE 'In progress' END, ${time} + number, '{"status":"Failed"}', number % 100,
-       ${time} + number, CASE number % 2 WHEN 0 THEN ${time} + number END FROM generate_series(1, 10000) AS number`,
+       ${time} + number FROM generate_series(1, 10000) AS number`,
     )
     await one.query(`ANALYZE ${defaultTable}`)
     const statements: (readonly [string, unknown[] | undefined])[] = []
@@ -222,7 +176,6 @@ WHERE record.relname = $1`,
         statements.push([statement, values])
         return { rows: [], rowCount: 0 }
       },
-      connect: () => one.connect(),
     })
     await spied.takeDue(time + 9_000, time + 99_000, 50)
     await spied.expire(time + 9_000, 50)
@@ -231,11 +184,8 @@ WHERE record.relname = $1`,
     await spied.replace(started(), started())
     await spied.replace(started(), ended(started()))
     await spied.list('8', { limit: 50 })
-    await spied.list('8', { limit: 50, status: 'Failed', before: { createdAt: time + 9_000, id: '' } })
-    // Of an owner with many others.
-    await spied.list('8', { limit: 1, status: 'Succeeded' })
-    await spied.list('7', { limit: 50, status: 'In progress', before: { createdAt: time + 9_000, id: '' } })
-    t.equal(statements.length, 11)
+    await spied.list('8', { limit: 50, before: { createdAt: time + 9_000, id: '' } })
+    t.equal(statements.length, 8)
     for (const [statement, values] of statements) {
       const { rows } = await one.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${statement}`, values)
       const plan = JSON.stringify(rows)
@@ -243,27 +193,6 @@ WHERE record.relname = $1`,
       const read = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by [A-Za-z ]+)":(\d+)/g)]
       t.ok(read.length > 0 && read.every(([, rows]) => Number(rows) <= 101), `reads ${read}`)
     }
-  })
-
-  await t.test('a listener is called again after its connection broke', async (t) => {
-    const heard: string[] = []
-    const alsoHeard: string[] = []
-    const stop = await store.listen((id) => heard.push(id))
-    const stopOther = await postgresOperationStore(other).listen((id) => alsoHeard.push(id))
-    for (const round of ['first', 'second']) {
-      const listeners = `pg_stat_activity WHERE query LIKE 'LISTEN %'`
-      t.equal((await one.query(`SELECT pg_terminate_backend(pid) FROM ${listeners}`)).rowCount, 2)
-      await until(async () => {
-        await store.announce(round)
-        return heard.includes(round) && alsoHeard.includes(round)
-      })
-    }
-    await stop()
-    await stopOther()
-    const listening = async () =>
-      (await one.query(`SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN %'`)).rowCount
-    await until(async () => (await listening()) === 0)
-    t.pass('a listener that stops releases its connection')
   })
 })
 
@@ -273,31 +202,17 @@ t.test('behind PgBouncer in transaction mode', { skip: skip || (await obstacleTo
   const pooler = await startPgBouncer(postgres)
   t.teardown(() => pooler.stop())
   const [one, other] = [connect(t, pooler), connect(t, pooler)]
-  for (const { name, run } of operationStoreContract(setUpOf(one, other, { listen: false }))) {
-    // Messages need a session.
-    if (name.startsWith('`announce`')) continue
+  for (const { name, run } of operationStoreContract(setUpOf(one, other))) {
     await t.test(name, async (t) => {
       await run()
       t.pass(name)
     })
   }
-  await t.test('without messages', async (t) => {
-    const store = postgresOperationStore(one, { listen: false })
-    const stop = await store.listen(() => t.fail('a message'))
-    await store.announce('a')
-    t.equal(one.totalCount - one.idleCount, 0, 'no connection is taken')
-    await stop()
-  })
 })
 
-t.test('an invalid pool, and invalid options, are an error', async (t) => {
-  const pool = new Pool({ max: 2 })
-  t.throws(() => postgresOperationStore({ query: async () => null } as unknown as PostgresPool), {
+t.test('an invalid pool is an error', async (t) => {
+  t.throws(() => postgresOperationStore({ connect: async () => null } as unknown as PostgresPool), {
     code: 'FST_CONV_OPTION_INVALID',
-    message: /postgresOperationStore: the pool: expected a pool with query\(\) and connect\(\)/,
+    message: /postgresOperationStore: the pool: expected a pool with query\(\)/,
   })
-  t.throws(() => postgresOperationStore(new Pool({ max: 1 })), /expected a pool of two connections or more/)
-  t.ok(postgresOperationStore(new Pool({ max: 1 }), { listen: false }))
-  t.throws(() => postgresOperationStore(pool, { listen: 1 } as object), /\.listen: expected/)
-  t.throws(() => postgresOperationStore(pool, { prefix: 'a' } as object), { code: 'FST_CONV_OPTION_UNKNOWN' })
 })

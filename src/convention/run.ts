@@ -1,0 +1,225 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { refuse, refuseOnSend } from '../problem/send-problem.js'
+import type { Mode } from '../report/modes.js'
+import type { Reporter } from '../report/report.js'
+import { hookError, isPreflight, passString } from './exchange.js'
+import { type Phase, phases, type Side, sides } from './order.js'
+import { appSlot, requestSlot, routeSlot } from './slots.js'
+import type {
+  Effect,
+  Effects,
+  ModeOf,
+  Next,
+  Part,
+  PlacedStep,
+  RequestStep,
+  StepResult,
+  Steps,
+} from './steps.js'
+
+export type Place = `${Phase} ${Side}`
+
+/** What the conventions do on a route: their parts, and once the app is ready, the steps of each place. */
+export interface CompiledRoute {
+  readonly parts: Part[]
+  readonly steps: Map<Place, PlacedStep[]>
+}
+
+export const newRoute = (): CompiledRoute => ({ parts: [], steps: new Map() })
+
+export const compiledOf = routeSlot<CompiledRoute>('compiled')
+export const compiledOn = requestSlot<CompiledRoute>('compiled')
+
+/** What the conventions of a context do on paths without a route, and on routes that were declared before them. */
+export const unserved = appSlot<{ readonly unknown: CompiledRoute; readonly earlier: CompiledRoute }>(
+  'unserved',
+)
+
+/** Returns what the conventions do on the route of a request. Fastify builds `routeOptions` anew at each reading. */
+function routeOf(request: FastifyRequest): CompiledRoute {
+  const known = compiledOn.get(request)
+  if (known !== undefined) return known
+  const route =
+    compiledOf.of(request) ?? unserved.get(request.server)?.[request.is404 ? 'unknown' : 'earlier']
+  compiledOn.set(request, route ?? nothing)
+  return route ?? nothing
+}
+
+const nothing = newRoute()
+const noSteps: readonly PlacedStep[] = []
+
+/** Returns the steps of the paths of a context that have no route, before the hooks of the app. */
+export function stepsWithoutRoute(app: FastifyInstance, phase: Phase): readonly PlacedStep[] {
+  return unserved.get(app)?.unknown.steps.get(`${phase} beforeApp`) ?? noSteps
+}
+
+export type AnyHook = (...parameters: never[]) => void
+
+// A registered symbol: two copies of this package may serve one app.
+export const ofConventions = Symbol.for('fastify-conventions.hook')
+
+const phasesWithPayload: ReadonlySet<Phase> = new Set(['preParsing', 'preSerialization', 'onSend'])
+
+/** Returns the hook that runs the steps of a place, with the parameters that Fastify gives to hooks of the phase. */
+function hookAt(phase: Phase, side: Side): AnyHook {
+  const place: Place = `${phase} ${side}`
+  function run(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next): void {
+    const steps = routeOf(request).steps.get(place) ?? noSteps
+    runSteps({ steps, phase, request, reply, next }, payload)
+  }
+  function runWithoutPayload(request: FastifyRequest, reply: FastifyReply, next: Next): void {
+    run(request, reply, undefined, next)
+  }
+  // Steps do not handle errors: the response is sent without the step.
+  function runOnError(request: FastifyRequest, reply: FastifyReply, _: unknown, next: Next): void {
+    run(request, reply, undefined, () => next())
+  }
+  const hook = phase === 'onError' ? runOnError : phasesWithPayload.has(phase) ? run : runWithoutPayload
+  Object.defineProperty(hook, 'name', { value: `conventions ${place}` })
+  return Object.assign(hook, { [ofConventions]: place })
+}
+
+export const hooks = Object.fromEntries(
+  phases.map((phase) => [phase, Object.fromEntries(sides.map((side) => [side, hookAt(phase, side)]))]),
+) as Readonly<Record<Phase, Readonly<Record<Side, AnyHook>>>>
+
+export interface Turn {
+  readonly steps: readonly PlacedStep[]
+  readonly phase: Phase
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly next: Next
+}
+
+/** Sees what steps say, while a request is explained. */
+export const witness: {
+  see: ((step: PlacedStep, turn: Turn, effects: Effects) => void) | null
+} = { see: null }
+
+/** Runs steps one after the other, and applies or counts their effects. */
+export function runSteps(turn: Turn, payload: unknown, from = 0): void {
+  const { steps, request, reply, next } = turn
+  let sent = payload
+  for (let index = from; index < steps.length; index++) {
+    const step = steps[index] as PlacedStep
+    let result: StepResult
+    try {
+      result = step.run(request, reply, sent)
+    } catch (error) {
+      next(hookError(error))
+      return
+    }
+    if (result !== undefined && 'then' in result) {
+      awaitEffects(turn, step, result, sent, index + 1)
+      return
+    }
+    if (witness.see !== null) witness.see(step, turn, result)
+    if (result === undefined) continue
+    sent = settle(turn, step.part, result, sent)
+    if (sent === ended) return
+  }
+  next(null, sent)
+}
+
+// In a function of its own, so that the loop makes no closures.
+function awaitEffects(
+  turn: Turn,
+  step: PlacedStep,
+  promise: PromiseLike<Effects>,
+  payload: unknown,
+  from: number,
+): void {
+  promise.then(
+    (effects) => {
+      witness.see?.(step, turn, effects)
+      const sent = effects === undefined ? payload : settle(turn, step.part, effects, payload)
+      if (sent !== ended) runSteps(turn, sent, from)
+    },
+    (error: unknown) => turn.next(hookError(error)),
+  )
+}
+
+const ended = Symbol('ended')
+
+/** Applies or counts effects. Returns the payload, or {@link ended}. */
+function settle(turn: Turn, part: Part, effects: Exclude<Effects, undefined>, payload: unknown): unknown {
+  if (!Array.isArray(effects)) return apply(turn, part, effects as Effect, payload)
+  let sent = payload
+  for (const effect of effects as readonly Effect[]) {
+    sent = apply(turn, part, effect, sent)
+    if (sent === ended) break
+  }
+  return sent
+}
+
+function apply(turn: Turn, part: Part, effect: Effect, payload: unknown): unknown {
+  const { phase, request, reply, next } = turn
+  const { headers, answer, refusal } = effect
+  const mode = modeOfEffect(effect, part.modeOf)
+  if (mode === 'off') return payload
+  if (mode === 'report' || effect.notice !== undefined) {
+    count(part, effect, request, reply)
+    return payload
+  }
+  if (refusal !== undefined) {
+    if (phase === 'onSend') refuseOnSend(request, reply, refusal, next)
+    else refuse(request, reply, refusal, next)
+    return ended
+  }
+  try {
+    effect.change?.()
+    if (headers !== undefined) reply.headers(headers)
+  } catch (error) {
+    next(hookError(error))
+    return ended
+  }
+  if (answer !== undefined) {
+    reply.code(answer.status).headers(answer.headers ?? {})
+    ;(answer.isWritten === true ? passString(reply) : reply).send(answer.payload)
+    return ended
+  }
+  return effect.payload === undefined ? payload : effect.payload
+}
+
+export function modeOfEffect({ isNeeded, rule }: Effect, modeOf: ModeOf): Mode | undefined {
+  return isNeeded === true ? 'enforce' : (modeOf[rule] ?? modeOf['*'])
+}
+
+function count(
+  { convention, reporter }: Part,
+  { rule, refusal, given = refusal?.message ?? '', headers, notice }: Effect,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const observe = (text: string, outcome: Parameters<Reporter['observe']>[4]): void =>
+    reporter.observe(convention, rule, request, text, outcome, notice)
+  if (notice !== undefined) observe(given, 'none')
+  else if (refusal === undefined) {
+    const isAdded = headers !== undefined && !Object.keys(headers).some((field) => reply.hasHeader(field))
+    observe(given, isAdded ? 'header added' : 'changed')
+  } else {
+    const { raw } = reply
+    // What the app answers says whether `enforce` would lose the request: an error of the app is not lost.
+    raw.once('finish', () => {
+      if (raw.statusCode < 400) observe(given, refusal.statusCode)
+      else observe(`${given}: ${raw.statusCode} anyway`, 'changed')
+    })
+  }
+}
+
+/** Returns the steps of a convention that does not apply to the preflights which @fastify/cors answers. */
+export function besideCors(step: RequestStep, isServed: boolean): Pick<Steps, 'onRequest' | 'lastOnRequest'> {
+  return {
+    onRequest: (request, reply) =>
+      mayBeAnswered(request) && !request.is404 ? undefined : step(request, reply),
+    // The hook of @fastify/cors has left this preflight to the route.
+    ...(isServed && {
+      lastOnRequest: (request, reply) => (mayBeAnswered(request) ? step(request, reply) : undefined),
+    }),
+  }
+}
+
+/** Whether a request is a preflight in a context with @fastify/cors, which has a decorator. */
+function mayBeAnswered(request: FastifyRequest): boolean {
+  return isPreflight(request) && 'corsPreflightEnabled' in request
+}

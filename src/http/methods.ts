@@ -1,0 +1,3 @@
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}

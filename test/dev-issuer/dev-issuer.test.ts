@@ -1,0 +1,187 @@
+/** The authorization server for development. The login flow is tested on the demo: test/demo/authorization-server.test.ts. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { type DevIssuerOptions, devIssuer } from '../../src/dev-issuer/index.js'
+import { conventions } from '../../src/index.js'
+
+const options: DevIssuerOptions = {
+  issuer: 'http://localhost:3000',
+  audience: 'https://api.example',
+  scopes: ['orders:read', 'orders:write'],
+  clients: [
+    { id: 'program', secret: 'secret' },
+    { id: 'reader', secret: 'secret', scopes: ['orders:read'] },
+    { id: 'app', redirectUris: ['/callback', 'https://app.example/callback'] },
+  ],
+  users: [{ id: 'ada', name: 'Ada' }],
+}
+const userGrant = 'urn:fastify-conventions:demo:user'
+
+t.test('a service takes the tokens of its own issuer: it fetches the keys from itself', async (t) => {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  const service = await start(t, { ...options, issuer: `http://127.0.0.1:${port}` }, port)
+  const { access_token } = (
+    await token(service, { grant_type: userGrant, client_id: 'app', user_id: 'ada' })
+  ).json()
+  const answer = await service.inject({ url: '/v1/me', headers: { authorization: `Bearer ${access_token}` } })
+  t.strictSame(answer.json(), { subject: 'ada', scopes: ['orders:read', 'orders:write'] })
+  t.equal((await service.inject('/v1/me')).statusCode, 401)
+})
+
+t.test('clients have all scopes, or those that they are given', async (t) => {
+  const app = await start(t, options)
+  const scopeOf = async (id: string) =>
+    (await token(app, { grant_type: 'client_credentials' }, btoa(`${id}:secret`))).json().scope
+  t.equal(await scopeOf('program'), 'orders:read orders:write')
+  t.equal(await scopeOf('reader'), 'orders:read')
+})
+
+t.test('users are a list, or a function that may return more than the one it is asked for', async (t) => {
+  const ada = { grant_type: userGrant, client_id: 'app', user_id: 'ada' }
+  for (const users of [
+    options.users,
+    async () => [
+      { id: 'alan', name: 'Alan' },
+      { id: 'ada', name: 'Ada' },
+    ],
+  ]) {
+    const app = await start(t, { ...options, users: users ?? [] })
+    t.equal((await token(app, ada)).statusCode, 200)
+    t.match((await token(app, { ...ada, user_id: 'grace' })).json(), { error: 'invalid_request' })
+  }
+  t.equal((await token(await start(t, { ...options, users: [] }), ada)).statusCode, 400)
+})
+
+t.test('a redirect to a path leads to each name of this machine, and to no other host', async (t) => {
+  const app = await start(t, options)
+  const login = async (redirect_uri: string) => {
+    const query = { client_id: 'app', response_type: 'code', code_challenge: 'a'.repeat(43), redirect_uri }
+    const method = { code_challenge_method: 'S256', scope: 'orders:read' }
+    return app.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
+  }
+  for (const origin of [
+    'http://localhost:3000',
+    'http://127.0.0.1:3000',
+    'http://[::1]:3000',
+    'https://app.example',
+  ])
+    t.equal((await login(`${origin}/callback`)).statusCode, 303, origin)
+  for (const origin of ['http://localhost:3001', 'https://localhost:3000', 'http://evil.example:3000'])
+    t.match((await login(`${origin}/callback`)).json(), { error: 'invalid_redirect_uri' }, origin)
+  const elsewhere = await start(t, { ...options, issuer: 'https://shop.example' })
+  const query = 'client_id=app&response_type=code&redirect_uri=http://localhost:3000/callback'
+  t.match((await elsewhere.inject(`/oauth/authorize?${query}`)).json(), { error: 'invalid_redirect_uri' })
+})
+
+t.test('its URLs are those of the issuer, whatever a request says', async (t) => {
+  const app = await start(t, options)
+  const headers = { host: 'localhost:3000', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
+  const { body } = await app.inject({ url: '/.well-known/openid-configuration', headers })
+  t.match(body, '"jwks_uri":"http://localhost:3000/oauth/jwks"')
+  t.notMatch(body, 'evil.example')
+})
+
+t.test('it does not start in production', async (t) => {
+  const { NODE_ENV } = process.env
+  process.env.NODE_ENV = 'production'
+  t.teardown(() => {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = NODE_ENV
+  })
+  await t.rejects(boot(options), {
+    code: 'FST_CONV_DEVELOPMENT_ONLY',
+    message: 'devIssuer is for development only, and NODE_ENV is production: remove it here',
+  })
+})
+
+t.test('options that are wrong throw when it is registered', async (t) => {
+  const rows: readonly [Record<string, unknown>, string][] = [
+    [
+      { issuer: undefined },
+      "devIssuer.issuer: expected an origin such as 'http://localhost:3000', received undefined",
+    ],
+    [
+      { issuer: 'http://localhost:3000/' },
+      "devIssuer.issuer: expected an origin such as 'http://localhost:3000', received 'http://localhost:3000/'",
+    ],
+    [
+      { issuer: 'ftp://localhost' },
+      "devIssuer.issuer: expected an origin such as 'http://localhost:3000', received 'ftp://localhost'",
+    ],
+    [
+      { audience: undefined },
+      "devIssuer.audience: expected a URL such as 'https://api.example.com', received undefined",
+    ],
+    [
+      { audience: 'shop' },
+      "devIssuer.audience: expected a URL such as 'https://api.example.com', received 'shop'",
+    ],
+    [
+      { scopes: ['a b'] },
+      "devIssuer.scopes[0]: expected a scope without spaces (RFC 6749 §3.3), received 'a b'",
+    ],
+    [
+      { clients: [{ secret: 'x' }] },
+      'devIssuer.clients[0].id: expected a non-empty string, received undefined',
+    ],
+    [
+      { clients: [{ id: 'x', redirectUris: ['callback'] }] },
+      "devIssuer.clients[0].redirectUris[0]: expected a path or URL such as '/login/callback', received 'callback'",
+    ],
+    [
+      { clients: [{ id: 'x', scopes: ['admin'] }] },
+      "devIssuer.clients[0].scopes: expected scopes of devIssuer.scopes, received 'admin'",
+    ],
+    [
+      { users: 'ada' },
+      "devIssuer.users: expected an array of users, or a function that returns them, received 'ada'",
+    ],
+    [{ users: [{ id: 'ada' }] }, 'devIssuer.users[0].name: expected a non-empty string, received undefined'],
+    [
+      { user: [] },
+      'devIssuer.user: there is no such option; expected one of audience, clients, issuer, scopes, users',
+    ],
+  ]
+  for (const [wrong, message] of rows) {
+    const given = { ...options, ...wrong } as DevIssuerOptions
+    await t.rejects(boot(given), { message })
+  }
+  const below = Fastify().register(async (scope) => void (await scope.register(devIssuer, options)), {
+    prefix: '/api',
+  })
+  await t.rejects(async () => below.ready(), {
+    message: "devIssuer.prefix: expected none: its URLs begin at the origin, received '/api'",
+  })
+})
+
+async function boot(given: DevIssuerOptions): Promise<void> {
+  await Fastify().register(devIssuer, given).ready()
+}
+
+async function start(t: Test, given: DevIssuerOptions, port?: number): Promise<FastifyInstance> {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(conventions, { bearer: { issuer: given.issuer, audience: given.audience } })
+  await app.register(devIssuer, given)
+  app.get('/v1/me', async ({ caller }) => ({ subject: caller?.subject, scopes: caller?.scopes }))
+  if (port !== undefined) await app.listen({ host: '127.0.0.1', port })
+  return app
+}
+
+function token(app: FastifyInstance, form: Record<string, string>, secret?: string) {
+  return app.inject({
+    method: 'POST',
+    url: '/oauth/token',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      ...(secret && { authorization: `Basic ${secret}` }),
+    },
+    payload: new URLSearchParams(form).toString(),
+  })
+}
