@@ -26,7 +26,7 @@ buildSync({
   platform: 'node',
   format: 'esm',
   target: 'node20',
-  // The files of the playground are beside the sources.
+  // The files of the playground are found from there.
   define: { 'import.meta.url': JSON.stringify(sources.href) },
 })
 await import(new URL(`${program}.js`, bundles).href)

@@ -9,16 +9,16 @@ import { type DevIssuerOptions, devIssuer as devIssuerPlugin } from 'fastify-con
 import { postgresIdempotency } from 'fastify-conventions/stores/postgres'
 import { redisMaintenanceStore } from 'fastify-conventions/stores/redis'
 import type { Redis } from 'ioredis'
+import { mountPlayground, playgroundPages, watchCards } from '../playground/index.js'
 import { requireUser } from './caller.js'
 import { collections, items } from './collections/index.js'
 import { connectionOf, type Database } from './database.js'
 import { mountHealth } from './health.js'
 import { mountInvoices } from './invoices.js'
 import { describeApi, type OpenApiVersion, openPages, provided, securityScheme } from './openapi.js'
-import { mountPlayground, playgroundPages, watchCards } from './playground.js'
 import { fetchFrom, mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
-import { type Certificate, closeSessionsAtStop, secureServer } from './tls.js'
+import { type Certificate, secureServer } from './tls.js'
 import { acceptPatches, longestBody, refuseEmptyIds, validatorCompiler } from './validation.js'
 
 export interface AppOptions {
@@ -69,7 +69,6 @@ export async function buildApp({
     trustProxy,
     ...(certificate && secureServer(certificate)),
   })
-  if (certificate !== null) closeSessionsAtStop(app)
   app.setValidatorCompiler(validatorCompiler())
   acceptPatches(app)
   refuseEmptyIds(app)

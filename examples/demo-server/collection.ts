@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
-import { ProblemError, type RouteValidators } from 'fastify-conventions'
+import { changesOf, ProblemError, type RouteValidators } from 'fastify-conventions'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Called, refuseForeign, refuseReserved } from './caller.js'
 import { connectionOf, type Queries, type Service, type Tables } from './database.js'
 import {
-  changesOf,
   columnsOf,
   expectItem,
   expectNewId,
@@ -18,7 +17,6 @@ import {
   readPage,
   type Values,
   validatorsOf,
-  writableOf,
 } from './items.js'
 import { type Described, routesOf, withArticle } from './routes.js'
 
@@ -63,7 +61,6 @@ export function mountCollection<Table extends keyof Tables>(
   const table = `${one}s` as 'friends'
   const path = `/v1/${table}`
   const routes = routesOf(collection, findVersion)
-  const writable = routes.create.schema.body
 
   app.get(path, routes.list, async function listItems(request, reply) {
     const given = Object.entries(request.query as Values).filter(
@@ -84,7 +81,7 @@ export function mountCollection<Table extends keyof Tables>(
   }
   app.post(path, creating, async function createItem(request, reply) {
     create.refuse?.(request)
-    await refuse(request, changesOf(request.body, defaults), db)
+    await refuse(request, changesOf(request, defaults), db)
     const later = await create.later?.(request, reply)
     if (later !== undefined) return later
     const made = await db.transaction().execute(async (trx) => {
@@ -106,7 +103,7 @@ export function mountCollection<Table extends keyof Tables>(
     if (request.expectedVersion !== null) return updateItem(request)
     const { id } = request.params
     await expectNewId(db, table, request)
-    const made = await insert(db, { id, ...writableOf(request.body, { id }, writable) })
+    const made = await insert(db, { id, ...changesOf(request, { id }) })
     return reply.code(201).header('location', `${path}/${id}`).send(made)
   })
 
@@ -129,7 +126,7 @@ export function mountCollection<Table extends keyof Tables>(
     return db.transaction().execute(async (trx) => {
       const found = await visible(trx, request).selectAll().forNoKeyUpdate().executeTakeFirst()
       const row = expectItem(one, request, found)
-      const changes = changesOf(writableOf(request.body, row, writable), row)
+      const changes = changesOf(request, row)
       refuseToLeave(row, changes)
       await refuse(request, changes, trx)
       if (Object.keys(changes).length === 0) return row

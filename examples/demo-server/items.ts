@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import { keyset, ProblemError, type RouteValidators } from 'fastify-conventions'
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
@@ -7,7 +6,8 @@ import type { Queries, Tables } from './database.js'
 
 export type RequestById = FastifyRequest<{ readonly Params: { readonly id: bigint } }>
 
-export interface ItemRequest extends Pick<FastifyRequest, 'caller' | 'expectedVersion' | 'headers'> {
+export interface ItemRequest
+  extends Pick<FastifyRequest, 'caller' | 'expectedVersion' | 'headers' | 'routeOptions' | 'server'> {
   readonly params: { readonly id: bigint }
 }
 
@@ -103,32 +103,4 @@ export async function expectNewId(
     detail: `the id ${id} is one that a later POST will give out`,
     errors: [{ in: 'path', name: 'id', message: 'is yet to be given out' }],
   })
-}
-
-// A body may repeat the values of read-only members.
-export function writableOf(body: Values, row: object, writable: { readonly properties: object }): Values {
-  const changed = Object.keys(changesOf(body, row)).filter((name) => !(name in writable.properties))
-  if (changed.length > 0) {
-    throw new ProblemError('validation', {
-      detail: `${changed.join(', ')}: read-only, so its value can only be repeated`,
-      errors: changed.map((name) => ({
-        in: 'body',
-        pointer: `/${name}`,
-        message: 'is read-only: leave it out, or send the value that it has',
-      })),
-    })
-  }
-  return Object.fromEntries(Object.entries(body).filter(([name]) => name in writable.properties))
-}
-
-export function changesOf(values: Values, row: object): Values {
-  const differs = ([name, value]: [string, unknown]) =>
-    !isDeepStrictEqual(comparable(name, value), comparable(name, (row as Values)[name]))
-  return Object.fromEntries(Object.entries(values).filter(differs))
-}
-
-/** One time can be written in several ways, and an amount is a BigInt in a row. */
-function comparable(name: string, value: unknown): unknown {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
-  return name.endsWith('_at') && typeof value === 'string' ? Date.parse(value) : value
 }

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import type { ServerHttp2Session } from 'node:http2'
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import type { FastifyServerOptions } from 'fastify'
 import { generate } from 'selfsigned'
 import type { Settings } from './settings.js'
 
@@ -28,21 +27,6 @@ export async function openCertificate({ tls, host }: Settings): Promise<Certific
 export function secureServer(certificate: Certificate): FastifyServerOptions {
   const options = { http2: true, https: { ...certificate, allowHTTP1: true } }
   return options as FastifyServerOptions
-}
-
-// Before version 24, Node.js waits until a client ends its session, or until it is idle for 72 seconds.
-export function closeSessionsAtStop(app: FastifyInstance): void {
-  const sessions = new Set<ServerHttp2Session>()
-  let isStopping = false
-  app.server.on('session', (session: ServerHttp2Session) => {
-    sessions.add(session)
-    session.once('close', () => sessions.delete(session))
-    if (isStopping) session.close()
-  })
-  app.addHook('preClose', async function closeSessions() {
-    isStopping = true
-    for (const session of sessions) session.close()
-  })
 }
 
 function read(variable: string, path: string): Promise<string> {

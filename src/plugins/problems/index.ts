@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Session } from 'node:http2'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { checkJsonBodies, isEmptyForm } from '../../convention/bodies.js'
 import { convention } from '../../convention/convention.js'
@@ -30,6 +31,7 @@ import { clip } from '../../text.js'
 import { type ErrorRewriter, errorAnswers, modeOfRoute, passedOn } from './hooks.js'
 import { describeErrors, documentedErrors } from './openapi.js'
 
+export { changesOf, type RequestWithBody } from '../../convention/changes.js'
 export { isProblemError, ProblemError, type ProblemErrorOptions } from '../../problem/problem-error.js'
 
 const memberName = /^(?!(?:type|title|status|detail|instance|code|errors|__proto__)$)./s
@@ -57,7 +59,8 @@ const problemsOptions = {
   typeBase: option(text(), defaultStyle.typeBase),
   /**
    * Whether requests that arrive while the server closes get 503 (`refuse`) or are served (`serve`). In both cases the
-   * response ends its connection (RFC 9112 §9.6), so that `app.close()` need not wait for clients. Needs
+   * response ends its connection (RFC 9112 §9.6), and a session of HTTP/2 ends with its last stream, so that
+   * `app.close()` need not wait for clients. Needs
    * `return503OnClosing: false`, which `serverOptions()` sets; Fastify's own 503 is not a problem document.
    * @default 'refuse'
    */
@@ -150,6 +153,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
         passOnAll(app)
         done()
       })
+      app.addHook('preClose', endSessions(app))
     }
     app.addHook('preClose', function endConnections(done) {
       closing = options.whileClosing
@@ -214,6 +218,22 @@ function passOnAll({ server, initialConfig }: FastifyInstance): void {
   }
   // HTTP/2 has its own limit.
   if (initialConfig.http2 !== true) server.maxHeadersCount ??= 0
+}
+
+/** Returns a hook that ends each session of HTTP/2 with its last stream. Node.js does so from version 24 on. */
+function endSessions({ server }: FastifyInstance): (done: () => void) => void {
+  const sessions = new Set<ServerHttp2Session>()
+  let isClosing = false
+  server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    if (isClosing) session.close()
+  })
+  return (done) => {
+    isClosing = true
+    for (const session of sessions) session.close()
+    done()
+  }
 }
 
 /** Milliseconds for which a connection of HTTP/1.1 may be idle while the server closes. Node.js has 5,000, Fastify 72,000. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { connect } from 'node:http2'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { type ProblemsOptions, problems, serverOptions } from '../../../src/index.js'
@@ -30,6 +31,33 @@ t.test('while the server closes: unknown paths, serve and report', async (t) => 
     t.equal(keepAliveTimeout, idle, `${about}: how long a connection may be idle`)
     if (connection === 'close') t.equal(during.headers.connection, 'close', about)
   }
+})
+
+t.test('while the server closes, a session of HTTP/2 ends with its last stream', async (t) => {
+  const options: object = serverOptions()
+  const app = Fastify({ ...options, http2: true }) as unknown as FastifyInstance
+  await app.register(problems)
+  const { entered, release } = addHeldRoute(app)
+  const closing = new Promise<void>((resolve) => app.addHook('preClose', async () => resolve()))
+  const { origin } = await serve(t, app)
+  const [idle, busy] = [connect(origin), connect(origin)]
+  t.teardown(() => {
+    idle.destroy()
+    busy.destroy()
+  })
+  await Promise.all([once(idle, 'connect'), once(busy, 'connect')])
+  const stream = busy.request({ ':path': '/v1/users' })
+  await entered
+
+  const ends = Promise.all([once(idle, 'close'), once(busy, 'close')])
+  const closed = app.close()
+  await closing
+  const response = once(stream, 'response')
+  release()
+  t.match((await response)[0], { ':status': 200 }, 'the request in flight finishes')
+  stream.resume()
+  await ends
+  await closed
 })
 
 /** Holds a request back, begins to close the server, and sends a second one on a connection that was accepted before. */

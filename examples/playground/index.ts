@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import conventions, { type ExplainedStep, ProblemError, serverOptions } from 'fastify-conventions'
-import { pageHeaders } from './pages.js'
+import { pageHeaders } from '../demo-server/pages.js'
 
 /** What {@link mountPlayground} needs. */
 export interface PlaygroundOptions {
@@ -71,7 +71,7 @@ export async function mountPlayground(
 ): Promise<void> {
   const folder = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   await app.register(fastifyStatic, {
-    root: folder('playground'),
+    root: folder('../playground/page'),
     prefix: '/playground/',
     schemaHide: true,
     setHeaders: (reply) => reply.headers(headers),

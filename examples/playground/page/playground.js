@@ -7,20 +7,24 @@ import { curlOf, hasSession, pathOf, send, tokenCommandOf } from './wire.js'
 const shownBody = 4_000
 
 for (const card of cards) {
-  const { id, title, text, docs, needsSession = false, controls, run } = card
+  const { id, title, text, docs, isOpen = false, inputs: given = {}, buttons: labels = ['Send'], run } = card
   // What a run comes to is above its requests.
   const results = element('div', { 'aria-live': 'polite' })
   const exchanges = element('div')
   const panel = element('div', { class: 'controls' })
   const article = element('article', { id, 'aria-labelledby': `${id}-title` }, [
     element('h2', { id: `${id}-title` }, [title]),
-    element('p', {}, [text, ' ', element('a', { href: docs }, ['More: ', docs.split('/').at(-1) ?? ''])]),
+    element('p', {}, [
+      text,
+      ' ',
+      element('a', { href: `/playground/docs/${docs}.md` }, [`More: ${docs}.md`]),
+    ]),
     panel,
     results,
     exchanges,
   ])
   const inputs = Object.fromEntries(
-    Object.entries(controls.inputs ?? {}).map(([name, { label, value, options }]) => {
+    Object.entries(given).map(([name, { label, value, options }]) => {
       const input =
         options === undefined ? element('input', { value, spellcheck: 'false' }) : select(options, value)
       panel.append(element('label', {}, [label, input]))
@@ -44,7 +48,7 @@ for (const card of cards) {
       return exchange
     },
   }
-  for (const [index, label] of controls.buttons.entries()) {
+  for (const [index, label] of labels.entries()) {
     const button = element('button', index === 0 ? { type: 'button' } : { type: 'button', class: 'plain' }, [
       label,
     ])
@@ -54,7 +58,7 @@ for (const card of cards) {
       results.replaceChildren()
       exchanges.replaceChildren()
       try {
-        if (needsSession && !hasSession())
+        if (!isOpen && !hasSession())
           stage.say('Without a login, this is a 401. ', logInLink(), ' by one click.')
         await run(stage, label)
       } catch (error) {

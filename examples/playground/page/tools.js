@@ -34,6 +34,32 @@ export async function orderOf(send) {
 }
 
 /**
+ * Returns a request that changes the user.
+ *
+ * @param {string} body
+ * @param {Record<string, string>} [headers]
+ */
+export function patchMe(body, headers = {}) {
+  return {
+    method: 'PATCH',
+    path: '/v1/users/me',
+    headers: { 'content-type': 'application/merge-patch+json', ...headers },
+    body,
+  }
+}
+
+/**
+ * Returns a request that creates something.
+ *
+ * @param {string} path
+ * @param {string} body
+ * @param {Record<string, string>} [headers]
+ */
+export function post(path, body, headers = {}) {
+  return { method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body }
+}
+
+/**
  * Returns a path of this server, whatever is typed.
  *
  * @param {string} text
