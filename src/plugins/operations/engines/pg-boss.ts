@@ -103,6 +103,7 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
   const runs = new Set<Promise<void>>()
   const closing = new AbortController()
   let isWorking = false
+  let longestWait = openTimeout
   // Whether PostgreSQL failed the last time.
   let isAway = false
   let fetching: Promise<void> | null = null
@@ -110,7 +111,7 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
 
   async function report<Result>(asked: Promise<Result>): Promise<Result> {
     try {
-      const result = await inTime(asked, answerTimeout, 'an answer of PostgreSQL')
+      const result = await inTime(asked, longestWait, 'an answer of PostgreSQL')
       if (isAway) given.recovered()
       isAway = false
       return result
@@ -209,6 +210,7 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
       if ((await boss.getQueue(queue)) === null) {
         throw new Error(`there is no queue '${queue}' of pg-boss in the schema '${schema}': ${remedy}`)
       }
+      longestWait = answerTimeout
     },
     work() {
       isWorking = true
@@ -263,4 +265,6 @@ function newPool(url: string): pg.Pool {
 }
 
 const schema = 'pgboss'
+// What creates the schema and the queue waits for other processes that create them. Fastify gives a plugin ten seconds.
+const openTimeout = 9_000
 const remedy = 'start once with `migrate: true`, or see PgBoss.getConstructionPlans() of pg-boss'
