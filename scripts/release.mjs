@@ -36,7 +36,7 @@ function manifestFaults() {
   const urls = { repository: repository?.url ?? repository, homepage, bugs: bugs?.url ?? bugs }
   return Object.entries(urls)
     .filter(([, url]) => typeof url !== 'string' || /\bexample\.(?:com|org|net)\b/.test(url))
-    .map(([member]) => `package.json: ${member} is a placeholder`)
+    .map(([member]) => `package.json: ${member} is not set`)
 }
 
 function changelogFaults() {

@@ -37,10 +37,7 @@ export async function describeApi(
         description: `Users, their friends, what they order, subscribe to and pay for.
 
 Version 1, below \`/v1\`, is provided until ${provided[1].sunset}, as \`Sunset\` says in each response (RFC 8594). A successor is announced a year before, by \`Deprecation\` (RFC 9745) and \`Link\`.`,
-        contact: {
-          name: 'fastify-conventions',
-          url: 'https://example.com/OWNER/fastify-conventions/issues',
-        },
+        contact: { name: 'fastify-conventions' },
       },
       servers: [{ url: '/', description: 'The service that this document is read from' }],
       tags: [

@@ -1,8 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import conventions, { type ExplainedStep, ProblemError, serverOptions } from 'fastify-conventions'
+import { Marked } from 'marked'
 import { pageHeaders } from '../demo-server/pages.js'
 
 /** What {@link mountPlayground} needs. */
@@ -76,13 +78,20 @@ export async function mountPlayground(
     schemaHide: true,
     setHeaders: (reply) => reply.headers(headers),
   })
-  await app.register(fastifyStatic, {
-    root: folder('../../docs'),
-    prefix: '/playground/docs/',
-    decorateReply: false,
-    schemaHide: true,
-    setHeaders: (reply) => reply.type('text/plain; charset=utf-8'),
-  })
+  app.get<{ Params: { name: string } }>(
+    '/playground/docs/:name',
+    { schema: hide, config },
+    async function showDocs({ params: { name } }, reply) {
+      if (!/^[\w-]+\.md$/.test(name)) throw new ProblemError('not-found')
+      const text = await readFile(folder(`../../docs/${name}`), 'utf8').catch(() => {
+        throw new ProblemError('not-found')
+      })
+      return reply
+        .headers(headers)
+        .type('text/html')
+        .send(pageOf(name, await markdown.parse(text)))
+    },
+  )
 
   app.get('/', { schema: hide, config }, function showPlayground(_request, reply) {
     return reply.headers(headers).sendFile('index.html')
@@ -136,6 +145,39 @@ export async function mountPlayground(
       return { until: until.toISOString() }
     })
   }
+}
+
+const markdown = new Marked({
+  renderer: {
+    heading({ tokens, depth, text }) {
+      const id = text
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-')
+      return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+    },
+    link({ href, tokens }) {
+      const label = this.parser.parseInline(tokens)
+      // The server has the pages of the docs, and no other file of the repository.
+      return href.startsWith('../') ? label : `<a href="${href}">${label}</a>`
+    },
+  },
+})
+
+function pageOf(title: string, content: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>${title}</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/playground/playground.css">
+  </head>
+  <body class="docs"><nav><a href="/">Playground</a></nav><article>${content}</article></body>
+</html>
+`
 }
 
 /** Returns what the boot of an app with the conventions and one route says; `null` if it boots. */

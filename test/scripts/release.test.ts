@@ -46,14 +46,14 @@ for (const script of Object.keys(scripts)) {
   })
 }
 
-t.test('placeholders and an unfinished changelog are refused, all at once', async (t) => {
+t.test('URLs that are not set, and an unfinished changelog are refused, all at once', async (t) => {
   const homepage = 'https://example.com/OWNER/fastify-conventions'
   const folder = repository(t, { ...ready, homepage, bugs: undefined }, '## 1.2, not yet released\n')
   const { status, reasons } = release(folder)
   t.equal(status, 1)
   t.strictSame(reasons.split('\n'), [
-    'not released: package.json: homepage is a placeholder',
-    'not released: package.json: bugs is a placeholder',
+    'not released: package.json: homepage is not set',
+    'not released: package.json: bugs is not set',
     "not released: CHANGELOG.md: '## 1.2, not yet released' needs its date",
   ])
 })
