@@ -52,9 +52,9 @@ export function forgetContent({ headers }: RawRequest): void {
   delete headers['transfer-encoding']
 }
 
-/** Discards the rest of a body after the response. Node.js does it only for bodies of which nothing was read. */
+/** Discards the rest of a body after the response. Node.js does it only for bodies of which nothing was read, Deno for none. */
 export function discardUnreadBody({ raw }: FastifyRequest, reply: FastifyReply): void {
-  if (!raw.readableDidRead || raw.readableEnded) return
+  if (raw.readableEnded) return
   // The response of HTTP/2 finishes with its stream, which waits until all of the body is read.
   const { stream = reply.raw } = reply.raw as { readonly stream?: Writable }
   stream.once('finish', () => raw.resume())
