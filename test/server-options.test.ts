@@ -97,6 +97,7 @@ t.test('the preflight of a malformed URL is a 204, and the log has no error', as
       ['incoming request'],
       'no line with a 400 or 503 that was not sent',
     )
+    t.equal((await app.inject('/%zz')).headers.vary, 'Origin', `maintenance: ${isInMaintenance}`)
   }
 })
 

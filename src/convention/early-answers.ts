@@ -19,10 +19,13 @@ export function runFirstSteps(
   reply: FastifyReply,
   answer: (refusal: ProblemError | null) => void,
 ): void {
-  const turns = phasesOfFirst.flatMap((phase) =>
-    stepsWithoutRoute(request.server, phase)
-      .filter(({ name }) => firstConventions.includes(name))
-      .map((step) => ({ steps: [step], phase })),
+  // By convention: a refusal ends the request, so the fields of those before it are already set.
+  const turns = firstConventions.flatMap((convention) =>
+    phasesOfFirst.flatMap((phase) =>
+      stepsWithoutRoute(request.server, phase)
+        .filter(({ name }) => name === convention)
+        .map((step) => ({ steps: [step], phase })),
+    ),
   )
   let index = 0
   const next: Next = (error) => {

@@ -5,7 +5,7 @@ import { exceptionChecks, type Mode, modes } from '../report/modes.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'
 import { checkLoadedEarly, type EarlierRoute, type RegistrationOptions } from './declared-routes.js'
 import { checkInternals } from './internals.js'
-import { addEntry, type Entry } from './registry.js'
+import { addEntry, type Entry, modeOfPreset } from './registry.js'
 import { schemaConverter } from './route-schemas.js'
 
 /**
@@ -24,7 +24,7 @@ export function conventionPlugin<Options extends object>(
     ): Promise<void> {
       checkInternals(app)
       const { earlierRoutes = [], toJsonSchema, ...own } = options
-      const mode = modeOf(own)
+      const mode = modeOf(own) ?? modeOfPreset(app)
       if (mode !== 'off') checkLoadedEarly(app, name)
       const entry = addEntry(app, {
         name,
@@ -47,7 +47,6 @@ const checkConverter: Check<ToJsonSchema> = functionOf('a function of a schema t
 const checkRoutes = listOf(objectOf<EarlierRoute, 'url' | 'reason'>(exceptionChecks, ['url', 'reason']))
 
 // The plugin itself refuses an invalid mode.
-function modeOf(options: object): Mode {
-  const { mode } = options as { readonly mode?: Mode }
-  return mode !== undefined && modes.includes(mode) ? mode : 'enforce'
+function modeOf({ mode }: { readonly mode?: Mode }): Mode | undefined {
+  return mode !== undefined && modes.includes(mode) ? mode : undefined
 }

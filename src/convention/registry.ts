@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
 import { kept } from '../bounded-cache.js'
-import { exclusionReasonOf } from '../report/modes.js'
+import { exclusionReasonOf, type Mode } from '../report/modes.js'
 import { type Reporter, reporterOf } from '../report/report.js'
 import {
   type Declared,
@@ -123,6 +123,12 @@ export function addEntry(app: FastifyInstance, given: Pick<Entry, 'name' | 'mode
   registry.entries = entry.name === presetName ? [entry, ...registry.entries] : [...registry.entries, entry]
   registry.root.entries.push(entry)
   return entry
+}
+
+/** Returns the mode of a plugin that has none: that of the preset that registers it. */
+export function modeOfPreset(app: FastifyInstance): Mode {
+  const entries = registries.get(app)?.entries ?? []
+  return entries.find(({ name, isSettingUp }) => name === presetName && isSettingUp)?.mode ?? 'enforce'
 }
 
 function registryOf(app: FastifyInstance): Registry {

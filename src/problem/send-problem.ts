@@ -85,7 +85,7 @@ export function jsonOfProblem(
   } catch (err) {
     log.warn({ err }, 'the members of a problem are not JSON, and are not sent')
   }
-  const { code, statusCode: status, title, message: detail, errors = [] } = error
+  const { code, statusCode: status, title, message: detail, errors } = error
   return JSON.stringify(documentOf(new ProblemError(code, { status, title, detail, errors })))
 }
 

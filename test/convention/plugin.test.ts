@@ -79,13 +79,17 @@ t.test('a misspelt name of a convention in config stops the boot', async (t) => 
   await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message })
 })
 
-t.test('in report mode it is one finding, and values that are no options are left alone', async (t) => {
+t.test('in report mode it is a finding, and values that are no options are left alone', async (t) => {
   const app = Fastify()
   await app.register(conventions, { mode: 'report', lists: { mode: 'off' } })
   const config: object = { version: '2', field: 1, cach: {}, ratelimit: false, list: {}, idempotency: {} }
   app.get('/v1/users', { config }, handler)
+  // `operations` has no mode of its own.
+  app.get('/v1/orders', { config: { operation: {} } as object }, handler)
   await app.ready()
   const found = app.conventions.report().findings.filter(({ rule }) => rule === 'config')
-  t.match(found, [{ route: 'GET /v1/users', instead: 'config.rateLimit' }])
-  t.equal(found.length, 1)
+  t.match(found.map(({ route, instead }) => [route, instead]).sort(), [
+    ['GET /v1/orders', 'config.operations'],
+    ['GET /v1/users', 'config.rateLimit'],
+  ])
 })
