@@ -97,6 +97,10 @@ export function isCoded({ raw, method }: FastifyRequest): boolean {
 const uncoded: ReadonlySet<string> = new Set(['', 'identity'])
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
 /** Whether a request is a CORS preflight (Fetch §4.8). Other `OPTIONS` have nothing to do with CORS. */
 export function isPreflight({ raw: { method, headers } }: FastifyRequest): boolean {
   return (

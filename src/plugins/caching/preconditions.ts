@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isRead } from '../../convention/exchange.js'
 import { otherFormats, tagOfFormat } from '../../convention/selection.js'
 import { parseHttpDate, timeOf } from '../../http/dates.js'
 import { firstMembers, isRepeated, memberParts } from '../../http/header-fields.js'
-import { isRead } from '../../http/methods.js'
 
 /** The validators of the current representation (RFC 9110 §8.8). */
 export interface Validators {

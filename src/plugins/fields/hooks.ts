@@ -1,6 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedCache } from '../../bounded-cache.js'
-import { discard, headerOf, isResponse, isWrittenByUs, withHeaders } from '../../convention/exchange.js'
+import {
+  discard,
+  headerOf,
+  isRead,
+  isResponse,
+  isWrittenByUs,
+  withHeaders,
+} from '../../convention/exchange.js'
 import {
   type OwnParameters,
   type RequestSelection,
@@ -11,7 +18,6 @@ import {
 import type { RouteSerialization } from '../../convention/serialization.js'
 import type { Effect, Steps } from '../../convention/steps.js'
 import { privateOnly } from '../../http/header-fields.js'
-import { isRead } from '../../http/methods.js'
 import { type Fields, fieldsOf, isHidden, joinPath, readFields, splitPath } from '../../json/selection.js'
 import { invalid } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'

@@ -1,4 +1,4 @@
-import { isRead } from '../../http/methods.js'
+import { isRead } from '../../convention/exchange.js'
 import { type PathSegment, pathOf, queryOf, routePath } from '../../http/url.js'
 
 export interface AliasPlace {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type csrf from '@fastify/csrf'
 import { BoundedCache } from '../../bounded-cache.js'
+import { isRead } from '../../convention/exchange.js'
 import { cookieValues, type RequestFields, readSetCookie } from '../../http/header-fields.js'
-import { isRead } from '../../http/methods.js'
 import { isCrossOrigin } from '../../http/url.js'
 
 export type XsrfRule = 'origin' | 'token' | 'requestedWith'

@@ -1,3 +1,0 @@
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
