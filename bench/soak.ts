@@ -212,7 +212,9 @@ async function checkEffects(): Promise<void> {
 
 async function startMember(setUp: SoakMemberSetUp): Promise<Member> {
   const child = fork(entry, [JSON.stringify(setUp)])
-  process.once('exit', () => child.kill('SIGKILL'))
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
   const [address] = await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(() => Promise.reject(new Error(`a ${setUp.role} ended before it was ready`))),
