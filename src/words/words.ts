@@ -18,9 +18,6 @@ export function wordsOf(name: string): readonly string[] {
 const knownWords = new BoundedCache<string, readonly string[]>(2000)
 
 // Matches most names. The Unicode patterns are slow to compile.
-const plainSnake = /^[a-z0-9]+(?:_[a-z0-9]+)*$/
-
-// The same for words that hyphens join, as in paths.
 const plainWords = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/
 
 function splitWords(name: string): string[] {
@@ -35,7 +32,7 @@ function splitWords(name: string): string[] {
       .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1_$2')
       .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
       .toLowerCase()
-      .split(/[^\p{L}\p{M}\p{N}]+/u)
+      .split(/[^\p{L}\p{M}\p{N}]/u)
       .filter((word) => word !== '')
   )
 }
@@ -47,11 +44,11 @@ export function joinWords(words: readonly string[], style: KeyStyle): string {
 
 /** Returns a key in a style; `null` if it is in that style already or cannot be converted. */
 export function restyledKey(name: string, style: KeyStyle): string | null {
-  if (style === 'snake_case' && plainSnake.test(name)) return null
-  if (/^[_$]/.test(name) || !/\p{L}/u.test(name) || inStyle[style].test(name)) return null
   const restyled = joinWords(wordsOf(name), style)
+  if (restyled === name || /^[_$]/.test(name) || !/\p{L}/u.test(name) || inStyle[style].test(name))
+    return null
   // Some letters have no lowercase form.
-  return restyled !== name && inStyle[style].test(restyled) ? restyled : null
+  return inStyle[style].test(restyled) ? restyled : null
 }
 
 function capitalized(word: string): string {
@@ -69,16 +66,11 @@ const pairs: ReadonlyMap<string, string> = new Map(
   (
     'bias biases, canvas canvases, caiman caimans, german germans, gulf gulfs, index indexes, lemma lemmas, ' +
     'lens lenses, ottoman ottomans, quorum quorums, regimen regimens, roman romans, schema schemas, ' +
-    'shaman shamans, specimen specimens, stigma stigmas, talisman talismans, virus viruses'
+    'shaman shamans, specimen specimens, stigma stigmas, talisman talismans'
   )
     .split(', ')
-    .map((pair): [string, string] => {
-      const [singular = '', plural = ''] = pair.split(' ')
-      return [singular, plural]
-    }),
+    .map((pair) => pair.split(' ') as [string, string]),
 )
-
-const plurals: ReadonlySet<string> = new Set(pairs.values())
 
 // Nouns without a plural, which the library does not know as such.
 const massNouns: ReadonlySet<string> = new Set(
@@ -98,8 +90,8 @@ const singulars: ReadonlySet<string> = new Set(
   (
     'abacus apparatus atlas axis bonus cactus calculus campus census chorus christmas circus citrus colossus ' +
     'consensus corpus crocus discus exodus focus fungus gas genius genus hiatus hibiscus impetus iris locus ' +
-    'lotus lupus minus modulus mucus nexus nimbus nucleus octopus opus papyrus platypus plus prospectus ' +
-    'radius rhombus sinus status stimulus stylus surplus syllabus terminus thesaurus torus uterus walrus'
+    'lotus lupus minus modulus mucus nexus nucleus octopus opus papyrus platypus plus prospectus ' +
+    'radius sinus status stimulus stylus surplus terminus thesaurus torus uterus walrus'
   ).split(' '),
 )
 const singularEnding = /(?:b|vir)us$/
@@ -114,7 +106,7 @@ export function isPlural(word: string): boolean {
 /** Whether a lowercase word is the plural of another one: `orders`, not `equipment`. */
 export function isCountedPlural(word: string): boolean {
   if (!isPlural(word) || massNouns.has(word)) return false
-  return plurals.has(word) || eitherEnding.test(word) || pluralize.singular(word) !== word
+  return eitherEnding.test(word) || pluralize.singular(word) !== word
 }
 
 /** The plural of a lowercase word; one that can name a collection stays as it is. */
@@ -130,11 +122,9 @@ export function singular(word: string): string {
 }
 
 function isPluralForm(word: string): boolean {
-  if (plurals.has(word)) return true
   if (pairs.has(word)) return false
-  return pluralize.isPlural(word) || (eitherEnding.test(word) && !isKnownSingular(word))
-}
-
-function isKnownSingular(word: string): boolean {
-  return singulars.has(word) || singularEnding.test(word)
+  return (
+    pluralize.isPlural(word) ||
+    (eitherEnding.test(word) && !singulars.has(word) && !singularEnding.test(word))
+  )
 }

@@ -10,9 +10,9 @@ const pairs = (
   'status statuses, bonus bonuses, campus campuses, alias aliases, business businesses, process processes, ' +
   'virus viruses, antivirus antiviruses, lens lenses, canvas canvases, bias biases, iris irises, gas gases, ' +
   'schema schemas, index indexes, matrix matrices, axis axes, photo photos, hero heroes, radius radii, ' +
-  'cpu cpus, gpu gpus, sku skus, guru gurus, menu menus, uri uris, taxi taxis, safari safaris, saga sagas, ' +
+  'cpu cpus, gpu gpus, sku skus, guru gurus, menu menus, uri uris, taxi taxis, safari safaris, mahatma mahatmas, ' +
   'omega omegas, specimen specimens, german germans, woman women, movie movies, proxy proxies, api apis, ' +
-  'emoji emojis, datum data'
+  'emoji emojis, datum data, zebu zebuses'
 )
   .split(', ')
   .map((pair) => pair.split(' '))
@@ -47,27 +47,8 @@ t.test('a word without a plural counts as plural, but is not the plural of anoth
 })
 
 t.test('the plural of any word is a plural, and its own plural', async () => {
-  const letters = fc.string({
-    unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz'),
-    minLength: 1,
-    maxLength: 9,
-  })
-  const ending = fc.constantFrom(
-    '',
-    'us',
-    'is',
-    'ris',
-    'gas',
-    'bu',
-    'pu',
-    'ga',
-    'ri',
-    'tla',
-    'vir',
-    'man',
-    'x',
-    'f',
-  )
+  const letters = fc.stringMatching(/^[a-z]{1,9}$/)
+  const ending = fc.constantFrom(...' us is ris gas bu pu ga ri tla vir man x f'.split(' '))
   fc.assert(
     fc.property(letters, ending, (start, end) => {
       const many = plural(start + end)

@@ -12,64 +12,10 @@ import {
   timeFormats,
 } from '../../../src/plugins/response-rules/words.js'
 import type { Json } from '../../../src/schema/json-schema.js'
-import { isPlural, type KeyStyle, restyledKey, wordsOf } from '../../../src/words/words.js'
+import { isPlural } from '../../../src/words/words.js'
 import { vocabulary } from './rules-vocabulary.js'
 
 type Member = [name: string, schema: Json]
-
-t.test('the words of a name, in any style', async (t) => {
-  const cases: [string, string[]][] = [
-    ['created_at', ['created', 'at']],
-    ['createdAt', ['created', 'at']],
-    ['created-at', ['created', 'at']],
-    ['CreatedAt', ['created', 'at']],
-    ['HTTPStatus', ['http', 'status']],
-    ['userIDs', ['user', 'ids']],
-    ['userID', ['user', 'id']],
-    ['line1Text', ['line1', 'text']],
-    ['straßeName', ['straße', 'name']],
-    ['__', []],
-    ['', []],
-  ]
-  for (const [name, words] of cases) t.same(wordsOf(name), words, name)
-})
-
-t.test('a key in another style has a suggestion', async (t) => {
-  const cases: [KeyStyle, string, string | null][] = [
-    ['snake_case', 'name', null],
-    ['snake_case', 'created_at', null],
-    ['snake_case', 'address_line_1', null],
-    ['snake_case', '2fa_enabled', null],
-    ['snake_case', 'größe', null],
-    ['snake_case', 'createdAt', 'created_at'],
-    ['snake_case', 'CreatedAt', 'created_at'],
-    ['snake_case', 'created-at', 'created_at'],
-    ['snake_case', 'created at', 'created_at'],
-    ['snake_case', 'created.at', 'created_at'],
-    ['snake_case', 'created__at', 'created_at'],
-    ['snake_case', 'created_at_', 'created_at'],
-    ['snake_case', 'USER_ID', 'user_id'],
-    ['snake_case', 'userIDs', 'user_ids'],
-    ['snake_case', 'created_At', 'created_at'],
-    ['camelCase', 'name', null],
-    ['camelCase', 'createdAt', null],
-    ['camelCase', 'userID', null],
-    ['camelCase', 'line1', null],
-    ['camelCase', 'created_at', 'createdAt'],
-    ['camelCase', 'CreatedAt', 'createdAt'],
-    ['camelCase', 'created-at', 'createdAt'],
-    ['camelCase', 'URL', 'url'],
-  ]
-  for (const [style, name, instead] of cases) t.equal(restyledKey(name, style), instead, `${style} ${name}`)
-})
-
-t.test('keys without a style are not checked', async (t) => {
-  for (const style of ['snake_case', 'camelCase'] as const) {
-    for (const name of ['_links', '_Links', '$schema', '$Ref', '2024', '', '*', '2024-01-01']) {
-      t.equal(restyledKey(name, style), null, `${style} ${name}`)
-    }
-  }
-})
 
 t.test('a member is a twin only beside its number', async (t) => {
   t.ok(isTwin('userId_str', new Set(['userId'])))
