@@ -154,6 +154,13 @@ function newRoot(app: FastifyInstance): Root {
   // Its hook has to be before the one that is added here.
   const routes = routesOf(app)
   reporter.checkAtReady(() => findUnseen(routes.declared, root.entries, reporter))
+  reporter.note(() => {
+    const { entries } = root
+    const isSilent = entries.some(({ name }) => name === presetName || name === 'problems')
+    return isSilent || entries.every(({ mode }) => mode !== 'enforce')
+      ? ''
+      : 'without the plugin problems, other errors than refusals by conventions stay as Fastify and the app send them'
+  })
   const explainRequest = (request: InjectOptions | string) => explain(app, request)
   Object.assign(reporter.face, { explain: explainRequest, watch })
   compiledOn.declare(app)

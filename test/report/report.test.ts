@@ -155,3 +155,19 @@ t.test('a warning that requests cause is logged once for each route', async (t) 
   const warnings = logs.lines.map(({ msg }) => msg)
   t.strictSame(warnings, ['lists: GET /v1/users: a warning', 'lists: GET /v1/orders: a warning'])
 })
+
+t.test('where problems is missing, the log says which errors stay as they are', async (t) => {
+  for (const [register, lines] of [
+    [(app: FastifyInstance) => app.register(pathGuard), 1],
+    [(app: FastifyInstance) => app.register(pathGuard, { mode: 'report' }), 0],
+    [(app: FastifyInstance) => app.register(pathGuard).register(problems), 0],
+    [(app: FastifyInstance) => app.register(conventions, { problems: false }), 0],
+  ] as const) {
+    const logs = keepLogs('info')
+    const app = Fastify({ logger: logs.logger })
+    register(app)
+    await app.ready()
+    const told = logs.lines.filter(({ msg }) => msg?.startsWith('conventions: without the plugin problems'))
+    t.equal(told.length, lines, String(register))
+  }
+})
