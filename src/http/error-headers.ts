@@ -16,7 +16,7 @@ export const contentFields: readonly string[] = [
 ]
 
 // The problem document has its own.
-const ofBody: ReadonlySet<string> = new Set([...contentFields.slice(0, 5)])
+const ofBody: ReadonlySet<string> = new Set(contentFields.slice(0, 5))
 
 /** The header fields of the response that a problem replaces: its representation is another one (RFC 9110 §8). */
 export const replacedByProblem: readonly string[] = [

@@ -8,12 +8,10 @@ export function listMembers(fieldValue: string): string[] {
 // Those of browsers have up to 200 characters.
 const longestOfClient = 1000
 
-// Clients choose the length, and 16 kB cost milliseconds: members that end beyond 1000 characters are left out.
+// Clients choose the length, and 16 kB cost milliseconds. The last member in 1000 characters may be cut: it is left out.
 export function firstMembers(fieldValue: string): string[] {
-  if (fieldValue.length <= longestOfClient) return listMembers(fieldValue)
-  return splitUnquoted(fieldValue.slice(0, longestOfClient), ',')
-    .slice(0, -1)
-    .filter((member) => member !== '')
+  const members = listMembers(fieldValue.slice(0, longestOfClient))
+  return fieldValue.length > longestOfClient ? members.slice(0, -1) : members
 }
 
 /** Returns the parts of a list member, trimmed: its value, then its parameters (RFC 9110 §5.6.6). */
@@ -92,9 +90,9 @@ export function withPrivate(value: string): string {
 const notPrivate: ReadonlySet<string> = new Set(['public', 's-maxage', 'proxy-revalidate', 'private'])
 
 /** Returns a `Cache-Control` with which shared caches do not store the response (RFC 9111 §5.2.2.7). */
-export function privateOnly(current: string | undefined): string {
-  const directives = listMembers(current ?? '')
-  if (directives.some((directive) => directiveName(directive) === 'no-store')) return current ?? ''
+export function privateOnly(current = ''): string {
+  const directives = listMembers(current)
+  if (directives.some((directive) => directiveName(directive) === 'no-store')) return current
   return [...directives.filter((directive) => !notPrivate.has(directiveName(directive))), 'private'].join(
     ', ',
   )
@@ -126,32 +124,28 @@ export function valueIndex(rawHeaders: readonly string[], name: string, from = 0
 
 /** Whether there is more than one line of a header field. Parameters as in {@link valueIndex}. */
 export function isRepeated(rawHeaders: readonly string[], name: string): boolean {
-  const first = valueIndex(rawHeaders, name)
-  return first !== -1 && valueIndex(rawHeaders, name, first + 1) !== -1
+  return valueIndex(rawHeaders, name, valueIndex(rawHeaders, name) + 1) !== -1
 }
 
 /** Returns the values of a cookie in a `Cookie` header (RFC 6265 §4.2), in order, not decoded. */
 export function cookieValues(header: string, name: string): string[] {
   // Most headers do not have most cookies.
-  if (!header.includes(name)) return []
-  const values: string[] = []
-  for (const pair of header.split(';')) {
-    const equals = pair.indexOf('=')
-    if (equals === -1 || pair.slice(0, equals).trim() !== name) continue
-    const value = pair.slice(equals + 1).trim()
-    if (value !== '') values.push(value)
-  }
-  return values
+  const pairs = header.includes(name) ? header.split(';').map(pairOf) : []
+  return pairs.flatMap(([one, value]) => (one === name && value !== '' ? [value] : []))
 }
 
 /** Reads a `Set-Cookie` header (RFC 6265 §5.2). The value is not decoded, and `''` if the cookie is removed. */
 export function readSetCookie(header: string): { name: string; value: string } | null {
   const [pair = '', ...attributes] = header.split(';')
-  const equals = pair.indexOf('=')
-  const name = pair.slice(0, Math.max(equals, 0)).trim()
+  const [name, value] = pairOf(pair)
   if (name === '') return null
   const isRemoved = attributes.some((attribute) => /^\s*max-age\s*=\s*(?:0|-\d+)\s*$/i.test(attribute))
-  return { name, value: isRemoved ? '' : pair.slice(equals + 1).trim() }
+  return { name, value: isRemoved ? '' : value }
+}
+
+function pairOf(text: string): [name: string, value: string] {
+  const equals = text.indexOf('=')
+  return [text.slice(0, Math.max(equals, 0)).trim(), text.slice(equals + 1).trim()]
 }
 
 // RFC 3986 §3.2.2, §3.2.3: an IP literal, an IPv4 address or a registered name, which may be empty; then a port.

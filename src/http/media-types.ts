@@ -2,8 +2,7 @@ import { firstMembers, memberParts } from './header-fields.js'
 
 /** RFC 9110 §12.5.1: the most specific range decides, and `q=0` refuses. Without a valid range, all types are accepted. */
 export function acceptsAny(accept: string, produced: readonly string[]): boolean {
-  const ranges = rangesOf(accept)
-  return produced.some((type) => qualityAmong(ranges, type) > 0)
+  return preferredType(accept, produced) !== null
 }
 
 /** Returns the type with the highest quality value, of equal ones the first; `null` if none is accepted. */
@@ -45,7 +44,8 @@ interface MediaRange {
 }
 
 const mediaRange = /^[!#$%&'*+\-.^_`|~0-9a-z]+\/[!#$%&'*+\-.^_`|~0-9a-z]+$/
-const weight = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
+// Without one, and with a weight of 1, the quality is 1.
+const weight = /^q=(0(?:\.\d{0,3})?)$/i
 
 function rangeOf(member: string): MediaRange | null {
   const [range = '', ...parameters] = memberParts(member)

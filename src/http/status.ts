@@ -45,6 +45,6 @@ export function statusCode(status: number): string {
 
 export function statusTitle(status: number): string {
   const phrase = reasonPhrases[status] ?? `Status ${status}`
-  const kept = phrase.startsWith('URI') || phrase.startsWith('HTTP') ? 4 : 1
-  return phrase.slice(0, kept) + phrase.slice(kept).toLowerCase()
+  // `URI` and `HTTP` stay; no second word begins in the first four letters.
+  return phrase.slice(0, 4) + phrase.slice(4).toLowerCase()
 }

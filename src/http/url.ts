@@ -35,14 +35,15 @@ export function hasParameter(pattern: string): boolean {
 
 /** Returns the parts of a segment: `:id.json` is the parameter `:id` and the literal `.json`. */
 export function segmentParts(text: string): readonly SegmentPart[] {
-  if (!text.includes(':') && !text.includes('*')) return text === '' ? [] : [{ literal: true, text }]
   const parts: SegmentPart[] = []
   let literal = ''
   let at = 0
   while (at < text.length) {
     const start = at
     at = partEnd(text, at)
-    if (!isParameterStart(text, start) && !isWildcard(text, start, parts)) {
+    // After a parameter, the router reads a star as text.
+    const isWildcard = text[start] === '*' && parts.length === 0
+    if (!isParameterStart(text, start) && !isWildcard) {
       literal += text.startsWith('::', start) ? ':' : text.slice(start, at)
       continue
     }
@@ -62,10 +63,7 @@ function segment(text: string): PathSegment {
 }
 
 function segmentEnd(pattern: string, start: number): number {
-  const slash = pattern.indexOf('/', start)
-  const end = slash === -1 ? pattern.length : slash
-  // Only the expression of a parameter may have a slash.
-  if (!pattern.slice(start, end).includes('(')) return end
+  // The expression of a parameter may have a slash.
   let at = start
   while (at < pattern.length && pattern[at] !== '/') at = partEnd(pattern, at)
   return Math.min(at, pattern.length)
@@ -100,11 +98,6 @@ function closingParenthesis(text: string, open: number): number {
   return text.length
 }
 
-// After a parameter, the router reads a star as text.
-function isWildcard(text: string, at: number, before: readonly SegmentPart[]): boolean {
-  return text[at] === '*' && at === text.length - 1 && before.length === 0
-}
-
 const healthNames: ReadonlySet<string> = new Set(
   'health healthcheck health-check healthz heartbeat live liveness livez ping ready readiness readyz startup status'.split(
     ' ',
@@ -118,11 +111,10 @@ export function isHealthPath(path: string): boolean {
 
 // The scheme and the authority, up to the path, the query or the fragment (RFC 3986 §3.2).
 const absoluteStart = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
-const slash = 47
 
 /** Returns the raw path of a request target, without query and authority (absolute form, RFC 9112 §3.2.2). */
 export function pathOf(target: string): string {
-  const start = pathStart(target)
+  const start = absoluteStart.exec(target)?.[0].length ?? 0
   const stop = target.slice(start).search(/[?#]/)
   return stop === -1 ? target.slice(start) : target.slice(start, start + stop)
 }
@@ -131,17 +123,12 @@ export function pathOf(target: string): string {
 export function queryOf(target: string): string {
   const hash = target.indexOf('#')
   const mark = target.indexOf('?')
-  if (mark === -1 || (hash !== -1 && hash < mark)) return ''
+  if (mark === -1) return ''
   return hash === -1 ? target.slice(mark + 1) : target.slice(mark + 1, hash)
 }
 
-function pathStart(target: string): number {
-  if (target.charCodeAt(0) === slash) return 0
-  return absoluteStart.exec(target)?.[0].length ?? 0
-}
-
 /** Whether a text is an origin as browsers send it (RFC 6454 §6.2). `null` is not one: all pages in sandboxes have it. */
-export function isWebOrigin(text: string): boolean {
+function isWebOrigin(text: string): boolean {
   if (!originShape.test(text)) return false
   // A URL parser returns an origin for the schemes of the web only; other schemes are checked by the shape.
   return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
@@ -157,7 +144,7 @@ const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*A-Z]+$/
 /** Whether a request is from a page of another origin, by what the browser sends. */
 export function isCrossOrigin(fields: RequestFields, allowed: readonly string[]): boolean {
   const { origin, 'sec-fetch-site': site } = fields
-  if (typeof origin === 'string' && allowed.includes(origin)) return false
+  if (allowed.includes(String(origin))) return false
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   return origin !== undefined && !hasAuthority(String(origin), authorityOf(fields))
 }

@@ -1,7 +1,7 @@
 /** `Cache-Control` of a response (RFC 9111 §5.2.2): who may store it. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isForSharedCaches, withPrivate } from '../../src/http/header-fields.js'
+import { isForSharedCaches, privateOnly, withPrivate } from '../../src/http/header-fields.js'
 import { superlinearSeeds } from '../support/growth.js'
 
 t.test('public and s-maxage let shared caches store a response (RFC 9111 §5.2.2.9, §5.2.2.10)', async (t) => {
@@ -30,6 +30,16 @@ t.test('directives that decide who may store are not changed (RFC 9111 §3.5, §
   const simple = ['public', 'private', 'no-store', 's-maxage=600', 'PUBLIC, max-age=60', 'no-cache, No-Store']
   const others = ['max-age=60,public', 'Private="Set-Cookie", max-age=60', 'max-age=60, S-MaxAge = 600']
   for (const value of [...simple, ...others, 'x="y", public']) t.equal(withPrivate(value), value)
+})
+
+t.test('shared caches are kept from storing (RFC 9111 §5.2.2.7)', async (t) => {
+  const rows: readonly (readonly [before: string | undefined, after: string])[] = [
+    [undefined, 'private'],
+    ['public, max-age=5, S-MaxAge=9', 'max-age=5, private'],
+    ['Private="a, b", proxy-revalidate, no-cache', 'no-cache, private'],
+    ['No-Store, public', 'No-Store, public'],
+  ]
+  for (const [before, after] of rows) t.equal(privateOnly(before), after, before)
 })
 
 t.test('private is added once, in linear time', async (t) => {

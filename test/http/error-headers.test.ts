@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import fc from 'fast-check'
 import t from 'tap'
-import { foreignFields, isField, isProblemField } from '../../src/http/error-headers.js'
+import { foreignFields, isField, isProblemField, replacedByProblem } from '../../src/http/error-headers.js'
 
 t.test('a field is written exactly where Node would write it (RFC 9110 §5.1, §5.5)', async () => {
   const text = fc.string({ unit: fc.constantFrom(...'aZ9-_~ :\t\r\n\0\x7f\xe9\xff\u0100€😀'), maxLength: 5 })
@@ -35,6 +35,13 @@ t.test('fields that frame or describe a body are not sent with a problem (RFC 91
   for (const name of ['Content-Range', 'Allow', 'Connection', 'Content-Security-Policy']) {
     t.ok(isProblemField(name, '1'), name)
   }
+})
+
+t.test('a problem replaces the fields about a representation (RFC 9110 §8, RFC 9530)', async (t) => {
+  const ofContent = 'encoding language disposition range digest md5 length location'
+  const others = 'repr-digest digest etag last-modified expires accept-ranges'
+  const names = [...ofContent.split(' ').map((name) => `content-${name}`), ...others.split(' ')]
+  t.strictSame(replacedByProblem.toSorted(), names.sort())
 })
 
 t.test('of an error of the app, a 4xx keeps its header fields, a 5xx only Retry-After', async (t) => {

@@ -1,7 +1,7 @@
 /** RFC 8288 §3: the Link header, and links to the same resource with other parameters. */
 import fc from 'fast-check'
 import t from 'tap'
-import { addLinks, formatLinks, hrefWith, type Link, serviceLinks } from '../../src/http/header-fields.js'
+import { addLinks, formatLinks, hrefWith, serviceLinks } from '../../src/http/header-fields.js'
 
 t.test('links as a header value (RFC 8288 §3)', async (t) => {
   const sunset = { href: 'https://docs.example/sunset', rel: 'sunset' }
@@ -13,17 +13,6 @@ t.test('links as a header value (RFC 8288 §3)', async (t) => {
     '</v1/users?before_id=7>; rel="next"',
   )
   t.equal(formatLinks([]), '')
-})
-
-t.test('a formatted header can be parsed', async () => {
-  const href = fc.string({ unit: fc.constantFrom(...'aZ09/?&=%2C:,;.~-_+') }).map((text) => `/${text}`)
-  const link = fc.record({ href, rel: fc.constantFrom('next', 'prev', 'sunset', 'successor-version') })
-  fc.assert(
-    fc.property(
-      fc.array(link),
-      (links) => JSON.stringify(read(formatLinks(links))) === JSON.stringify(links),
-    ),
-  )
 })
 
 t.test('links are added: none is lost, and none is added twice', async (t) => {
@@ -80,22 +69,14 @@ t.test('any query: no throw, and the result is a valid header value', async () =
   fc.assert(
     fc.property(fc.oneof(fc.string(), anyText), (query) => {
       const value = formatLinks([{ href: hrefWith('/p', query, ['a'], { b: query }), rel: 'next' }])
-      return /^<\/p\?[\x21-\x7e]+>; rel="next"$/.test(value) && read(value).length === 1
+      return /^<\/p\?[\x21-\x3d\x3f-\x7e]+>; rel="next"$/.test(value)
     }),
   )
 })
 
-/** A reader of the plain form that this package writes. */
-function read(header: string): Link[] {
-  return [...header.matchAll(/<([^>]*)>; rel="([^"]*)"(?:, |$)/g)].map(([, href = '', rel = '']) => ({
-    href,
-    rel,
-  }))
-}
-
 t.test('links about the service stay, whole, without those of a representation', async (t) => {
   const rows: readonly (readonly [current: string, kept: string | null])[] = [
-    ['</v2>; rel="successor-version"', '</v2>; rel="successor-version"'],
+    ['</a>; rel="next",</v2>;rel="successor-version"', '</v2>;rel="successor-version"'],
     ['</a,b>; rel=next, </v2>; title="a, b"; rel=sunset', '</v2>; title="a, b"; rel=sunset'],
     [
       '</d>; rel="deprecation"; type="text/html", </a>; rel="prev"',

@@ -1,7 +1,15 @@
 /** RFC 9110 §12.5.1 (Accept) and §8.3 (Content-Type). */
 import fc from 'fast-check'
 import t from 'tap'
-import { acceptsAny, isJson, mediaTypeOf } from '../../src/http/media-types.js'
+import {
+  acceptsAny,
+  formType,
+  isForm,
+  isJson,
+  mediaTypeOf,
+  namesType,
+  preferredType,
+} from '../../src/http/media-types.js'
 
 const json = ['application/json']
 const both = ['application/json', 'text/csv']
@@ -35,6 +43,8 @@ t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async
     ['application/json;version=1', true],
     ['application/json;version=1;q=0', false],
     ['application/json;q=0;ext=1', false],
+    ['application/json;xq=0', true],
+    ['application/json;q=0x', true],
     ['application/vnd.api+json', false],
     // RFC 9110 §5.6.4: commas and semicolons in quoted strings separate nothing.
     ['application/json;p=";q=0;"', true],
@@ -46,6 +56,20 @@ t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async
   ]
   for (const [accept, isAccepted, produced = json] of rows)
     t.equal(acceptsAny(accept, produced), isAccepted, `${accept} for ${produced.join()}`)
+})
+
+t.test(
+  'of several types the one of the highest quality, of equal ones the first, is preferred',
+  async (t) => {
+    const preferred = (accept: string) => preferredType(accept, ['a/x', 'a/y', 'a/z'])
+    t.equal(preferred('a/x;q=0.5, a/z, a/y'), 'a/y')
+    t.equal(preferred('a/*;q=0'), null)
+  },
+)
+
+t.test('a type is named by itself, not by a range', async (t) => {
+  for (const accept of ['a/b, Text/HTML;q=0.1', 'text/html']) t.ok(namesType(accept, 'text/html'), accept)
+  for (const accept of ['*/*', 'text/*', 'text/html;q=0', '']) t.notOk(namesType(accept, 'text/html'), accept)
 })
 
 t.test('an Accept header that is not a list of media ranges accepts everything', async (t) => {
@@ -92,6 +116,12 @@ t.test('the media type of a Content-Type (RFC 9110 §8.3)', async (t) => {
     t.equal(mediaTypeOf(contentType), mediaType, String(contentType))
 })
 
+t.test('forms are urlencoded or multipart', async (t) => {
+  const types = ['application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/mixed', '']
+  t.strictSame(types.filter(isForm), types.slice(0, 2))
+  t.equal(formType, types[0])
+})
+
 t.test('JSON is application/json and the +json suffix (RFC 6839 §3.1)', async (t) => {
   for (const name of ['application/json', 'application/problem+json', 'application/merge-patch+json'])
     t.ok(isJson(name), name)
@@ -110,8 +140,9 @@ function isTaken(ranges: readonly (readonly [range: string, weight: string])[], 
 
 t.test('of a header that a client made long, the ranges in the first 1000 characters count', async (t) => {
   const many = 'text/x,'.repeat(2000)
-  t.ok(acceptsAny(`application/json,${many}`, json))
-  t.notOk(acceptsAny(`${many}application/json`, json), 'beyond them')
+  t.ok(acceptsAny(`text/y,application/json,${many}`, json))
+  t.notOk(acceptsAny(`${many}application/json,text/y`, json), 'beyond them')
+  t.ok(acceptsAny(`${'text/x,'.repeat(140)}    application/json`, json), 'the last of 1000')
   const cut = `${'text/x,'.repeat(142)}text/csvx`
   t.equal(cut.slice(0, 1000).split(',').at(-1), 'text/c')
   t.notOk(acceptsAny(cut, ['text/c']), 'a range that is cut')

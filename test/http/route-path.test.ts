@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import t from 'tap'
-import { type PathSegment, routePath, segmentParts } from '../../src/http/url.js'
+import { hasParameter, isHealthPath, type PathSegment, routePath, segmentParts } from '../../src/http/url.js'
 
 type Kind = PathSegment['kind']
 
@@ -26,6 +26,7 @@ t.test('the kinds of segments', async (t) => {
       ['*', ['wildcard', '*']],
       ['/files/backup-*', ['literal', 'files'], ['wildcard', 'backup-*']],
       ['/:id.x*', ['mixed', ':id.x*']],
+      ['/:id(\\d+)*', ['mixed', ':id(\\d+)*']],
       ['/a(b/c', ['literal', 'a(b'], ['literal', 'c']],
       ['/a)b/c', ['literal', 'a)b'], ['literal', 'c']],
       ['/:id(\\))/x', ['parameter', ':id(\\))'], ['literal', 'x']],
@@ -47,7 +48,13 @@ t.test('the kinds of segments', async (t) => {
   for (const [pattern, ...segments] of rows) {
     const expected = segments.map(([kind, text]) => ({ kind, text }))
     t.same(routePath(pattern), expected, pattern)
+    t.equal(hasParameter(pattern), !expected.every(({ kind }) => kind === 'literal'))
   }
+})
+
+t.test('the path of a health route has no parameter and ends in one of the names', async (t) => {
+  const paths = ['/readyz', '/v1/health', '/:id/health', '/health/*', '/health/users', '/v1-health']
+  t.strictSame(paths.filter(isHealthPath), paths.slice(0, 2))
 })
 
 t.test('the parts of a segment: literal text, with :: unescaped, and parameters', async (t) => {

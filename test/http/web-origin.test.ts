@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isWebOrigin } from '../../src/http/url.js'
+import { webOrigin } from '../../src/http/url.js'
 
 t.test('an origin has a scheme, a host and a port, as browsers write them, and nothing else', async (t) => {
   const origins = [
@@ -8,9 +8,10 @@ t.test('an origin has a scheme, a host and a port, as browsers write them, and n
     'https://[::1]:8443',
     'https://xn--bcher-kva.example',
     'capacitor://localhost',
+    'x-https://localhost:443',
     'chrome-extension://abcdefghijklmnop',
   ]
-  for (const origin of origins) t.ok(isWebOrigin(origin), origin)
+  for (const origin of origins) t.equal(webOrigin('origin', origin), origin)
   const others = [
     'https://app.example/',
     'https://app.example/path',
@@ -20,15 +21,17 @@ t.test('an origin has a scheme, a host and a port, as browsers write them, and n
     'https://app.example:443',
     'http://app.example:80',
     'https://user@app.example',
+    'capacitor://localhost/',
     'https://*.app.example',
     'https://bücher.example',
     'https://',
     'app.example',
     '//app.example',
     'null',
+    ['https://app.example'],
     '',
     ' https://app.example',
     'https://app.example, https://b.example',
   ]
-  for (const other of others) t.notOk(isWebOrigin(other), other)
+  for (const other of others) t.throws(() => webOrigin('origin', other), /^origin: /, String(other))
 })
