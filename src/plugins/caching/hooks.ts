@@ -17,6 +17,7 @@ import {
   entityTagOf,
   evaluatePreconditions,
   failureDetail,
+  ignoresDate,
   isConditional,
   latestTime,
   namesTags,
@@ -75,6 +76,7 @@ function check(
     expectedVersion.set(request, found ? found.version : null)
     // RFC 9110 §13.2.1: without the precondition these would be a 404; only PUT creates a resource.
     if (!found && (method === 'PATCH' || method === 'DELETE')) return undefined
+    if (plan.isPreconditionRequired && ignoresDate(request, validators, now)) return missingPrecondition()
   }
   const verdict = evaluatePreconditions(request, validators, now)
   if (verdict === 'proceed') return undefined

@@ -29,6 +29,16 @@ export function isConditional({ method, headers }: ConditionalRequest): boolean 
   )
 }
 
+/** Whether a write has no precondition but a date that is invalid, or with which no date compares (RFC 9110 §13.1.4). */
+export function ignoresDate(
+  request: ConditionalRequest,
+  validators: Validators | null,
+  now: number,
+): boolean {
+  const isDated = validators?.lastModified !== undefined
+  return !namesTags(request.headers) && (!isDated || dateOf(request, 'if-unmodified-since', now) === null)
+}
+
 export function hasCredentials({ headers }: Pick<ConditionalRequest, 'headers'>): boolean {
   return headers.authorization !== undefined || headers.cookie !== undefined
 }

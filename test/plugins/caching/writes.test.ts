@@ -104,23 +104,30 @@ t.test('without a precondition expectedVersion is undefined, and validators do n
   t.equal(asked, 0)
 })
 
-t.test('preconditions: required is a 428 without a precondition, but to OPTIONS', async (t) => {
-  const own = { validators: () => ({ version: 7 }), preconditions: 'required' } as const
-  const { app, expected } = await appWith(own, [...writing, 'OPTIONS'])
-  for (const method of writing) {
-    for (const headers of [{}, { 'if-modified-since': modifiedText }]) {
-      const answer = await app.inject({ method, url: '/v1/users/1', headers })
-      const problem = { status: 428, code: 'precondition-required', detail: /If-Match/ }
-      isProblem(t, injected(answer), problem, method)
-      t.equal(answer.headers['cache-control'], 'no-store', method)
-      t.strictSame(expected(), [], 'the handler does not run')
+t.test('preconditions: required is a 428 without an evaluated precondition, but to OPTIONS', async (t) => {
+  const junk = { 'if-unmodified-since': 'junk' }
+  const since = { 'if-unmodified-since': modifiedText }
+  for (const [found, ignored] of [
+    [{ version: 7 }, [{}, { 'if-modified-since': modifiedText }, junk, since]],
+    [{ version: 7, lastModified: modified }, [{}, junk]],
+  ] as const) {
+    const own = { validators: () => found, preconditions: 'required' } as const
+    const { app, expected } = await appWith(own, [...writing, 'OPTIONS'])
+    for (const method of writing) {
+      for (const headers of ignored) {
+        const answer = await app.inject({ method, url: '/v1/users/1', headers })
+        const problem = { status: 428, code: 'precondition-required', detail: /If-Match/ }
+        isProblem(t, injected(answer), problem, `${method} ${JSON.stringify(headers)}`)
+        t.equal(answer.headers['cache-control'], 'no-store', method)
+        t.strictSame(expected(), [], 'the handler does not run')
+      }
+      const evaluated = 'lastModified' in found ? since : { 'if-match': '"7"', ...junk }
+      t.equal((await app.inject({ method, url: '/v1/users/1', headers: evaluated })).statusCode, 200)
+      expected()
     }
-    const headers = { 'if-match': '"7"' }
-    t.equal((await app.inject({ method, url: '/v1/users/1', headers })).statusCode, 200)
-    expected()
+    for (const headers of [{}, { 'if-match': '"6"' }])
+      t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/users/1', headers })).statusCode, 200)
   }
-  for (const headers of [{}, { 'if-match': '"6"' }])
-    t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/users/1', headers })).statusCode, 200)
 })
 
 t.test('preconditions: required without validators fails the boot', async (t) => {
