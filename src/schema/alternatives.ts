@@ -14,13 +14,17 @@ export interface Option {
   readonly matches: Match
 }
 
-/** Uses the option that matches. If none does, large integers count: where the use of one throws, the next is tried. */
+/**
+ * Uses the option that matches. If none does, or only a later one that takes a BigInt for anything, large integers count:
+ * where the use of one throws, the next is tried.
+ */
 export function choose<One extends Option, Result>(
   options: readonly One[],
   value: unknown,
   use: (one: One) => Result,
 ): Result | undefined {
-  for (const one of options) if (one.matches(value)) return use(one)
+  const found = options.find((one) => one.matches(value))
+  if (found !== undefined && (found === options[0] || !holdsBigInt(value))) return use(found)
   let failure: { readonly error: unknown } | undefined
   for (const one of options) {
     if (!one.matches(value, true)) continue
