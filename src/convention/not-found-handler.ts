@@ -24,20 +24,19 @@ const answered = new WeakMap<object, Set<string>>()
  * Answers requests without a route: before the body is parsed, and for `reply.callNotFound()`. A not-found handler of the
  * app takes precedence, whether it is set before or after. Below a prefix, Fastify takes it only before.
  *
- * @param contexts those with routes, whose parsers `Accept-Patch` names
+ * @param parses whether a context with routes has a parser for a media type, for `Accept-Patch`
  * @returns whether a handler of the app answers the unknown paths of a context
  */
 export function answerUnserved(
   app: FastifyInstance,
   errorHandler: RouteOptions['errorHandler'],
-  contexts: ReadonlySet<FastifyInstance>,
+  parses: (type: string) => boolean,
 ): (context: FastifyInstance) => boolean {
   const prefixes = kept(answered, appKey(app), () => new Set<string>())
   const isOfApp = hasNotFoundHandler(app)
   const isBelow = app.prefix !== ''
   if (isOfApp || (isBelow && prefixes.has(app.prefix))) return hasNotFoundHandler
   prefixes.add(app.prefix)
-  const parses = (type: string): boolean => [...contexts].some((one) => one.hasContentTypeParser(type))
   const answer = (request: FastifyRequest, reply: FastifyReply, passOn: PassOn): void => {
     const verdict = judge(request, parses)
     if (verdict instanceof ProblemError) refuse(request, reply, verdict, passOn)
@@ -60,7 +59,7 @@ type PassOn = (error: Error) => void
  * Returns the problem of a request that no route serves: 405 with `Allow` for another method on a known path (RFC 9110
  * §15.5.6), else 404. Returns the header fields of a 204 for `OPTIONS` on a known path (§9.3.7).
  */
-function judge(
+export function judge(
   request: FastifyRequest,
   parses: (type: string) => boolean,
 ): ProblemError | Readonly<Record<string, string>> {

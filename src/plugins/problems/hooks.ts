@@ -1,12 +1,13 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { unsupportedMediaType } from '../../convention/bodies.js'
+import { runFirstSteps } from '../../convention/early-answers.js'
 import { discardUnreadBody, headerOf, isFramingFaulty, isResponse } from '../../convention/exchange.js'
 import {
   hasErrorHandler,
   hasNotFoundHandler,
   setReplaceableErrorHandler,
 } from '../../convention/internals.js'
-import { answerUnserved } from '../../convention/not-found-handler.js'
+import { answerUnserved, judge } from '../../convention/not-found-handler.js'
 import { replySlot, routeSlot } from '../../convention/slots.js'
 import type { Effect } from '../../convention/steps.js'
 import { isProblemField } from '../../http/error-headers.js'
@@ -57,11 +58,21 @@ export function errorAnswers(
   const { errorHandler: current } = app
   const answersRefusals = options.refusals === 'answer'
   const wraps = options.errorHandler === 'wrap'
+  const parses = (type: string): boolean => [...contexts].some((one) => one.hasContentTypeParser(type))
   passedOn.declare(app)
 
   function answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     // The status so far is that of the response which a hook has failed to send.
     const status = sending.get(reply) === true ? 500 : reply.statusCode
+    // HTTP/2 has methods that Fastify does not know: no hook has seen such a request.
+    if (request.is404 && !request.server.supportedMethods.includes(request.method)) {
+      runFirstSteps(request, reply, (refusal) => {
+        const unserved = refusal ?? (judge(request, parses) as ProblemError)
+        logProblem(reply, unserved, unserved)
+        sendProblem(reply, unserved)
+      })
+      return
+    }
     const problem = unsupportedMediaType(problemOf(thrown, status), request)
     logProblem(reply, problem, thrown)
     if (problem.code === 'content-too-large' && !isFramingFaulty(request)) {
@@ -103,7 +114,7 @@ export function errorAnswers(
 
   /** Whether a not-found handler of the app answers the unknown paths of a context. */
   const isNotFoundOfApp =
-    options.mode === 'enforce' ? answerUnserved(app, ofRoute(undefined), contexts) : hasNotFoundHandler
+    options.mode === 'enforce' ? answerUnserved(app, ofRoute(undefined), parses) : hasNotFoundHandler
 
   const hasAnswered = (request: FastifyRequest): boolean =>
     request.is404

@@ -53,6 +53,8 @@ t.test('errors are the same problems over HTTP/2', async (t) => {
     [{ ':path': '/v1/Users' }, '', 404, 'path-uppercase'],
     [{ ':path': '/v1/us%65rs' }, '', 404, 'path-encoded'],
     [{ ':path': '/v1/users', ':method': 'DELETE' }, '', 405, 'method-not-allowed'],
+    [{ ':path': '/v1/users', ':method': 'FOO' }, '', 405, 'method-not-allowed'],
+    [{ ':path': '/nothing', ':method': 'FOO' }, '', 404, 'not-found'],
     [{ ':path': '/v1/users', accept: 'text/html' }, '', 406, 'not-acceptable'],
     [{ ':path': '/%zz' }, '', 400, 'uri-malformed'],
     [{ ':path': `/v1/${'x'.repeat(200)}` }, '', 414, 'uri-too-long'],
@@ -69,6 +71,11 @@ t.test('errors are the same problems over HTTP/2', async (t) => {
   t.match(head, { status: 500, body: '' }, 'HEAD has no body over HTTP/2 either')
   const answer = await over(session, { ':path': '/v1/users', ':method': 'OPTIONS' })
   t.match(answer, { status: 204, body: '', headers: { allow: 'GET, HEAD, OPTIONS' } })
+  const unknown = { ':path': '/v1/users', ':method': 'FOO' }
+  const headers = { allow: 'GET, HEAD, OPTIONS', 'x-frame-options': 'DENY' }
+  t.match(await over(session, unknown), { status: 405, headers }, 'no hook sees it, but the first steps do')
+  await app.maintenance.enable()
+  t.match(await over(session, unknown), { status: 503, headers: { 'retry-after': /./ } })
   session.close()
 })
 
