@@ -1,6 +1,7 @@
 /** Security headers, CORS and rate limit as they come over the wire, also where no hook runs. */
 import { request as httpsRequest } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import websocket from '@fastify/websocket'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { type CorsOriginFunction, cors } from '../src/plugins/cors/index.js'
@@ -130,6 +131,29 @@ t.test(
     t.notOk('vary' in answer.headers || 'access-control-allow-origin' in answer.headers)
   },
 )
+
+t.test('the connection of a refused WebSocket handshake ends with the response', async (t) => {
+  const app = await frontDoor(1)
+  await app.register(websocket)
+  app.get('/v1/events', { websocket: true }, (socket) => socket.close())
+  const { port } = await serve(t, app)
+  const fields = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
+  await app.inject('/v1/users/1')
+  const socket = connect({ port, host: '127.0.0.1', timeout: 2_000 })
+  socket.write(
+    requestBytes('GET', '/v1/events', { ...fields, 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' }),
+  )
+  let received = ''
+  socket.setEncoding('utf8').on('data', (part) => {
+    received += part
+  })
+  const end = await new Promise((resolve) => {
+    for (const event of ['end', 'timeout', 'error']) socket.once(event, () => resolve(event))
+  })
+  socket.destroy()
+  t.equal(end, 'end')
+  t.match(received, /^HTTP\/1\.1 429 .*connection: close/s)
+})
 
 t.test('of concurrent requests, as many are served as the quota allows', async (t) => {
   const { origin } = await serve(t, await frontDoor(10))

@@ -60,6 +60,14 @@ export function discardUnreadBody({ raw }: FastifyRequest, reply: FastifyReply):
   stream.once('finish', () => raw.resume())
 }
 
+/** Ends a refused handshake with its response: a listener for `upgrade` may have taken its connection from Node.js. */
+export function endHandshake({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.headers.upgrade === undefined) return
+  reply.header('connection', 'close')
+  // The socket of `inject()` has no such method.
+  reply.raw.once('finish', () => raw.socket.destroySoon?.())
+}
+
 export interface BodyListener {
   /** Called with each part of the body: bytes, or text if the parser has set an encoding. */
   part(part: string | Uint8Array): void

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { discardUnreadBody, headerOf, passString } from '../convention/exchange.js'
+import { discardUnreadBody, endHandshake, headerOf, passString } from '../convention/exchange.js'
 import { appSlot, replySlot } from '../convention/slots.js'
 import { isField, isProblemField, replacedByProblem } from '../http/error-headers.js'
 import { serviceLinks } from '../http/header-fields.js'
@@ -149,6 +149,7 @@ export function refuse(
   passOn: (error: ProblemError) => void,
 ): void {
   discardUnreadBody(request, reply)
+  endHandshake(request, reply)
   if (isPassedOn(reply, error)) passOn(error)
   else {
     logProblem(reply, error)
