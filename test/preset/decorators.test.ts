@@ -169,16 +169,6 @@ t.test('handlers that call the conventions run in each mode', async (t) => {
   }
 })
 
-t.test('conventionsReport() reads the report of an app that has an own app.conventions', async (t) => {
-  const app = Fastify()
-  t.equal(conventionsReport(app), null)
-  app.decorate('conventions', 'own' as never)
-  await app.register(conventions, { mode: 'report' })
-  await app.ready()
-  t.equal(app.conventions, 'own')
-  t.match(conventionsReport(app)?.findings, [{ plugin: 'conventions', rule: 'decorators', effect: 'none' }])
-})
-
 function decorateWith(app: FastifyInstance, row: Row): void {
   // As most plugins do; a value of requests and replies is set when they are created.
   if (row.owner === 'app') app.decorate(row.name as never, own(row) as never)

@@ -54,6 +54,12 @@ t.test('a cell that is too wide goes on in the next line, indented', async (t) =
   )
 })
 
+t.test('a column is as wide as its longest word while another one can be narrowed', async (t) => {
+  const word = 'x'.repeat(60)
+  const table = textTable(['a', 'b'], [[`${word} y`, 'words '.repeat(14).trim()]])
+  t.match(table, new RegExp(`^${word}  words (words )+words$`, 'm'))
+})
+
 t.test('no line is wider than 100 characters or ends in spaces, and no character is lost', async () => {
   const cell = fc
     .array(fc.stringMatching(/^[a-z/:']{1,70}$/), { minLength: 1, maxLength: 9 })

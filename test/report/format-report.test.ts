@@ -142,17 +142,6 @@ t.test('routes that no rule applies to for what they are: a number in one line, 
   t.equal(formatReport({ ...empty, exceptions }, 'github'), '')
 })
 
-t.test('what a row has in common with the one above, of the same route, is not repeated', async (t) => {
-  const both = [finding, { ...finding, rule: 'slash', problem: 'has two slashes in a row' }]
-  const lines = formatReport({ ...empty, findings: both })
-    .split('\n')
-    .slice(4, 8)
-  t.strictSame(
-    lines.map((line) => line.slice(0, 45).trimEnd()),
-    ['GET /v1/user  pathGuard.plural  boot stopped', '', '              pathGuard.slash', ''],
-  )
-})
-
 t.test('github: an annotation for each row, whose level is that of the effect', async (t) => {
   t.strictSame(formatReport(report, 'github').split('\n'), [
     "::error title=pathGuard.plural::GET /v1/user: 'user' names a collection in the singular (under enforce: boot stopped); write instead: /v1/users; or except it by config.pathGuard.except: ['plural']; see fastify-conventions/docs/path-guard.md",
@@ -161,6 +150,26 @@ t.test('github: an annotation for each row, whose level is that of the effect', 
     '::notice title=securityHeaders.missing::GET /v1/user: without Referrer-Policy (2 requests) (under enforce: header added); or except it by config.securityHeaders: false; see fastify-conventions/docs/security-headers.md',
     "::notice title=pathGuard.owners::*: 'user' names a collection in the singular (under enforce: none); write instead: /v1/users; or except it by config.pathGuard.except: ['owners']; see fastify-conventions/docs/path-guard.md",
   ])
+})
+
+t.test('what excepts a route from a rule, and the page of the rule', async (t) => {
+  const rows: readonly (readonly [plugin: string, rule: string, shown: string])[] = [
+    [
+      'caching',
+      'registration',
+      '; or except it by earlierRoutes of caching; see fastify-conventions/docs/caching',
+    ],
+    [
+      'selfAlias',
+      'decorators',
+      '; or except it by selfAlias: false; see fastify-conventions/docs/decorators',
+    ],
+    ['conventions', 'config', '/v1/users; see fastify-conventions/docs/report'],
+  ]
+  for (const [plugin, rule, shown] of rows) {
+    const text = formatReport({ ...empty, findings: [{ ...finding, plugin, rule }] }, 'github')
+    t.ok(text.endsWith(`${shown}.md`), text)
+  }
 })
 
 t.test('a text of a client cannot end a line, a cell or an annotation', async (t) => {
@@ -178,11 +187,14 @@ t.test('a text of a client cannot end a line, a cell or an annotation', async (t
 })
 
 t.test('routes with one cause are one row; json has them all', async (t) => {
-  const findings = ['a', 'b', 'c', 'e'].map((name) => ({ ...finding, route: `GET /v1/${name}` }))
+  const findings = ['e', 'b', 'a', 'c'].map((name) => ({ ...finding, route: `GET /v1/${name}` }))
   const many = { ...empty, findings: [...findings, { ...finding, route: 'GET /v1/d', instead: '/v1/ds' }] }
   const shown = ['::GET /v1/a, GET /v1/b, GET /v1/c and 1 more: ', '::GET /v1/d: ']
   t.match(formatReport(many, 'github').split('\n'), shown)
-  const three = formatReport({ ...empty, findings: findings.slice(1) }, 'github').split('\n')
+  const three = formatReport(
+    { ...empty, findings: findings.filter(({ route }) => !route.endsWith('a')) },
+    'github',
+  ).split('\n')
   t.match(three, ['::GET /v1/b, GET /v1/c, GET /v1/e:'])
   t.equal(three.length, 1)
   t.strictSame(JSON.parse(formatReport(many, 'json')), many)

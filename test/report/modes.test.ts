@@ -3,9 +3,12 @@ import t from 'tap'
 import { checksOf, objectOf } from '../../src/options.js'
 import {
   exceptionsOf,
+  exclusionReasonOf,
+  foreignReasonOf,
   type Mode,
   modes,
   modesOf,
+  nonJsonReasonOf,
   type RouteRuleOptions,
   type RuleException,
   routeRuleOptions,
@@ -77,6 +80,30 @@ t.test('an exception of a route needs its reason', async (t) => {
     code: 'FST_CONV_OPTION_INVALID',
     message: 'GET /v1/x config.guard.reason: expected the reason for the exception, received undefined',
   })
+})
+
+t.test('why rules do not apply to a route, for what it is', async (t) => {
+  const all = ['PUT', 'GET', 'POST', 'DELETE', 'PATCH']
+  const rows: readonly (readonly [own: object, excluded: boolean, nonJson: boolean, foreign: boolean])[] = [
+    [{}, false, false, false],
+    [{ path: '/files/*' }, true, true, true],
+    [{ websocket: true }, true, true, true],
+    [{ websocket: false }, false, false, false],
+    [{ method: all }, true, false, true],
+    [{ method: all.slice(1) }, false, false, false],
+    [{ schema: { hide: true } }, true, true, false],
+    [{ schema: { hide: false } }, false, false, false],
+    [{ schema: {} }, false, false, false],
+  ]
+  for (const [own, ...expected] of rows) {
+    const route = { method: 'GET', url: '', path: '/v1/users', handler: async () => ({}), ...own }
+    const reasons = [exclusionReasonOf, nonJsonReasonOf, foreignReasonOf].map((reasonOf) => reasonOf(route))
+    t.strictSame(
+      reasons.map((reason) => reason !== null),
+      expected,
+      JSON.stringify(own),
+    )
+  }
 })
 
 t.test('options of rules are checked', async (t) => {

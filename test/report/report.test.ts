@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import conventions, { pathGuard, problems } from '../../src/index.js'
+import conventions, { conventionsReport, pathGuard, problems } from '../../src/index.js'
 import { reporterOf } from '../../src/report/report.js'
 import { keepLogs } from '../support/logs.js'
 
@@ -116,6 +116,40 @@ t.test('findings are logged once per app and rule, by a child logger', async (t)
   })
 })
 
+t.test('exceptions of the preset are reported, and those that no route has are findings', async (t) => {
+  const app = Fastify()
+  const first = { url: '/v1/Old/*', reason: 'one', except: ['pathGuard'] } as const
+  const others = ['/v1/Old/:id', '/v1/none'].map((url) => ({ url, reason: 'two' }))
+  await app.register(conventions, { mode: 'report', exceptions: [first, ...others] })
+  app.get('/v1/Old/:id', { config: { lists: false } }, async () => ({}))
+  app.get('/v1/users', async () => ({}))
+  await app.ready()
+  const { findings, exceptions } = app.conventions.report()
+  const problem = 'an exception for it is declared, and no route has this path'
+  const finding = { plugin: 'conventions', rule: 'exceptions', route: '/v1/none', problem, mode: 'report' }
+  t.match(findings, [{ ...finding, instead: 'the path of a route, or no exception' }])
+  const shown = exceptions.filter(({ plugin }) => ['conventions', 'pathGuard', 'caching'].includes(plugin))
+  t.strictSame(
+    shown.map(({ plugin, reason, declared }) => `${plugin} ${reason} ${declared}`),
+    ['conventions one true', 'conventions two true', 'pathGuard one true', 'caching two true'],
+  )
+})
+
+t.test('notes and exceptions are logged when the app is ready, in order', async (t) => {
+  const logs = keepLogs('debug')
+  const app = Fastify({ logger: logs.logger })
+  const reporter = reporterOf(app)
+  for (const text of ['a note', '']) reporter.note(() => text)
+  reporter.addException({ plugin: 'lists', route: 'GET /', rules: [], reason: 'why', declared: true })
+  await app.ready()
+  const lines = logs.lines.filter(({ module }) => module === 'fastify-conventions')
+  t.match(lines, [
+    { level: 30, msg: 'conventions: a note' },
+    { level: 20, plugin: 'lists', msg: /exception/ },
+  ])
+  t.equal(lines.length, 2)
+})
+
 t.test('an app that keeps all rules logs nothing', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
@@ -147,13 +181,23 @@ t.test('a warning that requests cause is logged once for each route', async (t) 
   for (const route of ['/v1/users', '/v1/orders']) {
     app.get(route, async (request) => {
       reporter.warnOnce('lists', request, 'a warning')
+      reporter.observe('lists', 'answer', request, 'given', 'changed', 'each route')
+      reporter.observe('lists', 'page', request, 'given', 'none')
       return {}
     })
   }
   for (const url of ['/v1/users', '/v1/orders', '/v1/users']) await app.inject(url)
 
-  const warnings = logs.lines.map(({ msg }) => msg)
-  t.strictSame(warnings, ['lists: GET /v1/users: a warning', 'lists: GET /v1/orders: a warning'])
+  const warnings = logs.lines.map(({ msg, convention = msg, effect }) => [convention, effect])
+  const [answer, page] = [
+    ['lists.answer', 'changed'],
+    ['lists.page', 'none'],
+  ]
+  const [ofUsers, ofOrders] = ['users', 'orders'].map((name) => [
+    `lists: GET /v1/${name}: a warning`,
+    undefined,
+  ])
+  t.strictSame(warnings, [ofUsers, answer, page, ofOrders, answer])
 })
 
 t.test('where problems is missing, the log says which errors stay as they are', async (t) => {
@@ -170,4 +214,14 @@ t.test('where problems is missing, the log says which errors stay as they are', 
     const told = logs.lines.filter(({ msg }) => msg?.startsWith('conventions: without the plugin problems'))
     t.equal(told.length, lines, String(register))
   }
+})
+
+t.test('conventionsReport() reads the report of an app that has an own app.conventions', async (t) => {
+  const app = Fastify()
+  t.equal(conventionsReport(app), null)
+  app.decorate('conventions', 'own' as never)
+  await app.register(conventions, { mode: 'report' })
+  await app.ready()
+  t.equal(app.conventions, 'own')
+  t.match(conventionsReport(app)?.findings, [{ plugin: 'conventions', rule: 'decorators', effect: 'none' }])
 })
