@@ -54,7 +54,8 @@ export function forgetContent({ headers }: RawRequest): void {
 
 /** Discards the rest of a body after the response. Node.js does it only for bodies of which nothing was read, Deno for none. */
 export function discardUnreadBody({ raw }: FastifyRequest, reply: FastifyReply): void {
-  if (raw.readableEnded) return
+  // A stream of HTTP/2 of which nothing was read ends with its response; one that is read waits for the end of the body.
+  if (raw.readableEnded || (raw.httpVersionMajor > 1 && !raw.readableDidRead)) return
   // The response of HTTP/2 finishes with its stream, which waits until all of the body is read.
   const { stream = reply.raw } = reply.raw as { readonly stream?: Writable }
   stream.once('finish', () => raw.resume())
