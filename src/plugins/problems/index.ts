@@ -145,6 +145,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     const contexts = new Set<FastifyInstance>()
     // Set while the server closes.
     let closing: 'refuse' | 'serve' | null = null
+    const sessions = new Set<ServerHttp2Session>()
     const answers = errorAnswers(app, options, contexts)
     problemStyle.set(app, options)
     sending.declare(app)
@@ -153,12 +154,18 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
         passOnAll(app)
         done()
       })
-      app.addHook('preClose', endSessions(app))
+      app.server.on('session', (session: ServerHttp2Session) => {
+        sessions.add(session)
+        session.once('close', () => sessions.delete(session))
+        if (closing !== null) session.close()
+      })
     }
     app.addHook('preClose', function endConnections(done) {
       closing = options.whileClosing
       // For a response that has begun, such as a stream: its client was told to keep the connection.
       if (options.mode === 'enforce') app.server.keepAliveTimeout = idleWhileClosing
+      // Each ends with its last stream. Node.js does so from version 24 on.
+      for (const session of sessions) session.close()
       done()
     })
     /** Adds what leaves errors in another format. None of it stops the boot. */
@@ -218,22 +225,6 @@ function passOnAll({ server, initialConfig }: FastifyInstance): void {
   }
   // HTTP/2 has its own limit.
   if (initialConfig.http2 !== true) server.maxHeadersCount ??= 0
-}
-
-/** Returns a hook that ends each session of HTTP/2 with its last stream. Node.js does so from version 24 on. */
-function endSessions({ server }: FastifyInstance): (done: () => void) => void {
-  const sessions = new Set<ServerHttp2Session>()
-  let isClosing = false
-  server.on('session', (session: ServerHttp2Session) => {
-    sessions.add(session)
-    session.once('close', () => sessions.delete(session))
-    if (isClosing) session.close()
-  })
-  return (done) => {
-    isClosing = true
-    for (const session of sessions) session.close()
-    done()
-  }
 }
 
 /** Milliseconds for which a connection of HTTP/1.1 may be idle while the server closes. Node.js has 5,000, Fastify 72,000. */

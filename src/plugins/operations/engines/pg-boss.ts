@@ -70,7 +70,7 @@ type Settings = ResolvedOptions<typeof declared> & Pick<PgBossEngineOptions, 'po
  * pg-boss owns priority, delay, retries and backoff of a job. It has no sign of life of a process: the operations of a killed
  * one run again after `lease`, by their records. Processes look for operations of others about once a second, and at once
  * after they have started or ended one. While PostgreSQL does not answer, a start fails within five seconds, and a close
- * waits no longer for it either.
+ * waits no longer for it either. An app that boots waits up to nine seconds for other processes that create the queue.
  *
  * Not for a service of one process: the engine in the process needs no queue. With Redis, the engine on BullMQ looks for
  * nothing at intervals.
