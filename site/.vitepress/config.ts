@@ -6,7 +6,7 @@ import { sidebar } from '../sidebar.js'
 
 const root = resolve('.')
 const { name, description, repository } = JSON.parse(readFileSync('package.json', 'utf8'))
-const repositoryUrl = repository.url.replace(/^git\+|\.git$/g, '')
+const repositoryUrl = repository?.url.replace(/^git\+|\.git$/g, '')
 const excluded = ['src', 'test', 'dist', 'site']
 
 /** The pages are the files of the repository: the same Markdown is read there, on the page of the package, and here. */
@@ -25,9 +25,17 @@ const config: UserConfig = {
     toc: { slugify: anchorOf },
     config(markdown) {
       markdown.core.ruler.push('links', ({ tokens, env }) => {
-        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-          const href = token.type === 'link_open' ? token.attrGet('href') : null
-          if (href !== null) token.attrSet('href', linkOf(href, env.realPath ?? env.path))
+        for (const inline of tokens) {
+          let isText = false
+          inline.children = (inline.children ?? []).filter((token) => {
+            if (token.type === 'link_close') return !isText
+            const href = token.type === 'link_open' ? token.attrGet('href') : null
+            if (href === null) return true
+            const link = linkOf(href, env.realPath ?? env.path)
+            isText = link === undefined
+            token.attrSet('href', link ?? '')
+            return !isText
+          })
         }
       })
     },
@@ -69,13 +77,13 @@ function titleOf(page: string): string {
   return heading.replace(/: .*/, '').replaceAll('`', '')
 }
 
-/** Links to files that are no pages lead to the repository. */
-function linkOf(href: string, page: string): string {
+/** Links to files that are not pages lead to the repository; without its URL they are text. */
+function linkOf(href: string, page: string): string | undefined {
   const [path = '', anchor] = href.split('#')
   if (path === '' || /^[a-z]+:/.test(path)) return href
   const file = normalize(join(dirname(page), path))
   const relative = file.slice(root.length + 1)
   const isPage = path.endsWith('.md') && !excluded.includes(relative.split('/')[0] ?? '')
-  if (!isPage && existsSync(file)) return `${repositoryUrl}/blob/main/${relative}`
+  if (!isPage && existsSync(file)) return repositoryUrl && `${repositoryUrl}/blob/main/${relative}`
   return `${path.replace(/README\.md$/, 'index.md')}${anchor === undefined ? '' : `#${anchor}`}`
 }
