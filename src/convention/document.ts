@@ -1,4 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { kept } from '../bounded-cache.js'
 import { yamlOf } from '../json/yaml.js'
 import { describer, type RouteDescription } from '../problem/route-description.js'
 import { reporterOf } from '../report/report.js'
@@ -63,10 +64,11 @@ export function documentHeadRoute(context: FastifyInstance, get: RouteOptions, {
 }
 
 function documentedOf(app: FastifyInstance): Documented {
-  const known = documentedIn.get(appKey(app))
-  if (known !== undefined) return known
+  return kept(documentedIn, appKey(app), () => newDocumented(app))
+}
+
+function newDocumented(app: FastifyInstance): Documented {
   const documented: Documented = { routes: new Map(), contexts: new Set() }
-  documentedIn.set(appKey(app), documented)
   const reporter = reporterOf(app)
   reporter.checkAtReady(function findOtherDecorator() {
     if (!app.hasPlugin('@fastify/swagger') || 'swagger' in app) return

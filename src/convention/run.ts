@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
-import type { Reporter } from '../report/report.js'
+import { logOf, type Reporter } from '../report/report.js'
 import { hookError, isPreflight, passString } from './exchange.js'
 import { type Phase, phases, type Side, sides } from './order.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
@@ -106,6 +106,7 @@ export function runSteps(turn: Turn, payload: unknown, from = 0): void {
     try {
       result = step.run(request, reply, sent)
     } catch (error) {
+      if (isCounted(turn, step, error)) continue
       next(hookError(error))
       return
     }
@@ -135,8 +136,19 @@ function awaitEffects(
       const sent = effects === undefined ? payload : settle(turn, step.part, effects, payload)
       if (sent !== ended) runSteps(turn, sent, from)
     },
-    (error: unknown) => turn.next(hookError(error)),
+    (error: unknown) => {
+      if (isCounted(turn, step, error)) runSteps(turn, payload, from)
+      else turn.next(hookError(error))
+    },
   )
+}
+
+/** Counts what a step throws, in `report`: no response changes. Returns whether it does. */
+function isCounted({ request }: Turn, { name, part }: PlacedStep, err: unknown): boolean {
+  if (part.modeOf['*'] !== 'report') return false
+  part.reporter.observe(part.convention, 'error', request, `the step ${name} fails`, 500)
+  logOf(request)?.error({ err }, `${name}: the step fails, and would fail the request`)
+  return true
 }
 
 const ended = Symbol('ended')

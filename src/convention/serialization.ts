@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { kept } from '../bounded-cache.js'
 import { mediaTypeOf } from '../http/media-types.js'
 import { hasLongInteger, holdsBigInt, isBigIntPatched, parseExact } from '../json/exact-json.js'
 import type { Write } from '../json/object-writer.js'
@@ -183,12 +184,11 @@ export class RouteSerialization {
 
 /** Returns the serialization of a route, which its conventions share: each gives {@link RouteSerialization.serialize} as step. */
 export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
-  const known = serializations.get(route)
-  if (known !== undefined) return known
-  const serialization = new RouteSerialization(app, route)
-  serializations.set(route, serialization)
-  reporterOf(app).checkAtReady(() => serialization.prepare())
-  return serialization
+  return kept(serializations, route, () => {
+    const serialization = new RouteSerialization(app, route)
+    reporterOf(app).checkAtReady(() => serialization.prepare())
+    return serialization
+  })
 }
 
 const serializations = routeSlot<RouteSerialization>('serialization')
@@ -214,13 +214,12 @@ class Writers {
   }
 
   ofSchema(schema: Json): ShapeWriter {
-    const text = schemaText(schema) ?? ''
-    const known = this.#bySchema.get(text)
-    if (known !== undefined) return known
-    const options = { compile: this.#compile, int64: this.#compiler.twins }
-    const writer = this.#ofShape(shapeOf(schema, this.#app.getSchemas() as SchemaStore, options))
-    if (text !== '') this.#bySchema.set(text, writer)
-    return writer
+    const make = () => {
+      const options = { compile: this.#compile, int64: this.#compiler.twins }
+      return this.#ofShape(shapeOf(schema, this.#app.getSchemas() as SchemaStore, options))
+    }
+    const text = schemaText(schema)
+    return text === null ? make() : kept(this.#bySchema, text, make)
   }
 
   #ofShape(shape: Shape): ShapeWriter {
@@ -235,12 +234,8 @@ class Writers {
 const writersOfApps = new WeakMap<FastifyInstance, Map<string, Writers>>()
 
 function writersOf(app: FastifyInstance, twins: boolean, isCompiled: boolean): Writers {
-  const ofApp = writersOfApps.get(app) ?? new Map<string, Writers>()
-  writersOfApps.set(app, ofApp)
-  const key = `${twins} ${isCompiled}`
-  const writers = ofApp.get(key) ?? new Writers(app, twins, isCompiled)
-  ofApp.set(key, writers)
-  return writers
+  const ofApp = kept(writersOfApps, app, () => new Map<string, Writers>())
+  return kept(ofApp, `${twins} ${isCompiled}`, () => new Writers(app, twins, isCompiled))
 }
 
 function compilerOf(app: FastifyInstance): CompileSerializer {

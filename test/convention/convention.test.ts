@@ -222,6 +222,11 @@ t.test('what a step throws is an error of the request, whatever it is', async (t
       const app = await tidied(step)
       app.get('/', async () => t.fail('the handler runs'))
       t.equal((await app.inject('/')).statusCode, 500, `${thrown} ${step}`)
+      const reporting = await tidied(step, { mode: 'report' })
+      reporting.get('/', answer)
+      t.equal((await reporting.inject('/')).statusCode, 200, `report: ${thrown} ${step}`)
+      const { observations } = reporting.conventions.report()
+      t.match(observations, [{ rule: 'error', effect: 'refused', status: 500 }], String(step))
     }
   }
 })

@@ -77,7 +77,7 @@ export function authenticationOf(
     return undefined
   }
 
-  function fail(error: unknown, { log }: FastifyRequest): Effect | undefined {
+  function fail(error: unknown, { log }: FastifyRequest): Effect {
     if (error instanceof TokenRefused) {
       log.info({ reason: error.message }, 'bearer: the token is refused')
       return { rule: 'token', refusal: refuse('invalid-token', 'The token is not valid') }
@@ -87,9 +87,7 @@ export function authenticationOf(
       const headers = { 'retry-after': '5', 'cache-control': 'no-store' }
       return { rule: 'issuer', refusal: new ProblemError('authentication-unavailable', { detail, headers }) }
     }
-    if (mode === 'enforce') throw error
-    log.error({ err: error }, 'bearer: the token cannot be verified')
-    return undefined
+    throw error
   }
 
   return function authenticate(request): StepResult {

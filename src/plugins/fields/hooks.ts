@@ -1,13 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedCache } from '../../bounded-cache.js'
-import {
-  discard,
-  headerOf,
-  isRead,
-  isResponse,
-  isWrittenByUs,
-  withHeaders,
-} from '../../convention/exchange.js'
+import { discard, isRead, isResponse, isWrittenByUs, sentFields } from '../../convention/exchange.js'
 import {
   type OwnParameters,
   type RequestSelection,
@@ -31,7 +24,7 @@ import {
 } from '../../schema/field-names.js'
 import { anything, type Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
-import { type FieldsRouteOptions, type IsHidden, narrowsUnasked, refuseNames } from './options.js'
+import { type FieldsRouteOptions, type IsHidden, refuseNames } from './options.js'
 
 export const fieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
 const cachedSelections = 100
@@ -191,6 +184,8 @@ export function selecting(
   }
 }
 
+const narrowedUnasked = 'the response may be narrowed to the default set, or without hidden fields'
+
 export function selectSteps(
   fields: RouteFields,
   { hidden }: FieldsRouteOptions,
@@ -201,10 +196,16 @@ export function selectSteps(
     preValidation: take === null ? undefined : (request) => void take(request),
     // By now the app's hooks have found out who the caller is, and the handler has not run.
     preHandler(request) {
-      const selection = fields.select(request, valuesOf(read(request, 'fields')))
-      if (selection instanceof ProblemError) return { rule: 'projection', given: '', refusal: selection }
-      selections.set(request, selection)
-      return undefined
+      const values = valuesOf(read(request, 'fields'))
+      const selection = fields.select(request, values)
+      if (selection instanceof ProblemError)
+        return { rule: 'projection', given: 'fields that cannot be selected', refusal: selection }
+      if (selection === null) {
+        selections.set(request, null)
+        return undefined
+      }
+      const given = values === null ? narrowedUnasked : 'the response would be projected'
+      return { rule: 'projection', given, change: () => selections.set(request, selection) }
     },
   }
   if (hidden === undefined) return select
@@ -235,36 +236,8 @@ export function selectSteps(
 
 // A shared cache would give one caller the fields that are hidden from them, or keep them from another.
 function keepPrivate(reply: FastifyReply, payload: unknown): Effect {
-  const response = isResponse(payload) ? payload : null
-  const current = response?.headers.get('cache-control') ?? headerOf(reply, 'cache-control')
-  const headers = { 'cache-control': privateOnly(current) }
-  return { rule: 'hidden', given: '', headers, ...(response && { payload: withHeaders(response, headers) }) }
-}
-
-/** Returns the step that counts the requests whose response may lose fields by {@link selectSteps}. */
-export function countSteps(fields: RouteFields, options: FieldsRouteOptions): Steps {
-  const effect = (given: string, refusal?: ProblemError): Effect => ({ rule: 'projection', given, refusal })
-  return {
-    preHandler(request) {
-      const { fields: received } = (request.query ?? {}) as { readonly fields?: unknown }
-      const values = isRead(request.method) ? valuesOf(received) : null
-      if (values === null && !narrowsUnasked(options)) return undefined
-      try {
-        const selection = fields.select(request, values)
-        if (selection instanceof ProblemError)
-          return effect('the request would be refused: fields that cannot be selected', selection)
-        if (selection === null) return undefined
-        return effect(
-          values === null
-            ? 'the answer may be narrowed to the default set, or without hidden fields'
-            : 'the answer would be projected',
-        )
-      } catch {
-        const given = 'the request would fail: a predicate of a hidden field throws'
-        return effect(given, new ProblemError('internal-server-error'))
-      }
-    },
-  }
+  const { get, set } = sentFields(reply, payload)
+  return { rule: 'hidden', given: '', ...set({ 'cache-control': privateOnly(get('cache-control')) }) }
 }
 
 function valuesOf(received: unknown): readonly string[] | null {

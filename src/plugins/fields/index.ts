@@ -13,7 +13,7 @@ import { loadAjv } from '../../schema/alternatives.js'
 import type { SchemaStore } from '../../schema/json-schema.js'
 import { isObjectSchema } from '../../schema/responses.js'
 import { joinWords, memberName, wordsOf } from '../../words/words.js'
-import { countSteps, type RouteFacts, routeFields, selectSteps } from './hooks.js'
+import { type RouteFacts, routeFields, selectSteps } from './hooks.js'
 import { describeSelection, documentFields, namesFields } from './openapi.js'
 import {
   type FieldsOptions,
@@ -63,23 +63,21 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     if (route === null || options.mode === 'off') return undefined
     const facts = factsOf(app, route, methods, `${name} config.fields`)
     if (!concerns(app, route, facts, options)) return undefined
-    if (options.mode === 'report') {
-      const fields = routeFields(facts, options, new RouteSerialization(app, route))
-      atReady(() => fields.prepare())
-      return countSteps(fields, options)
-    }
-    const serialization = serializationOf(app, route)
+    const isReport = options.mode === 'report'
+    const serialization = isReport ? new RouteSerialization(app, route) : serializationOf(app, route)
     const fields = routeFields(facts, options, serialization)
+    const parameters = ownParameters(app, route, facts.reads ? ['fields'] : [])
+    const steps = selectSteps(fields, options, serialization, parameters)
     atReady(() => fields.prepare())
+    if (isReport) return { preHandler: steps.preHandler }
     // Operations have routes of their own, which do not know what the route that starts one hides.
     if (options.hidden !== undefined && typeof route.config?.operations === 'object') {
       exclude('polls of the operation that the route starts answer its result as the work returned it', [
         'hidden',
       ])
     }
-    const parameters = ownParameters(app, route, facts.reads ? ['fields'] : [])
     return {
-      ...selectSteps(fields, options, serialization, parameters),
+      ...steps,
       serialization: serialization.serialize,
       describe: facts.reads ? describeSelection : undefined,
       document: documentFields(options, facts),

@@ -1,4 +1,4 @@
-import { BoundedCache } from '../../bounded-cache.js'
+import { BoundedCache, kept } from '../../bounded-cache.js'
 import { quoted } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { counted } from '../../text.js'
@@ -89,11 +89,7 @@ interface Window {
 export function memoryCounter(callers: number, now: () => number = () => Date.now()): Counter {
   const windowsOf = new Map<Quota, BoundedCache<string, Window>>()
 
-  function windowsIn(quota: Quota): BoundedCache<string, Window> {
-    const windows = windowsOf.get(quota) ?? new BoundedCache(callers)
-    if (!windowsOf.has(quota)) windowsOf.set(quota, windows)
-    return windows
-  }
+  const windowsIn = (quota: Quota) => kept(windowsOf, quota, () => new BoundedCache<string, Window>(callers))
 
   return function countInMemory(_request, caller, limits) {
     const time = now()

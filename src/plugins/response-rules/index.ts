@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { kept } from '../../bounded-cache.js'
 import { keyStyle } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
@@ -131,14 +132,10 @@ const samples = 20
 function verdictsOf(vocabulary: ResponseVocabulary) {
   const verdicts = new WeakMap<FastifyInstance, Map<string, SchemaVerdict>>()
   return function verdictOf(app: FastifyInstance, schema: Json): SchemaVerdict {
-    const ofApp = verdicts.get(app) ?? new Map<string, SchemaVerdict>()
-    verdicts.set(app, ofApp)
+    const judge = () => schemaBreaches(schema, app.getSchemas(), vocabulary)
     const text = schemaText(schema)
-    const known = text === null ? undefined : ofApp.get(text)
-    if (known !== undefined) return known
-    const verdict = schemaBreaches(schema, app.getSchemas(), vocabulary)
-    if (text !== null) ofApp.set(text, verdict)
-    return verdict
+    const ofApp = kept(verdicts, app, () => new Map<string, SchemaVerdict>())
+    return text === null ? judge() : kept(ofApp, text, judge)
   }
 }
 
