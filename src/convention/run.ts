@@ -186,6 +186,10 @@ function apply(turn: Turn, part: Part, effect: Effect, payload: unknown): unknow
     return ended
   }
   if (answer !== undefined) {
+    if (phase === 'preSerialization' || phase === 'onSend') {
+      next(new TypeError(`${part.convention}: a step of ${phase} cannot answer, because there is a response`))
+      return ended
+    }
     reply.code(answer.status).headers(answer.headers ?? {})
     ;(answer.isWritten === true ? passString(reply) : reply).send(answer.payload)
     return ended

@@ -176,9 +176,10 @@ export function isProblemError(value: unknown): value is ProblemError {
 }
 
 /** Returns a 406 that lists the media types of the resource (RFC 9110 §15.5.7), in `detail` and as `available`. */
-export function notAcceptable(mediaTypes: readonly string[], why = ''): ProblemError {
+export function notAcceptable(mediaTypes: readonly string[], vary: string, why = ''): ProblemError {
   return new ProblemError('not-acceptable', {
     detail: `${why}The resource is available as ${mediaTypes.join(', ')}`,
+    headers: { vary },
     extensions: { available: mediaTypes },
   })
 }

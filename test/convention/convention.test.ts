@@ -231,6 +231,24 @@ t.test('what a step throws is an error of the request, whatever it is', async (t
   }
 })
 
+t.test('a step that runs when there is a response cannot answer', async (t) => {
+  for (const phase of ['preSerialization', 'onSend'] as const) {
+    const late = convention({
+      name: 'late',
+      rules: [],
+      options: {},
+      routeOptions: {},
+      route: () => ({ [phase]: () => ({ rule: 'late', answer: { status: 203 } }) }),
+    })
+    const app = Fastify()
+    await app.register(late)
+    app.get('/', () => ({ done: true }))
+    const { statusCode, body } = await app.inject('/')
+    t.equal(statusCode, 500, phase)
+    t.match(body, `late: a step of ${phase} cannot answer`)
+  }
+})
+
 t.test('in report mode effects are counted, and a needed one is applied', async (t) => {
   const isNeeded = { rule: 'short', given: 'long', headers: { 'x-tidy': 'needed' }, isNeeded: true }
   const app = await tidied(() => [refused as never, isNeeded], { mode: 'report' })

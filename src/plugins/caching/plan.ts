@@ -33,6 +33,8 @@ export function planOf(context: Context, route: object) {
   const written = options.cacheControl === false ? '' : cacheControl(options.cacheControl)
   // No cache may store the response; a handler cannot change that.
   const isConfidential = written.includes('no-store')
+  if (isConfidential && expires !== null)
+    invalid(`${label}.expires`, 'none beside noStore (RFC 9111 §5.2.2.5)', options.expires)
   const plan = {
     ...options,
     isReport,

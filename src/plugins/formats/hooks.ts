@@ -83,7 +83,7 @@ function rootName(answer: Shape | undefined, collection: string, members: readon
   return xmlName(one === 'item' ? collection : one)
 }
 
-const addAccept = varyMerger(['accept'])
+const addAccept = varyMerger('accept')
 
 /** Chooses the format, and removes the parameter before the query is validated. */
 export function chooseFormat(
@@ -91,7 +91,7 @@ export function chooseFormat(
   removeParameter: ((request: FastifyRequest) => void) | null = null,
 ): RequestStep {
   const types = [json, ...produces.map((format) => mediaTypesOf[format][0])]
-  return function choose(request) {
+  return function choose(request, reply) {
     const { query } = request
     const named = isObject(query) && Object.hasOwn(query, parameter) ? query[parameter] : undefined
     const choice =
@@ -103,7 +103,7 @@ export function chooseFormat(
       return {
         rule: 'not-acceptable',
         given: `none of ${types.join(', ')}`,
-        refusal: notAcceptable(types, reason),
+        refusal: notAcceptable(types, addAccept(headerOf(reply, 'vary')), reason),
       }
     }
     removeParameter?.(request)

@@ -8,7 +8,7 @@ import { headerOf, isCoded, isFramingFaulty, isResponse } from '../../convention
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { negotiates } from '../../convention/selection.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
-import { isHostValue, isRepeated } from '../../http/header-fields.js'
+import { isHostValue, isRepeated, varyMerger } from '../../http/header-fields.js'
 import { acceptsAny } from '../../http/media-types.js'
 import {
   type Check,
@@ -286,9 +286,11 @@ function hostFault({ headers, rawHeaders, httpVersion }: IncomingMessage): strin
   return isHostValue(String(host)) ? null : 'The Host header must be a host, with or without a port'
 }
 
+const addAccept = varyMerger('accept')
+
 /** Returns the step that refuses requests which the route cannot answer, or whose body it cannot read. */
 function negotiation(produced: readonly string[] | null): PayloadStep {
-  return function negotiate(request, _reply, payload) {
+  return function negotiate(request, reply, payload) {
     const { expect, accept } = request.raw.headers
     // Node.js handles 100-continue (RFC 9110 §10.1.1).
     if (expect !== undefined && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect)) {
@@ -298,7 +300,8 @@ function negotiation(produced: readonly string[] | null): PayloadStep {
     if (produced !== null && accept !== undefined && accept !== '*/*' && !produced.includes(accept)) {
       if (negotiates.of(request) !== true && !acceptsAny(accept, produced)) {
         const given = `Accept takes none of ${produced.join(', ')}`
-        return { rule: 'accept', given, refusal: notAcceptable(produced) }
+        const refusal = notAcceptable(produced, addAccept(headerOf(reply, 'vary')))
+        return { rule: 'accept', given, refusal }
       }
     }
     if (isEmptyForm(request)) {

@@ -33,6 +33,7 @@ t.test('406 if Accept has no media type of the route (RFC 9110 §12.5.1, §15.5.
     const response = await app.inject({ url: '/v1/users', headers })
     t.equal(response.statusCode, status, `Accept: ${accept}`)
     if (status === 406) isProblem(t, injected(response), { ...expected, detail })
+    t.equal(response.headers.vary, status === 406 ? 'accept' : undefined, 'RFC 9110 §12.5.5')
     const head = await app.inject({ method: 'HEAD', url: '/v1/users', headers })
     t.equal(head.statusCode, status, `HEAD, Accept: ${accept}`)
     t.equal(head.payload, '')
