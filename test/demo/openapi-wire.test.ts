@@ -103,6 +103,8 @@ async function exerciseCollection(name: (typeof collectionNames)[number]): Promi
     await admin.call(method, item, { body, headers: { 'if-match': '"old"' } })
   }
   await admin.call('DELETE', item, { headers: { 'if-match': '"old"' } })
+  await admin.call('DELETE', item, { headers: { 'content-encoding': 'gzip' } })
+  await admin.call('DELETE', item, { body: 'a', headers: { 'content-type': 'image/png' } })
   await admin.delete(item)
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
     await admin.call(method, item, method === 'GET' || method === 'DELETE' ? {} : { body })
@@ -122,6 +124,7 @@ async function read(caller: Caller, target: string): Promise<void> {
 /** Sends a body that is refused for its type, its syntax and its content. */
 async function refuse(caller: Caller, method: string, target: string, body: Json): Promise<void> {
   await caller.call(method, target, { body: 'a', headers: { 'content-type': 'text/plain' } })
+  await caller.call(method, target, { body, headers: { 'content-encoding': 'gzip' } })
   await caller.call(method, target, { body: '{' })
   await caller.call(method, target, { body: { ...body, id: 'x', user_id: 'x', name: 1 } })
   await caller.call(method, target, { body, headers: { accept: 'image/png' } })
@@ -156,6 +159,7 @@ async function exerciseActions(): Promise<void> {
     await owner.call('POST', action, { headers: { 'if-match': '"old"' } })
     await owner.call('POST', action, { headers: { accept: 'image/png' } })
     await owner.call('POST', action, { body: 'a', headers: { 'content-type': 'text/plain' } })
+    await owner.call('POST', action, { body: {}, headers: { 'content-encoding': 'gzip' } })
     await owner.call('POST', action.replace(/\d+/, '1'))
     await client.anonymous.call('POST', action)
   }

@@ -252,7 +252,5 @@ function preflightFields(requested: string | undefined): Record<string, string> 
     ...(requested !== undefined && { 'access-control-allow-headers': requested }),
     // Chromium keeps it for two hours at most.
     'access-control-max-age': '7200',
-    // Some browsers wait for a body otherwise.
-    'content-length': '0',
   }
 }

@@ -262,7 +262,7 @@ function completion(rewrite: ErrorRewriter, isClosing: () => boolean): PayloadSt
 function admission(isRefusing: () => boolean): RequestStep {
   return function admit(request) {
     const { raw } = request
-    const fault = hostFault(raw)
+    const fault = targetFault(raw) ?? hostFault(raw)
     let refused: Effect | undefined
     if (fault !== null)
       refused = { rule: 'header-fields', refusal: new ProblemError('request-malformed', { detail: fault }) }
@@ -276,6 +276,11 @@ function admission(isRefusing: () => boolean): RequestStep {
     const closed = { rule: 'header-fields', given, headers: { connection: 'close' } }
     return refused === undefined ? closed : [closed, refused]
   }
+}
+
+/** Returns what is wrong with the target of a request (RFC 9112 §3.2.4): Fastify takes `*` for `/`. */
+function targetFault({ method, url = '' }: IncomingMessage): string | null {
+  return method !== 'OPTIONS' && url.startsWith('*') ? 'Only OPTIONS has the target *' : null
 }
 
 /** Returns what is wrong with the `Host` of a request (RFC 9112 §3.2); `null` if nothing is. */

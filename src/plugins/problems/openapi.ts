@@ -38,6 +38,9 @@ export function describeErrors(
     isComplete: codes !== null,
     headersOf: {
       415: {
+        ...(takesBody && {
+          'Accept-Encoding': field('The content codings that are supported (RFC 9110 §15.5.16)'),
+        }),
         ...(methods.includes('PATCH') && { 'Accept-Patch': field(`${supported} (RFC 5789 §3.1)`) }),
         ...(takesBody &&
           methods.some((method) => method !== 'PATCH') && {
