@@ -160,10 +160,10 @@ async function bundle(processes) {
 
 /** Returns a program that runs files one after the other. Its last line fails if a file has ended the run of tap early. */
 function entryOf(files) {
-  const imports = ['test/support/property-seed.ts', ...files].map(
-    (file) => `import ${JSON.stringify(join(root, file))}`,
-  )
-  if (files.length === 1) return imports.join('\n')
+  const isShared = files.length > 1
+  const first = ['test/support/property-seed.ts', ...(isShared ? ['test/support/shared-root.ts'] : [])]
+  const imports = [...first, ...files].map((file) => `import ${JSON.stringify(join(root, file))}`)
+  if (!isShared) return imports.join('\n')
   return [...imports, "import tap from 'tap'", `tap.pass('${files.length} files ran')`].join('\n')
 }
 

@@ -25,17 +25,19 @@ interface Manifest {
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Packs what is built; the caller has built it, or `npm test` has. */
+/** Packs what is built, into a folder; the caller has built it, or `npm test` has. */
 export async function pack(into: string): Promise<Tarball> {
-  const out = await runCommand(
-    'npm',
-    ['pack', '--json', '--ignore-scripts', '--pack-destination', into],
-    root,
-  )
+  const { filename, ...packed } = await packedBy('--pack-destination', into)
+  return { path: join(into, filename), ...packed }
+}
+
+/** Returns what {@link pack} would pack. */
+export async function packedBy(...options: readonly string[]) {
+  const out = await runCommand('npm', ['pack', '--json', '--ignore-scripts', ...options], root)
   const [packed]: { filename: string; unpackedSize: number; files: { path: string }[] }[] = JSON.parse(out)
   if (packed === undefined) throw new Error(`npm pack told nothing: ${out}`)
   const { filename, unpackedSize, files } = packed
-  return { path: join(into, filename), files: files.map(({ path }) => path), unpackedSize }
+  return { filename, files: files.map(({ path }) => path), unpackedSize }
 }
 
 /** package.json of this package, or of one that it has installed. */

@@ -5,11 +5,11 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { manifestOf, pack } from './pack.js'
+import { manifestOf, packedBy } from './pack.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const manifest = manifestOf()
-const { files, unpackedSize } = await pack(t.testdir())
+const { files, unpackedSize } = await packedBy('--dry-run')
 
 t.test('has only files of the package', async (t) => {
   const belongs = /^(dist\/.+|docs\/.+|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/

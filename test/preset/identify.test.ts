@@ -10,7 +10,6 @@ const byHeader = ({ headers }: FastifyRequest) => (headers['x-user'] as string |
 
 async function service(options: ConventionsOptions) {
   const app = Fastify()
-  t.teardown(() => app.close())
   await app.register(conventions, { integerTwins: false, ...options })
   app.get('/v1/users/:id', async ({ params }) => params as object)
   app.operations.define('work', async () => {})

@@ -12,7 +12,6 @@ const database = new PGlite()
 await database.exec('CREATE TABLE payments (id bigserial PRIMARY KEY, amount integer)')
 const store = postgresIdempotency(database)
 await store.migrate()
-t.teardown(() => database.close())
 
 const id = { type: 'integer', format: 'int64' }
 const schema = { response: { 201: { type: 'object', properties: { id, at: { type: 'string' } } } } }
@@ -23,7 +22,6 @@ type Fault = 'none' | 'before commit' | 'after commit' | 'crash'
 
 async function bare(options: IdempotencyOptions = {}): Promise<FastifyInstance> {
   const app = Fastify()
-  t.teardown(() => app.close())
   await app.register(problems)
   await app.register(integerTwins)
   await app.register(idempotency, { store, identify: () => 'ada', ...options })
