@@ -37,7 +37,7 @@ export interface Collection extends Described {
     readonly config?: FastifyContextConfig
     readonly refuse?: (request: Called) => void
     /** Starts an operation that creates the item instead, or returns nothing. */
-    readonly later?: (request: CreateRequest, reply: FastifyReply) => Promise<object | undefined>
+    readonly later?: (request: CreateRequest, reply: FastifyReply) => Promise<object> | undefined
   }
 }
 
@@ -82,7 +82,8 @@ export function mountCollection<Table extends keyof Tables>(
   app.post(path, creating, async function createItem(request, reply) {
     create.refuse?.(request)
     await refuse(request, changesOf(request, defaults), db)
-    const later = await create.later?.(request, reply)
+    // Not awaited here: a reply that has been sent resolves to undefined.
+    const later = create.later?.(request, reply)
     if (later !== undefined) return later
     const made = await db.transaction().execute(async (trx) => {
       const row = await insert(trx, request.body)

@@ -163,6 +163,8 @@ await onDatabase(async (t, database) => {
     t.match(waited, { status: 201, json: { user_id: user.id } })
     t.equal(waited.headers.get('location'), `/v1/orders/${waited.json.id}`)
     t.equal(waited.headers.get('preference-applied'), 'wait=5')
+    const made = await client.get(`/v1/orders?user_id=${user.id}`)
+    t.match(made.json, { orders: { length: 3 } }, 'each of the three requests created one order')
   })
 
   await t.test('input that the database would refuse is refused before the operation starts', async (t) => {

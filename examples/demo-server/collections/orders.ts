@@ -65,12 +65,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         problems: { codes: { ...codes, 'operation-cancelled': 409, 'operation-timed-out': 500 } },
         formats: ['xml'],
       },
-      async later({ body, prefer }, reply) {
-        if (!prefer.respondAsync) return
-        const id = body.user_id as bigint
-        const user = await db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst()
-        if (user === undefined) throw noReference('user_id', id, 'users')
-        return reply.startOperation('orders.create', body, { answer: createdOrder })
+      later({ body, prefer }, reply) {
+        return prefer.respondAsync ? startOrder(body, reply) : undefined
       },
     },
   })
@@ -84,6 +80,13 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
       return { resource: `/v1/orders/${id}` }
     })
   })
+
+  async function startOrder(body: Values, reply: FastifyReply): Promise<object> {
+    const id = body.user_id as bigint
+    const user = await db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst()
+    if (user === undefined) throw noReference('user_id', id, 'users')
+    return reply.startOperation('orders.create', body, { answer: createdOrder })
+  }
 
   // For who is willing to wait, and did not have to wait too long: as if there had been no operation.
   async function createdOrder(end: OperationResult, reply: FastifyReply): Promise<FastifyReply> {

@@ -49,6 +49,8 @@ export function mountOperationRoutes(
   if (identify !== undefined || hasCallers(app)) {
     const lists = {
       ...listLimits,
+      // The handler links to the next page, in place of `reply.list()`.
+      mode: 'off' as const,
       by: ['time'] as const,
       total: false,
       idFormat: 'text' as const,

@@ -3,7 +3,7 @@ import AjvCompiler from '@fastify/ajv-compiler'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { conventions, problems, serverOptions } from '../../../src/index.js'
+import { conventions, conventionsReport, problems, serverOptions } from '../../../src/index.js'
 import {
   type OperationsOptions,
   operations,
@@ -157,6 +157,7 @@ t.test('`fields` narrows each operation; `lists` refuses what the list does not 
   const id = await begin('wait')
   const narrow = await ask('/v1/operations?fields=id,status')
   t.strictSame(JSON.parse(narrow.body), { operations: [{ id, status: 'In progress' }] })
+  t.strictSame(conventionsReport(app)?.observations, [], 'it keeps the conventions')
   isProblem(t, await ask('/v1/operations?include_total=true'), { status: 400, code: 'validation' })
 })
 
