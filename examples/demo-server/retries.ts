@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { forbidden, isAdmin } from './caller.js'
 import type { Mounted } from './collection.js'
 import type { Queries, Service } from './database.js'
-import { type ItemRequest, nextVersion } from './items.js'
+import { type ItemRequest, nextVersion, notFound } from './items.js'
 import { withArticle } from './routes.js'
 import { closed } from './schemas.js'
 import { once, takeTime } from './work.js'
@@ -190,7 +190,9 @@ async function release(queries: Queries, { item }: RetryInput): Promise<void> {
 }
 
 async function lockOrder(trx: Queries, id: bigint): Promise<void> {
-  await trx.selectFrom('orders').select('id').where('id', '=', id).forNoKeyUpdate().execute()
+  const missing = () => notFound('order', id)
+  const order = trx.selectFrom('orders').select('id').where('id', '=', id).forNoKeyUpdate()
+  await order.executeTakeFirstOrThrow(missing)
 }
 
 /** Does this run end before its operation? */

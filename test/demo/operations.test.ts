@@ -203,6 +203,22 @@ await onDatabase(async (t, database) => {
     t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'failed' } })
     t.equal(await paymentsOf(database, order), 1n)
   })
+
+  await t.test('what changes or goes while an operation runs makes it fail, with the reason', async (t) => {
+    const slow = await serve(t, database, 0.3)
+    const user = await newUser(client)
+    const order = await client.post('/v1/orders', { ...sampleOf.orders(user.id), status: 'failed' })
+    const starts = await Promise.all([
+      slow.call('POST', `/v1/users/${user.id}/verify_email`),
+      slow.call('POST', `${order.headers.get('location')}/retry`),
+    ])
+    await client.patch(`/v1/users/${user.id}`, { email: `other-${user.id}@example.com` })
+    await client.delete(order.headers.get('location') ?? '')
+    const ends = await Promise.all(starts.map(({ headers }) => ended(slow, headers.get('location') ?? '')))
+    const codes = ends.map(({ json }) => (json.error as Json | undefined)?.code)
+    t.strictSame(codes, ['email-changed', 'not-found'])
+    t.match(await client.get(`/v1/users/${user.id}`), { json: { email_verified: false } })
+  })
 })
 
 async function failedPayment(

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
+import { ProblemError } from 'fastify-conventions'
 import { sql } from 'kysely'
 import { Type } from 'typebox'
 import { forbidden, ownerOf, requireUser } from '../caller.js'
@@ -52,18 +53,24 @@ export const users: FastifyPluginAsyncTypebox<Service> = async function mountUse
   )
 
   app.operations.define<{ readonly id: string }>('users.verify-email', { retryAfter: 1 }, async (context) => {
-    await takeTime(context, 1_000, pace)
     const id = BigInt(context.input.id)
+    const checked = await emailOf(id)
+    await takeTime(context, 1_000, pace)
     const { numUpdatedRows } = await db
       .updateTable('users')
       .set({ email_verified: true, updated_at: nextVersion })
       .where('id', '=', id)
+      .where('email', '=', checked)
       .where('email_verified', '=', false)
       .executeTakeFirst()
-    if (numUpdatedRows > 0n) return
-    const user = await db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst()
-    if (user === undefined) throw notFound('user', id)
+    if (numUpdatedRows > 0n || (await emailOf(id)) === checked) return
+    throw new ProblemError('email-changed', { status: 409, detail: 'the address has changed meanwhile' })
   })
+
+  async function emailOf(id: bigint): Promise<string> {
+    const user = db.selectFrom('users').select('email').where('id', '=', id)
+    return (await user.executeTakeFirstOrThrow(() => notFound('user', id))).email
+  }
 
   app.post(
     '/v1/users/:id/verify_email',
