@@ -128,6 +128,14 @@ await onDatabase(async (t, database) => {
     const { payment } = end.json.result as { payment: string }
     t.match(await client.get(payment), { json: { order_id: order.id, status: 'succeeded' } })
     t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'paid' } })
+
+    const fulfilled = await client.post('/v1/orders', {
+      ...sampleOf.orders(order.user_id),
+      status: 'fulfilled',
+    })
+    const again = { body: { force_retry: true }, headers: { prefer: 'wait=5' } }
+    const forced = await client.call('POST', `${fulfilled.headers.get('location')}/retry`, again)
+    t.match(forced.json, { result: { status: 'fulfilled' } }, 'the status that the order has')
   })
 
   await t.test('verification of an email address: Succeeded, without a resource', async (t) => {
@@ -207,17 +215,25 @@ await onDatabase(async (t, database) => {
   await t.test('what changes or goes while an operation runs makes it fail, with the reason', async (t) => {
     const slow = await serve(t, database, 0.3)
     const user = await newUser(client)
-    const order = await client.post('/v1/orders', { ...sampleOf.orders(user.id), status: 'failed' })
+    const failed = { ...sampleOf.orders(user.id), status: 'failed' }
+    const orders = [await client.post('/v1/orders', failed), await client.post('/v1/orders', failed)]
+    const [deleted = '', cancelled = ''] = orders.map(({ headers }) => headers.get('location') ?? '')
+    const { payment, order } = await failedPayment(client, 'timeout')
     const starts = await Promise.all([
       slow.call('POST', `/v1/users/${user.id}/verify_email`),
-      slow.call('POST', `${order.headers.get('location')}/retry`),
+      slow.call('POST', `${deleted}/retry`),
+      slow.call('POST', `${cancelled}/retry`),
+      slow.call('POST', `/v1/payments/${payment.id}/retry`),
     ])
     await client.patch(`/v1/users/${user.id}`, { email: `other-${user.id}@example.com` })
-    await client.delete(order.headers.get('location') ?? '')
+    await client.delete(deleted)
+    await client.post(`${cancelled}/cancel`, {})
+    await client.post(`/v1/orders/${order.id}/cancel`, {})
     const ends = await Promise.all(starts.map(({ headers }) => ended(slow, headers.get('location') ?? '')))
     const codes = ends.map(({ json }) => (json.error as Json | undefined)?.code)
-    t.strictSame(codes, ['email-changed', 'not-found'])
+    t.strictSame(codes, ['email-changed', 'not-found', 'not-retryable', 'not-retryable'])
     t.match(await client.get(`/v1/users/${user.id}`), { json: { email_verified: false } })
+    t.match(await client.get(cancelled), { json: { status: 'cancelled' } })
   })
 })
 

@@ -6,7 +6,7 @@ import { mountCollection } from '../collection.js'
 import { noReference } from '../constraint-problems.js'
 import type { Service } from '../database.js'
 import { notFound, type Values } from '../items.js'
-import { mountRetry, pay, refuseWithoutFunds } from '../retries.js'
+import { mountRetry, notRetryable, pay, refuseWithoutFunds } from '../retries.js'
 import {
   closed,
   currency,
@@ -126,6 +126,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
     async work(trx, order_id, isForced) {
       const order = await trx.selectFrom('orders').selectAll().where('id', '=', order_id).executeTakeFirst()
       if (order === undefined) throw notFound('order', order_id)
+      // It may have been cancelled or paid meanwhile.
+      if (!isForced && order.status !== 'failed') throw notRetryable('order', order_id, order.status)
       const last = await trx
         .selectFrom('payments')
         .select('failure_reason')
@@ -135,7 +137,8 @@ export const orders: FastifyPluginAsyncTypebox<Service> = async function mountOr
         .executeTakeFirst()
       refuseWithoutFunds(last, isForced)
       const payment = await pay(trx, { order_id, amount: order.total_amount, currency: order.currency })
-      return { result: { order: `/v1/orders/${order_id}`, payment, status: 'paid' } }
+      const status = order.status === 'fulfilled' ? order.status : 'paid'
+      return { result: { order: `/v1/orders/${order_id}`, payment, status } }
     },
   })
 }

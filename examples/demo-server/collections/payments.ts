@@ -49,12 +49,13 @@ export const payments: FastifyPluginAsyncTypebox<Service> = async function mount
     async work(trx, id, isForced) {
       const payment = await trx.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirst()
       if (payment === undefined) throw notFound('payment', id)
+      if (!isForced && payment.status !== 'failed') throw notRetryable('payment', id, payment.status)
       refuseWithoutFunds(payment, isForced)
       const { order_id, amount, currency } = payment
       const order = trx.selectFrom('orders').select('status').where('id', '=', order_id)
       const { status } = await order.executeTakeFirstOrThrow()
-      // Another payment of the order may have succeeded meanwhile.
-      if (!isForced && (status === 'paid' || status === 'fulfilled'))
+      // Another payment of the order may have succeeded, or the order may be cancelled.
+      if (!isForced && status !== 'failed' && status !== 'pending')
         throw notRetryable('order', order_id, status)
       return { resource: await pay(trx, { order_id, amount, currency }) }
     },
