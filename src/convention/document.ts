@@ -1,6 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { kept } from '../bounded-cache.js'
 import { yamlOf } from '../json/yaml.js'
+import { isObject } from '../options.js'
 import { describer, type RouteDescription } from '../problem/route-description.js'
 import { reporterOf } from '../report/report.js'
 import {
@@ -89,9 +90,10 @@ function newDocumented(app: FastifyInstance): Documented {
   return documented
 }
 
-function completeDocument(document: object, routes: Iterable<DocumentedRoute>): void {
+/** Returns whether a convention adds anything; otherwise the document stays as it is. */
+function completeDocument(document: object, routes: Iterable<DocumentedRoute>): boolean {
   const openapi = openApiOf(document)
-  if (openapi === null) return
+  if (openapi === null) return false
   const withDescriptions = describer(openapi)
   let isCompleted = false
   for (const { method, url, plans } of routes) {
@@ -105,11 +107,13 @@ function completeDocument(document: object, routes: Iterable<DocumentedRoute>): 
     isCompleted ||= operation !== found.operation
     found.item[method.toLowerCase()] = operation
   }
+  if (!isCompleted) return false
   for (const item of Object.values(openapi.document.paths ?? {})) {
     for (const [method, operation] of Object.entries(item))
       item[method] = withOptionalBody(operation, openapi.reader)
   }
-  if (isCompleted) nameSchemas(openapi.document)
+  nameSchemas(openapi.document)
+  return true
 }
 
 const documentMakers = new WeakSet<object>()
@@ -118,7 +122,7 @@ const documentMakers = new WeakSet<object>()
  * Completes the OpenAPI documents that @fastify/swagger (checked with 9.9) makes for a context, each before anyone gets it.
  * The plugin has no hook for another plugin; it keeps the object that its decorator `swagger` returns.
  */
-function completeDocuments(app: FastifyInstance, complete: (document: object) => void): void {
+function completeDocuments(app: FastifyInstance, complete: (document: object) => boolean): void {
   for (
     let owner: object | null = app;
     owner !== null;
@@ -126,14 +130,13 @@ function completeDocuments(app: FastifyInstance, complete: (document: object) =>
   ) {
     const make: unknown = Object.getOwnPropertyDescriptor(owner, 'swagger')?.value
     if (typeof make !== 'function' || documentMakers.has(make)) continue
-    const completed = new WeakSet<object>()
+    const completed = new WeakMap<object, boolean>()
     const makeCompleted = (options?: { readonly yaml?: boolean }): unknown => {
       const document: unknown = make()
-      if (typeof document === 'object' && document !== null && !completed.has(document)) {
-        completed.add(document)
-        complete(document)
-      }
-      return options?.yaml === true ? yamlOf(document) : document
+      if (!isObject(document)) return make(options)
+      const isCompleted = kept(completed, document, () => complete(document))
+      if (options?.yaml !== true) return document
+      return isCompleted ? yamlOf(document) : make(options)
     }
     documentMakers.add(makeCompleted)
     Object.assign(owner, { swagger: makeCompleted })

@@ -2,7 +2,7 @@
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import t from 'tap'
-import { fields, formats, integerTwins, lists, problems } from '../../src/index.js'
+import { conventions, fields, formats, integerTwins, lists, problems } from '../../src/index.js'
 import { withoutReferences } from '../support/openapi.js'
 
 type Operations = Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -184,3 +184,15 @@ t.test(
     }
   },
 )
+
+t.test('in report mode the document is the one of @fastify/swagger, in JSON and in YAML', async (t) => {
+  const documents = async (mode?: 'report') => {
+    const app = Fastify()
+    await app.register(swagger, { openapi: { info } })
+    if (mode !== undefined) await app.register(conventions, { mode })
+    app.post('/v1/users', { schema: { body: { ...user, type: ['object', 'null'] } } }, async () => ({}))
+    await app.ready()
+    return [JSON.stringify(app.swagger()), app.swagger({ yaml: true })]
+  }
+  t.strictSame(await documents('report'), await documents())
+})
