@@ -43,7 +43,7 @@ export function requireUser({ caller }: Called): bigint {
   return id
 }
 
-/** Returns the problem of a request that its caller may not send: what it would need is no secret. */
+/** Returns the problem of a request that its caller may not send: what it would need is not a secret. */
 export function forbidden(detail: string): ProblemError {
   return new ProblemError('forbidden', { status: 403, detail })
 }

@@ -9,7 +9,7 @@ await runProcess(async (app, settings, { port, origin }, secrets) => {
 })
 
 function welcome(origin: string, { authorization, tls }: Settings, secrets: ClientSecrets): string {
-  // Nobody vouches for the certificate.
+  // The certificate is self-signed.
   const curl = tls === 'dev' ? 'curl -k' : 'curl'
   const send = `${curl} -i -H "authorization: Bearer $TOKEN"`
   return `

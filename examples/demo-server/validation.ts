@@ -5,7 +5,7 @@ import { ProblemError } from 'fastify-conventions'
 /** Bytes; the longest order takes less than half of it. A fault costs more time than the bytes that it is in. */
 export const longestBody = 65_536
 
-// JSON has types of its own, so `"31"` is no integer there; path and query are text. What no schema knows is refused.
+// JSON has types of its own, so `"31"` is not an integer there; path and query are text. What no schema knows is refused.
 export function validatorCompiler(): FastifySchemaCompiler<unknown> {
   const build = AjvCompiler()
   const shared = { removeAdditional: false, allErrors: true } as const

@@ -106,7 +106,7 @@ export function runSteps(turn: Turn, payload: unknown, from = 0): void {
     try {
       result = step.run(request, reply, sent)
     } catch (error) {
-      if (isCounted(turn, step, error)) continue
+      if (countedInReport(turn, step, error)) continue
       next(hookError(error))
       return
     }
@@ -137,14 +137,14 @@ function awaitEffects(
       if (sent !== ended) runSteps(turn, sent, from)
     },
     (error: unknown) => {
-      if (isCounted(turn, step, error)) runSteps(turn, payload, from)
+      if (countedInReport(turn, step, error)) runSteps(turn, payload, from)
       else turn.next(hookError(error))
     },
   )
 }
 
-/** Counts what a step throws, in `report`: no response changes. Returns whether it does. */
-function isCounted({ request }: Turn, { name, part }: PlacedStep, err: unknown): boolean {
+/** In `report`, counts and logs what a step throws, and returns true: the request goes on. Otherwise returns false. */
+function countedInReport({ request }: Turn, { name, part }: PlacedStep, err: unknown): boolean {
   if (part.modeOf['*'] !== 'report') return false
   part.reporter.observe(part.convention, 'error', request, `the step ${name} fails`, 500)
   logOf(request)?.error({ err }, `${name}: the step fails, and would fail the request`)

@@ -1,3 +1,4 @@
+import { varyMerger } from '../http/header-fields.js'
 import { reasonPhrases, statusCode } from '../http/status.js'
 import { isObject } from '../options.js'
 import { clip } from '../text.js'
@@ -175,11 +176,20 @@ export function isProblemError(value: unknown): value is ProblemError {
   return typeof value === 'object' && value !== null && brand in value
 }
 
-/** Returns a 406 that lists the media types of the resource (RFC 9110 §15.5.7), in `detail` and as `available`. */
-export function notAcceptable(mediaTypes: readonly string[], vary: string, why = ''): ProblemError {
+const addAccept = varyMerger('accept')
+
+/**
+ * Returns a 406 that lists the media types of the resource (RFC 9110 §15.5.7), in `detail` and as `available`. It has `Accept`
+ * beside what the response varies on.
+ */
+export function notAcceptable(
+  mediaTypes: readonly string[],
+  varied: Parameters<typeof addAccept>[0],
+  why = '',
+): ProblemError {
   return new ProblemError('not-acceptable', {
     detail: `${why}The resource is available as ${mediaTypes.join(', ')}`,
-    headers: { vary },
+    headers: { vary: addAccept(varied) },
     extensions: { available: mediaTypes },
   })
 }

@@ -103,7 +103,7 @@ export function chooseFormat(
       return {
         rule: 'not-acceptable',
         given: `none of ${types.join(', ')}`,
-        refusal: notAcceptable(types, addAccept(headerOf(reply, 'vary')), reason),
+        refusal: notAcceptable(types, headerOf(reply, 'vary'), reason),
       }
     }
     removeParameter?.(request)

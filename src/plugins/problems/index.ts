@@ -8,7 +8,7 @@ import { headerOf, isCoded, isFramingFaulty, isResponse } from '../../convention
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { negotiates } from '../../convention/selection.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
-import { isHostValue, isRepeated, varyMerger } from '../../http/header-fields.js'
+import { isHostValue, isRepeated } from '../../http/header-fields.js'
 import { acceptsAny } from '../../http/media-types.js'
 import {
   type Check,
@@ -291,8 +291,6 @@ function hostFault({ headers, rawHeaders, httpVersion }: IncomingMessage): strin
   return isHostValue(String(host)) ? null : 'The Host header must be a host, with or without a port'
 }
 
-const addAccept = varyMerger('accept')
-
 /** Returns the step that refuses requests which the route cannot answer, or whose body it cannot read. */
 function negotiation(produced: readonly string[] | null): PayloadStep {
   return function negotiate(request, reply, payload) {
@@ -305,7 +303,7 @@ function negotiation(produced: readonly string[] | null): PayloadStep {
     if (produced !== null && accept !== undefined && accept !== '*/*' && !produced.includes(accept)) {
       if (negotiates.of(request) !== true && !acceptsAny(accept, produced)) {
         const given = `Accept takes none of ${produced.join(', ')}`
-        const refusal = notAcceptable(produced, addAccept(headerOf(reply, 'vary')))
+        const refusal = notAcceptable(produced, headerOf(reply, 'vary'))
         return { rule: 'accept', given, refusal }
       }
     }
