@@ -1,5 +1,5 @@
 // Runs test programs, each in a process of its own, and logs their TAP: node scripts/run-programs.mjs [--tap=FILE] PROGRAM …
-// Each core takes programs from the front, where those are that compute most, and one lane more takes those from the back, which
+// Each core takes programs from the front, where those are that compute most, and two lanes more take those from the back, which
 // wait. (tap's own runner loads a compiler and hooks into every process, which takes a second of each.)
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -13,7 +13,8 @@ const totals = { total: 0, pass: 0, fail: 0, todo: 0, skip: 0 }
 
 const waiting = [...programs.entries()]
 const ofCores = Array.from({ length: availableParallelism() }, () => runAll(() => waiting.shift()))
-await Promise.all([...ofCores, runAll(() => waiting.pop())])
+const ofWaiting = Array.from({ length: 2 }, () => runAll(() => waiting.pop()))
+await Promise.all([...ofCores, ...ofWaiting])
 
 const counts = Object.entries(totals).filter(([, count]) => count > 0)
 log.write(`1..${programs.length}`)
