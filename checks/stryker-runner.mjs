@@ -1,6 +1,6 @@
 // Runs the tests for Stryker in its own process: Fastify, Ajv and tap are loaded once, not once per mutant and test file.
 // The bundle of a test file is evaluated anew each time, with its sources, so that no state of a mutant is left.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { mock } from 'node:test'
@@ -17,6 +17,9 @@ const { NAMESPACE, ACTIVE_MUTANT_ENV_VARIABLE } = INSTRUMENTER_CONSTANTS
 const bundles = '.cache/tests/test'
 // The milliseconds of each test file without a mutant, for the processes that test mutants.
 const times = '.cache/tests/times.json'
+// Gets a line per test file with all its assertions, and one per mutant and file that kills it with those that fail; each
+// assertion comes after the names of its tests.
+const { MUTATE_KILLERS: killersFile } = process.env
 // Tests replace the clock.
 const { setTimeout, clearTimeout } = globalThis
 
@@ -91,6 +94,10 @@ class BundleRunner {
   async #failureOf(file, bail, limit) {
     const root = new Test({ name: file, bail })
     root.resume()
+    const { activeMutant = null } = globalThis[NAMESPACE]
+    const noted = []
+    const isNoted = ({ ok, todo }) => activeMutant === null || !(ok || todo)
+    if (!bail && killersFile) watch(root.parser, [], isNoted, noted)
     const end = new Promise((resolve) => {
       this.#fail = (reason) => resolve(String(reason?.message ?? reason))
       root.once('bailout', this.#fail)
@@ -109,11 +116,20 @@ class BundleRunner {
     } catch (error) {
       return String(error)
     } finally {
+      if (noted.length > 0) {
+        appendFileSync(killersFile, `${JSON.stringify({ mutant: activeMutant, file, assertions: noted })}\n`)
+      }
       clearTimeout(timer)
       this.#fail = () => {}
       mock.reset()
     }
   }
+}
+
+/** Collects assertions of a parser of TAP, and of its subtests. */
+function watch(parser, path, isNoted, found) {
+  parser.on('assert', (result) => isNoted(result) && found.push([...path, result.name]))
+  parser.on('child', (child) => watch(child, [...path, child.name], isNoted, found))
 }
 
 /** Leaves out texts for people, which tests do not check: strings with a space. Names of fields and directives have none. */

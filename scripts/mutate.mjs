@@ -1,16 +1,22 @@
 // Changes the sources of a folder in one place at a time, and checks that a test of its mirror in test/ fails (mutation testing):
-// npm run test:mutation [-- folder of src/plugins or of src …] [--changed] [option of Stryker …]
+// npm run test:mutation [-- folder of src/plugins or of src …] [--changed] [--redundant] [option of Stryker …]
 // Without names, it tests all folders, which takes hours; with `--changed`, the files that differ from origin/main, or of the
-// last commit where none does. The table of the scores is test/mutation-scores.md; each run replaces its rows.
+// last commit where none does. `--redundant` lists the tests without which the same mutants are killed. The table of the scores is test/mutation-scores.md; each run replaces its rows.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 
 const stryker = 'checks/node_modules/.bin/stryker'
 const table = 'test/mutation-scores.md'
 
 const args = process.argv.slice(2)
 const named = args.filter((arg) => !arg.startsWith('-'))
-const options = args.filter((arg) => arg.startsWith('-') && arg !== '--changed')
+const redundant = args.includes('--redundant')
+const own = ['--changed', '--redundant']
+const options = [
+  ...args.filter((arg) => arg.startsWith('-') && !own.includes(arg)),
+  ...(redundant ? ['--disableBail'] : []),
+]
 const changed = args.includes('--changed') ? changedFiles() : null
 const all = () => [...readdirSync('src/plugins'), ...readdirSync('src')].filter(hasMirror)
 const names = named.length > 0 ? named : changed === null ? all() : [...new Set(changed.map(nameOf))]
@@ -25,13 +31,16 @@ for (const name of names.filter(hasMirror)) {
   rmSync(reportOf(name), { force: true })
   const files = changed?.filter((file) => nameOf(file) === name) ?? []
   const mutate = files.length > 0 ? ['--mutate', files.join(',')] : []
+  rmSync(killersOf(name), { force: true })
   const { status } = spawnSync(stryker, ['run', 'checks/stryker.config.mjs', ...mutate, ...options], {
     stdio: 'inherit',
-    env: { ...process.env, MUTATE: name },
+    env: { ...process.env, MUTATE: name, MUTATE_KILLERS: redundant ? resolve(killersOf(name)) : '' },
   })
+  if (redundant) listRedundant(name)
   if (status !== 0) process.exitCode = 1
   // A part of a folder is not its score.
-  if (files.length === 0 && options.length === 0 && existsSync(reportOf(name))) note(name)
+  if (files.length === 0 && !args.some((arg) => /^(-m|--mutate)/.test(arg)) && existsSync(reportOf(name)))
+    note(name)
 }
 
 function changedFiles() {
@@ -57,6 +66,57 @@ function hasMirror(name) {
 
 function reportOf(name) {
   return `.cache/mutation/${name}-report.json`
+}
+
+function killersOf(name) {
+  return `.cache/mutation/${name}-killers.jsonl`
+}
+
+/** Prints the tests, and then the assertions of the others, without which the other ones kill the same mutants. */
+function listRedundant(name) {
+  const lines = readFileSync(killersOf(name), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const nameOfFile = (file) => file.replace(/^.cache\/tests\/(.*)\.js$/, '$1.ts')
+  const listOf = (nameOf) => {
+    const killed = new Map()
+    for (const { mutant, file, assertions } of lines) {
+      for (const path of assertions) {
+        const test = nameOf(nameOfFile(file), path)
+        // Without a mutant, every assertion is noted; with one, an assertion may have the text of an error.
+        if (mutant === null && test !== null) killed.set(test, killed.get(test) ?? new Set())
+        else if (mutant !== null) killed.get(test)?.add(mutant)
+      }
+    }
+    const times = new Map()
+    for (const mutants of killed.values()) for (const id of mutants) times.set(id, (times.get(id) ?? 0) + 1)
+    const left = new Set()
+    for (const [test, mutants] of [...killed].sort(([, one], [, other]) => one.size - other.size)) {
+      if (![...mutants].every((id) => times.get(id) > 1)) continue
+      for (const id of mutants) times.set(id, times.get(id) - 1)
+      left.add(test)
+    }
+    return left
+  }
+  const tests = listOf((file, [test]) => `${file} › ${test}`)
+  const parents = new Set(
+    lines.flatMap(({ assertions }) => assertions.map((path) => path.slice(0, -1).join(' › '))),
+  )
+  const assertions = listOf((file, path) => {
+    const [test] = path
+    const isIn = path.length > 1 && !parents.has(path.join(' › ')) && !tests.has(`${file} › ${test}`)
+    return isIn ? `${file} › ${path.join(' › ')}` : null
+  })
+  const printed = [
+    '',
+    'Redundant tests',
+    ...[...tests].sort(),
+    '',
+    'Redundant assertions',
+    ...[...assertions].sort(),
+  ]
+  console.log(printed.join('\n'))
 }
 
 function note(name) {
