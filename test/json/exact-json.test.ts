@@ -31,17 +31,6 @@ t.test('a value that JSON.stringify can write is written in the same way', async
   }
 })
 
-t.test('with a BigInt, the rest of the value is written as by JSON.stringify', async (t) => {
-  const details = fc.check(
-    fc.property(fc.jsonValue({ noUnicodeString: false } as object), (value) => {
-      const json = exactJson({ value, big: 1n }, false)
-      return json === `{"value":${JSON.stringify(value)},"big":1}`
-    }),
-    { numRuns: 500 },
-  )
-  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
-})
-
 t.test('BigInts are exact, and followed by their twins; rounded Numbers have none', async (t) => {
   const rows: readonly (readonly [value: unknown, json: string])[] = [
     [{ id: big, name: 'a' }, '{"id":9007199254740993,"id_str":"9007199254740993","name":"a"}'],
@@ -50,6 +39,7 @@ t.test('BigInts are exact, and followed by their twins; rounded Numbers have non
     [{ ids: [2 ** 53, big] }, `{"ids":[9007199254740992,${big}],"ids_str":[null,"${big}"]}`],
     [{ big: 1n, list: Object.assign([1], { 2: 3 }) }, '{"big":1,"list":[1,null,3]}'],
     [{ big: Object(1n), n: new Number(2), s: new String('s') }, '{"big":1,"n":2,"s":"s"}'],
+    [{ list: [2n, { boxed: Object(3n) }], made: { toJSON: () => 4n } }, '{"list":[2,{"boxed":3}],"made":4}'],
     [{ ids: [1, big] }, '{"ids":[1,9007199254740993],"ids_str":["1","9007199254740993"]}'],
     [[{ id: big }], '[{"id":9007199254740993,"id_str":"9007199254740993"}]'],
     [[big], '[9007199254740993]'],
@@ -84,10 +74,6 @@ t.test('random values: the numbers have all digits, and each twin is right', asy
   t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random values')
 })
 
-t.test('without twins the digits are exact too', async (t) => {
-  t.equal(exactJson({ id: big, ids: [big] }, false), '{"id":9007199254740993,"ids":[9007199254740993]}')
-})
-
 t.test('a circular value and one deeper than 500 levels are refused', async (t) => {
   const circle: { self?: unknown; id: bigint } = { id: big }
   circle.self = circle
@@ -109,16 +95,9 @@ t.test('getters are read once by the exact writer', async (t) => {
   t.equal(reads, 1)
 })
 
-t.test('a BigInt.prototype.toJSON of the app changes nothing', async (t) => {
-  const value = { id: big, small: 1n, list: [2n, { boxed: Object(3n) }], made: { toJSON: () => 4n } }
-  const json = exactJson(value, true)
-  t.equal(json, `{"id":${big},"id_str":"${big}","small":1,"list":[2,{"boxed":3}],"made":4}`)
+t.test('a BigInt is found wherever JSON has it', async (t) => {
   t.equal(holdsBigInt({ a: [{ toJSON: () => [5n] }] }), true)
   t.equal(holdsBigInt({ a: ['5', new Map([[1, 1n]])] }), false)
-  Object.defineProperty(BigInt.prototype, 'toJSON', { configurable: true, value: String })
-  t.teardown(() => Reflect.deleteProperty(BigInt.prototype, 'toJSON'))
-  t.equal(exactJson(value, true), json)
-  t.equal(exactJson({ a: 1 }, true), '{"a":1}')
 })
 
 t.test('the twin of a single value', async (t) => {

@@ -17,15 +17,6 @@ t.test('a string is written as JSON.stringify writes it, at every length', async
   }
 })
 
-t.test('random strings are written as JSON.stringify writes them', async (t) => {
-  const text = fc.string({ unit: 'binary', maxLength: 100 })
-  const details = fc.check(
-    fc.property(text, (one) => textOf(one) === JSON.stringify(one)),
-    { numRuns: 2000 },
-  )
-  t.notOk(details.failed, fc.defaultReportMessage(details) ?? 'random strings')
-})
-
 t.test('a plain string is its own JSON between quotes', async (t) => {
   const text = fc.oneof(fc.string({ maxLength: 30 }), fc.string({ unit: 'binary', maxLength: 100 }))
   const details = fc.check(

@@ -9,20 +9,13 @@ import type { Sample } from '../schema/schema-drafts.js'
 
 const everything: Contents = { choices: true, wide: true, open: true }
 
-t.test('without long integers the bytes are those of fast-json-stringify', async (t) => {
-  holds(t, { ...everything, wide: false }, ({ schema, shared, payloads }) => {
-    const theirs = fastifyWriter(schema, shared)
-    const ours = ourWriter(schema, { twins: false, shared })
-    for (const { given } of payloads) same(ours(given), theirs(given))
-  })
-})
-
-t.test('with twins the bytes are the same plus the twins, each after its integer', async (t) => {
+t.test('the bytes are those of Fastify plus the twins, each after its integer', async (t) => {
   holds(t, everything, ({ schema, shared, payloads }) => {
     const theirs = fastifyWriter(schema, shared)
     const ours = ourWriter(schema, { twins: true, shared })
     for (const { given, standIn, exact } of payloads) {
-      const tree = parseExact(ours(given))
+      // The writer does not change the payload.
+      const tree = parseExact(ours(frozen(given)))
       same(writeExact(withoutTwins(tree)), exact(theirs(standIn)))
       same(twinFaults(tree).join('\n'), '')
     }
@@ -33,13 +26,6 @@ t.test('a member that the schema does not have is never written', async (t) => {
   holds(t, { ...everything, open: false }, ({ schema, shared, payloads }) => {
     const ours = ourWriter(schema, { twins: true, shared })
     for (const { given } of payloads) same(String(ours(given).includes('z_hidden')), 'false')
-  })
-})
-
-t.test('payloads are not changed: frozen ones have the same JSON', async (t) => {
-  holds(t, everything, ({ schema, shared, payloads }) => {
-    const ours = ourWriter(schema, { twins: true, shared })
-    for (const { given } of payloads) same(ours(frozen(given)), ours(given))
   })
 })
 

@@ -10,6 +10,7 @@ const twin = '"id":9007199254740993,"id_str":"9007199254740993"'
 const text = { type: 'string' }
 const integer = { type: 'integer' }
 const number = { type: 'number' }
+const uint64 = { ...integer, format: 'uint64' }
 const orNull = { type: ['integer', 'null'], format: 'int64' }
 const object = (properties: Json): Json => ({ type: 'object', properties })
 const array = (items: Json): Json => ({ type: 'array', items })
@@ -25,49 +26,29 @@ const tuple = array([{ type: 'boolean' }, { $ref: '#/definitions/text' }])
 
 const rows: readonly (readonly [about: string, properties: Json, value: unknown, json: string])[] = [
   ['a BigInt', { id }, { id: big }, `{${twin}}`],
+  ['text that an alternative allows', { id: { anyOf: [id, text] } }, { id: '00123' }, '{"id":"00123"}'],
   ['the decimal string of a driver', { id }, { id: '9007199254740993' }, `{${twin}}`],
-  ['a small value, declared', { id }, { id: 5 }, five],
+
   ['zero, however it comes', { id }, { id: -0 }, '{"id":0,"id_str":"0"}'],
-  ['a negative one', { id }, { id: -big }, '{"id":-9007199254740993,"id_str":"-9007199254740993"}'],
+
   ['the least int64', { id }, { id: -(2n ** 63n) }, `{"id":${ends[0]},"id_str":"${ends[0]}"}`],
   ['the greatest int64', { id }, { id: 2n ** 63n - 1n }, `{"id":${ends[1]},"id_str":"${ends[1]}"}`],
-  [
-    'uint64',
-    { id: { ...id, format: 'uint64' } },
-    { id: 2n ** 64n - 1n },
-    `{"id":${ends[2]},"id_str":"${ends[2]}"}`,
-  ],
+  ['uint64', { id: uint64 }, { id: 2n ** 64n - 1n }, `{"id":${ends[2]},"id_str":"${ends[2]}"}`],
   ['an absent one', { id, name: {} }, { name: 1 }, '{"name":1}'],
-  [
-    'after its number',
-    { a: text, id, z: text },
-    { z: 'z', id: 5, a: 'a' },
-    '{"a":"a","id":5,"id_str":"5","z":"z"}',
-  ],
+  ['after its number', { a: text, id }, { id: 5, a: 'a' }, '{"a":"a","id":5,"id_str":"5"}'],
   ['nullable', { id: { ...id, nullable: true } }, { id: null }, ofNull],
-  ['nullable by a list of types', { id: orNull }, { id: big }, `{${twin}}`],
   ['null by a list of types', { id: orNull }, { id: null }, ofNull],
   ['anyOf', { id: { anyOf: [{ type: 'null' }, id] } }, { id: big }, `{${twin}}`],
-  [
-    'anyOf objects',
-    { a: { anyOf: [object({ id }), object({ b: text })] } },
-    { a: { id: big } },
-    `{"a":{${twin}}}`,
-  ],
+  ['anyOf objects', { a: { anyOf: [object({ id }), text] } }, { a: { id: big } }, `{"a":{${twin}}}`],
   ['oneOf', { id: { oneOf: [{ type: 'boolean' }, id] } }, { id: 5 }, five],
   ['allOf', { id: { allOf: [id, { description: 'an id' }] } }, { id: big }, `{${twin}}`],
   ['an array', { ids: array(id) }, { ids: [1, `${big}`] }, ids],
   ['an empty array', { ids: array(id) }, { ids: [] }, '{"ids":[],"ids_str":[]}'],
-  [
-    'null in an array',
-    { ids: array({ ...id, nullable: true }) },
-    { ids: [null] },
-    '{"ids":[null],"ids_str":[null]}',
-  ],
+  ['null in an array', { ids: array(orNull) }, { ids: [null] }, '{"ids":[null],"ids_str":[null]}'],
   ['arrays in an array', { a: array(array(id)) }, { a: [[big], []] }, nested],
   ['beside a tuple', { id, a: tuple }, { id: big, a: [true, 'a'] }, `{${twin},"a":[true,"a"]}`],
   ['objects in an array', { a: array(object({ id })) }, { a: [{ id: big }, {}] }, `{"a":[{${twin}},{}]}`],
-  ['nested', { a: object({ b: object({ id }) }) }, { a: { b: { id: big } } }, `{"a":{"b":{${twin}}}}`],
+
   ['a map', { a: { type: 'object', additionalProperties: id } }, { a: { x: big, 'y"': 2 } }, map],
   ['a pattern', { a: pattern }, { a: { n1: big, m1: 1 } }, matched],
   ['local reference', { id: { $ref: '#/definitions/id' } }, { id: big }, `{${twin}}`],
@@ -76,12 +57,11 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
   ['undeclared, safe', { id: integer }, { id: 5n }, '{"id":5}'],
   // No twin vouches for digits that may be rounded.
   ['undeclared unsafe Number', { id: integer }, { id: 2 ** 53 }, '{"id":9007199254740992}'],
-  ['in a number', { id: number }, { id: big }, `{${twin}}`],
+
   ['in a number, a fraction', { id: number }, { id: 1.5 }, '{"id":1.5}'],
-  ['in what is not described', { id: {} }, { id: big }, `{${twin}}`],
-  ['in what is not described, deep', { a: {} }, { a: [{ b: { id: big } }] }, `{"a":[{"b":{${twin}}}]}`],
+  ['in what is not described', { a: {} }, { a: [{ b: { id: big } }] }, `{"a":[{"b":{${twin}}}]}`],
   ['undeclared array', { ids: array(integer) }, { ids: [1, big] }, ids],
-  ['undeclared array, safe', { ids: array(integer) }, { ids: [1, 2n] }, '{"ids":[1,2]}'],
+
   ['a twin that the schema declares', { id, id_str: text }, { id: big, id_str: 'ours' }, `{${twin}}`],
   ['named like a twin', { id: integer, id_str: text }, { id: 5, id_str: 'mine' }, '{"id":5,"id_str":"mine"}'],
   ['of a large one', { n: integer, n_str: text }, { n: big, n_str: 'mine' }, `{"n":${big},"n_str":"mine"}`],
@@ -118,20 +98,18 @@ t.test('if, then and else', async (t) => {
 t.test('a declared integer that is a Number from 2^53 on is an error at every depth', async (t) => {
   const places: readonly (readonly [properties: Json, value: unknown])[] = [
     [{ id }, { id: 2 ** 53 }],
-    [{ ids: { type: 'array', items: id } }, { ids: [1, -(2 ** 60)] }],
+    [{ ids: array(id) }, { ids: [1, -(2 ** 60)] }],
     [{ a: { type: 'object', additionalProperties: id } }, { a: { x: 2 ** 63 } }],
-    [{ id: { anyOf: [{ type: 'null' }, id] } }, { id: 1e300 }],
-    [{ id: { ...id, nullable: true } }, { id: 2 ** 53 }],
+    [{ id: orNull }, { id: 1e300 }],
   ]
   for (const [properties, value] of places) {
-    const write = ourWriter({ type: 'object', properties }, { twins: true })
+    const write = ourWriter(object(properties), { twins: true })
     t.throws(() => write(value), { message: /digits are lost/ }, JSON.stringify(properties))
   }
 })
 
 t.test('without twins the digits are exact too', async (t) => {
-  const schema = { type: 'object', properties: { id, ids: { type: 'array', items: id }, any: {} } }
-  const value = { id: big, ids: ['9007199254740993'], any: { n: big } }
-  const json = '{"id":9007199254740993,"ids":[9007199254740993],"any":{"n":9007199254740993}}'
-  t.equal(ourWriter(schema, { twins: false })(value), json)
+  const schema = object({ id, ids: array(id), any: {} })
+  const value = { id: big, ids: [`${big}`], any: { n: big } }
+  t.equal(ourWriter(schema, { twins: false })(value), `{"id":${big},"ids":[${big}],"any":{"n":${big}}}`)
 })

@@ -33,28 +33,25 @@ const written: readonly (readonly [about: string, schema: Json, value: unknown])
   ['undefined members', user, { name: 'Ada', age: undefined }],
   ['a class with a getter', user, new User()],
   ['no prototype', user, Object.assign(Object.create(null), { name: 'Ada' })],
-  ['toJSON of an object', user, made],
   ['toJSON of a member', object({ user }), { user: made }],
   ['null for an object', user, null],
   ['null for a nullable object', { ...user, nullable: true }, null],
   ['null for an array', array(text), null],
   ['null for a string', text, null],
   ['null for an integer', integer, null],
-  ['null for a boolean', { type: 'boolean' }, null],
   ['nullable scalars', object({ a: { ...text, nullable: true } }), { a: null }],
   ['what is true', array({ type: 'boolean' }), [true, 1, 'a', {}, false, 0, '', null]],
   ['defaults', object({ a: otherwise, b: { type: 'object', default: {} } }), {}],
   ['a default that is not needed', object({ a: otherwise }), { a: 'y' }],
   ['a default of null', object({ a: { ...text, default: null } }), {}],
   ['a default behind a reference', byReference, {}],
-  ['no members', { type: 'object' }, { a: 1 }],
   ['any members', anything, { a: 1, b: { c: [null] }, d: undefined }],
   ['members of a kind', { type: 'object', additionalProperties: integer }, { a: 1.5, b: '2' }],
   ['no others', object({ a: text }, { additionalProperties: false }), { a: 'a', b: 1 }],
   ['patterns before the rest', { type: 'object', ...patterns }, { a: 1, ab: 2, b: 3 }],
   ['declared before patterns', object({ b: text }, { patternProperties: { '.': integer } }), { a: 1, b: 2 }],
   ['functions and symbols', anything, { f: () => 1, s: Symbol('s'), a: 1 }],
-  ['an empty array', array(user), []],
+
   ['an array of anything', { type: 'array' }, [1, 'a', null, { b: [] }]],
   ['a hole in an array', array(text), Object.assign(['a'], { 2: 'c' }).fill('b', 1, 2)],
   ['a tuple', array([text, integer]), ['a', 1]],
@@ -88,6 +85,8 @@ t.test('a value that fast-json-stringify refuses is refused, without the value i
     [array([text]), ['a', 'secret'], of('object', '{"type":"array","items":[{"type":"string"}]}')],
     [{ anyOf: [integer, { type: 'null' }] }, 'secret', noMatch],
     [{ type: ['integer', 'boolean'] }, 'secret', noMatch],
+    // Alternatives ignore toJSON of objects.
+    [{ anyOf: [{ type: 'null' }, user] }, made, noMatch],
     [integer, 'secret', of('string', '{"type":"integer"}')],
     [date, 5, of('number', '{"type":"string","format":"date"}')],
   ]
@@ -95,12 +94,6 @@ t.test('a value that fast-json-stringify refuses is refused, without the value i
     t.throws(() => ourWriter(schema, { twins: true })(value), { message }, JSON.stringify(schema))
     t.throws(() => fastifyWriter(schema)(value), 'fast-json-stringify refuses it too')
   }
-})
-
-t.test('alternatives ignore toJSON of objects, as in fast-json-stringify', async (t) => {
-  const schema = { anyOf: [{ type: 'null' }, user] }
-  t.throws(() => fastifyWriter(schema)(made))
-  t.throws(() => ourWriter(schema, { twins: true })(made))
 })
 
 t.test('long arrays and deep values are written completely', async (t) => {
