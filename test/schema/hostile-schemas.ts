@@ -3,23 +3,11 @@ import type { Json } from '../../src/schema/json-schema.js'
 
 type Schema = { readonly [keyword: string]: Json }
 
+const types = ['string', 'integer', 'number', 'boolean']
 const scalar: fc.Arbitrary<Schema> = fc.constantFrom<Schema>(
-  { type: 'string' },
-  { type: 'string', nullable: true },
-  { type: ['string', 'null'] },
+  ...types.flatMap((type) => [{ type }, { type, nullable: true }, { type: [type, 'null'] }]),
+  ...['date-time', 'date', 'time', 'email'].map((format) => ({ type: 'string', format })),
   { type: ['string', 'null'], format: 'date-time' },
-  { type: 'string', format: 'date-time' },
-  { type: 'string', format: 'date' },
-  { type: 'string', format: 'time' },
-  { type: 'string', format: 'email' },
-  { type: 'string', maxLength: 3 },
-  { type: 'integer' },
-  { type: 'integer', nullable: true },
-  { type: ['integer', 'null'] },
-  { type: 'number' },
-  { type: ['number', 'null'] },
-  { type: 'boolean' },
-  { type: ['boolean', 'null'] },
   { type: ['null', 'boolean'], nullable: true },
   { type: 'null' },
   { type: ['null'] },
@@ -29,11 +17,8 @@ const scalar: fc.Arbitrary<Schema> = fc.constantFrom<Schema>(
   { const: 'a' },
   { type: ['string', 'null'], const: 'a' },
   { type: 'string', nullable: true, const: 'a' },
-  { enum: ['a', 'b'] },
   { type: 'string', default: 'd"' },
-  { minimum: 1 },
-  { maxLength: 5 },
-  {},
+  ...[{ enum: ['a', 'b'] }, { minimum: 1 }, { maxLength: 5 }, { type: 'string', maxLength: 3 }, {}],
 )
 
 const name = fc.constantFrom('a', 'b', 'id', 'name', 'x-y', 'toJSON', 'length', 'constructor')
