@@ -21,16 +21,13 @@ t.test('Fetch Metadata: Sec-Fetch-Site decides if it is sent', (t) => {
     ['no page: the user', { 'sec-fetch-site': 'none' }, false],
     ['another origin of the same site', { 'sec-fetch-site': 'same-site' }, true],
     ['another site', { 'sec-fetch-site': 'cross-site' }, true],
-    ['a value that is none', { 'sec-fetch-site': 'Same-Origin' }, true],
     ['no value', { 'sec-fetch-site': '' }, true],
     ['two values', { 'sec-fetch-site': 'same-origin, cross-site' }, true],
-    ['two lines', { 'sec-fetch-site': ['same-origin', 'same-origin'] }, true],
     [
       'a page of this origin with the referrer policy no-referrer',
       { 'sec-fetch-site': 'same-origin', origin: 'null', host },
       false,
     ],
-    ['another scheme with the same host', { 'sec-fetch-site': 'cross-site', origin: here, host }, true],
     ['behind a proxy that changes Host', { 'sec-fetch-site': 'same-origin', origin: here, host: 'a' }, false],
   ]
   for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
@@ -43,11 +40,7 @@ t.test('RFC 6454 §7: without Sec-Fetch-Site, Origin has to have the host and po
     ['another one', { origin: other, host }, true],
     ['RFC 9110 §4.2.3: a host in another case', { origin: here, host: 'API.Example' }, false],
     ['RFC 6454 §5: another port', { origin: `${here}:8443`, host }, true],
-    ['the same other port', { origin: `${here}:8443`, host: `${host}:8443` }, false],
     ['RFC 6454 §4: the default port of the scheme', { origin: here, host: `${host}:443` }, false],
-    ['which is that of the other scheme', { origin: here, host: `${host}:80` }, true],
-    ['an address', { origin: 'http://127.0.0.1:3000', host: '127.0.0.1:3000' }, false],
-    ['an IPv6 address', { origin: 'http://[::1]:3000', host: '[::1]:3000' }, false],
     ['a scheme is not compared', { origin: 'http://api.example', host }, false],
     ['a name that this one ends with', { origin: 'https://evil-api.example', host }, true],
     ['a name that begins with this one', { origin: 'https://api.example.evil.example', host }, true],
@@ -56,15 +49,8 @@ t.test('RFC 6454 §7: without Sec-Fetch-Site, Origin has to have the host and po
     ['null, to a host of that name', { origin: 'null', host: 'null' }, true],
     ['null, to what follows a scheme', { origin: 'null', host: '://null' }, true],
     ['an app with a scheme of its own', { origin: 'capacitor://api.example', host }, true],
-    ['another scheme that URLs know', { origin: 'ftp://api.example', host }, true],
-    ['a file', { origin: 'file://', host: '' }, true],
     ['RFC 6454 §7.1: several', { origin: `${here} ${other}`, host }, true],
-    ['several lines, apart', { origin: [here, here], host }, true],
-    ['what is not an origin', { origin: `${here}/`, host }, true],
-    ['nothing', { origin: '', host }, true],
-    ['nothing, to nothing', { origin: 'https://', host: '' }, true],
     ['a missing host', { origin: here }, true],
-    ['a host that is none', { origin: here, host: 'a b' }, true],
   ]
   for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
   t.end()
@@ -74,11 +60,9 @@ t.test('the authority is Host, :authority (RFC 9113 §8.3.1) or X-Forwarded-Host
   const inner = '10.0.0.7:3000'
   const cases: Cases = [
     [':authority', { origin: here, ':authority': host }, false],
-    ['another :authority', { origin: other, ':authority': host }, true],
     ['X-Forwarded-Host', { origin: here, host: inner, 'x-forwarded-host': host }, false],
     ['of several, the nearest', { origin: here, host: inner, 'x-forwarded-host': `a, ${host}` }, false],
     ['and not the first', { origin: here, host: inner, 'x-forwarded-host': `${host}, a` }, true],
-    ['an empty one', { origin: here, host, 'x-forwarded-host': '' }, false],
     [
       'not the name behind the proxy',
       { origin: 'http://10.0.0.7:3000', host: inner, 'x-forwarded-host': host },
@@ -95,12 +79,8 @@ t.test('an origin in formOrigins is allowed, and no other', (t) => {
     ['named', { origin: other, host }, false],
     ['named, of another site', { origin: other, 'sec-fetch-site': 'cross-site', host }, false],
     ['an app', { origin: 'capacitor://localhost', 'sec-fetch-site': 'cross-site', host }, false],
-    ['another port', { origin: `${other}:8443`, host }, true],
-    ['another scheme', { origin: 'http://other.example', host }, true],
-    ['another case', { origin: 'https://Other.example', host }, true],
     ['none, of another site', { 'sec-fetch-site': 'cross-site', host }, true],
     ['null', { origin: 'null', 'sec-fetch-site': 'cross-site', host }, true],
-    ['this one still', { origin: here, host }, false],
   ]
   for (const [about, fields, isElsewhere] of cases) {
     t.equal(isCrossOrigin(fields, named), isElsewhere, about)

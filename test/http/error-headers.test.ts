@@ -19,11 +19,9 @@ t.test('values are texts and numbers, or lists of them', async (t) => {
     [5, true],
     [['a=1', 'b=2'], true],
     [['a', 'b\n'], false],
-    [['a', null], false],
     [null, false],
     [undefined, false],
     [{}, false],
-    [Symbol('a'), false],
   ]
   for (const [value, isWritten] of rows) t.equal(isField('x-a', value), isWritten, String(value))
 })

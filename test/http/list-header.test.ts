@@ -7,14 +7,10 @@ t.test('a list is split at commas, but not in quoted strings', async (t) => {
   const rows: readonly (readonly [fieldValue: string, members: readonly string[]])[] = [
     ['', []],
     [' , ,', []],
-    ['a', ['a']],
     [' a ,b,, c ', ['a', 'b', 'c']],
     ['a="b, c", d', ['a="b, c"', 'd']],
     ['a="b\\", c", d', ['a="b\\", c"', 'd']],
     ['a="b\\\\", c', ['a="b\\\\"', 'c']],
-    ['a="open, b', ['a="open, b']],
-    ['a="open\\', ['a="open\\']],
-    ['a\\, b', ['a\\', 'b']],
   ]
   for (const [fieldValue, members] of rows) t.strictSame(listMembers(fieldValue), members, fieldValue)
 })
