@@ -171,7 +171,7 @@ function stepsOf(
     'access-control-expose-headers': exposed,
   })
   // Headers that are the same for all origins are always set: a cache may give the response to a page.
-  const forAll = { rule: 'origin', given: 'asked', headers: fieldsFor(String(allowed)) }
+  const forAll = { rule: 'origin', headers: fieldsFor(String(allowed)) }
 
   function decide(request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> {
     const { origin } = request.headers
@@ -187,10 +187,10 @@ function stepsOf(
   }
 
   function effectOf(request: FastifyRequest, reply: FastifyReply, named: string | null): Effect {
-    const { origin, 'access-control-request-headers': requested } = request.headers
+    const { 'access-control-request-headers': requested } = request.headers
     const headers = named === null ? {} : fieldsFor(named)
     if (typeof allowed !== 'string') headers.vary = withOrigin(headerOf(reply, 'vary'))
-    const effect = { rule: 'origin', given: `asked from ${origin}`, headers }
+    const effect = { rule: 'origin', headers }
     if (!isPreflight(request)) return effect
     Object.assign(headers, preflightFields(requested))
     headers.vary = mergeVary(headers.vary ?? headerOf(reply, 'vary'), 'Access-Control-Request-Headers')
