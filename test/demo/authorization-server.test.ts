@@ -5,10 +5,9 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import t, { type Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import { clientSecrets, devIssuerOptions } from '../../examples/demo-server/authorization.js'
-import type { Database } from '../../examples/demo-server/database.js'
 import { firstId, migrate } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
-import { emptyEmbeddedDatabase } from './databases.js'
+import { emptyDatabase } from './databases.js'
 import { query } from './query.js'
 
 const origin = 'http://127.0.0.1:3000'
@@ -30,8 +29,6 @@ t.test('the authorization server of the demo', async (t) => {
     authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
   })
   const admin = basic('demo-admin', 'demo-admin-secret')
-  const clientToken = (scope: string) =>
-    post('/oauth/token', { grant_type: 'client_credentials', ...(scope === '' ? {} : { scope }) }, admin)
 
   /** Verifies a token as a resource server does (RFC 9068 §4). */
   async function verified(token: string) {
@@ -44,130 +41,95 @@ t.test('the authorization server of the demo', async (t) => {
     return payload
   }
 
-  await t.test(
-    'its metadata names its issuer and endpoints (RFC 8414, OpenID Connect Discovery)',
-    async (t) => {
-      for (const name of ['oauth-authorization-server', 'openid-configuration']) {
-        const answer = await app.inject({
-          url: `/.well-known/${name}`,
-          headers: { host: '127.0.0.1:3000', accept: 'text/html' },
-        })
-        t.match(answer.json(), {
-          issuer: origin,
-          authorization_endpoint: `${origin}/oauth/authorize`,
-          token_endpoint: `${origin}/oauth/token`,
-          jwks_uri: `${origin}/oauth/jwks`,
-          code_challenge_methods_supported: ['S256'],
-        })
-      }
-      t.notMatch((await app.inject('/oauth/jwks')).body, '"d"', 'keys are published without what is private')
-    },
-  )
+  await t.test('its metadata names its endpoints, and its keys nothing private', async (t) => {
+    for (const name of ['oauth-authorization-server', 'openid-configuration']) {
+      const headers = { host: '127.0.0.1:3000', accept: 'text/html' }
+      const metadata = await app.inject({ url: `/.well-known/${name}`, headers })
+      t.match(metadata.json(), {
+        issuer: origin,
+        authorization_endpoint: `${origin}/oauth/authorize`,
+        token_endpoint: `${origin}/oauth/token`,
+        jwks_uri: `${origin}/oauth/jwks`,
+        code_challenge_methods_supported: ['S256'],
+      })
+    }
+    const keys = await app.inject('/oauth/jwks')
+    t.notMatch(keys.body, '"d"')
+    t.equal(keys.headers['cache-control'], 'public, max-age=60')
+  })
 
   await t.test('a program gets a token with the scopes it asks for, or all that it may have', async (t) => {
-    const some = (await clientToken('users:read admin')).json()
-    t.match(some, { token_type: 'Bearer', expires_in: 3600, scope: 'users:read admin' })
-    t.match(await verified(some.access_token), {
-      sub: 'demo-admin',
-      client_id: 'demo-admin',
-      scope: 'users:read admin',
-    })
-    t.match((await clientToken('')).json(), { scope: /^users:read users:write .* admin$/ })
-
-    const service = { ...basic('demo-service', 'demo-service-secret') }
-    const form = { grant_type: 'client_credentials', scope: 'users:read' }
-    t.match((await post('/oauth/token', form, service)).json(), { error: 'invalid_scope' })
-    t.match((await post('/oauth/token', form, basic('demo-admin', 'wrong'))).json(), {
-      error: 'invalid_client',
-    })
-    t.match((await post('/oauth/token', form)).json(), { error: 'invalid_request' })
-    const other = { ...form, resource: 'https://other.example/' }
-    t.match((await post('/oauth/token', other, admin)).json(), { error: 'invalid_target' })
+    const form = { grant_type: 'client_credentials' }
+    const ask = async (changes: Record<string, string>, client: Record<string, string> = admin) =>
+      (await post('/oauth/token', { ...form, ...changes }, client)).json()
+    const scope = 'users:read admin'
+    const some = await ask({ scope })
+    t.match(some, { token_type: 'Bearer', expires_in: 3600, scope })
+    t.match(await verified(some.access_token), { sub: 'demo-admin', client_id: 'demo-admin', scope })
+    t.match(await ask({}), { scope: /^users:read users:write .* admin$/ })
+    const service = basic('demo-service', 'demo-service-secret')
+    t.match(await ask({}, service), { scope: 'orders:read payments:read payments:write admin' })
+    t.match(await ask({ scope: 'users:read' }, service), { error: 'invalid_scope' })
+    t.match(await ask({}, basic('demo-admin', 'wrong')), { error: 'invalid_client' })
+    t.match(await ask({}, {}), { error: 'invalid_request' })
+    t.match(await ask({ resource: 'https://other.example/' }), { error: 'invalid_target' })
   })
 
   await t.test('one command gets a token of a user, without admin', async (t) => {
-    const form = { client_id: 'demo-app', grant_type: 'urn:fastify-conventions:demo:user' }
-    const answer = await post('/oauth/token', { ...form, user_id: String(firstId) })
-    const claims = await verified(answer.json().access_token)
-    t.match(claims, { sub: String(firstId), client_id: 'demo-app', scope: /^users:read .*payments:write$/ })
-    t.match(
-      (await post('/oauth/token', { ...form, user_id: String(firstId), scope: 'admin orders:read' })).json(),
-      { scope: 'orders:read' },
-    )
-    for (const user_id of ['1', '', 'ada', '99999999999999999999', '-1']) {
-      t.match(
-        (await post('/oauth/token', { ...form, user_id })).json(),
-        { error: 'invalid_request' },
-        user_id,
-      )
+    const ask = async (changes: Record<string, string>) => {
+      const form = { client_id: 'demo-app', grant_type: 'urn:fastify-conventions:demo:user' }
+      return (await post('/oauth/token', { ...form, user_id: String(firstId), ...changes })).json()
     }
+    const claims = await verified((await ask({})).access_token)
+    t.match(claims, { sub: String(firstId), client_id: 'demo-app', scope: /^users:read .*payments:write$/ })
+    t.match(await ask({ scope: 'admin orders:read' }), { scope: 'orders:read' })
+    for (const user_id of ['1', '', 'ada', '99999999999999999999', '-1'])
+      t.match(await ask({ user_id }), { error: 'invalid_request' }, user_id)
   })
 
   await t.test('the code flow: one click logs in, and the code is good once, for its verifier', async (t) => {
-    const code = await logIn()
-    const form = {
-      client_id: 'demo-app',
-      grant_type: 'authorization_code',
-      redirect_uri,
-      code_verifier: verifier,
+    const ask = async (code: string, code_verifier = verifier) => {
+      const form = { client_id: 'demo-app', grant_type: 'authorization_code', redirect_uri }
+      return (await post('/oauth/token', { ...form, code, code_verifier })).json()
     }
-    const wrong = { ...form, code: await logIn(), code_verifier: `${verifier}x` }
-    t.match((await post('/oauth/token', wrong)).json(), { error: 'invalid_grant' })
-    const answer = await post('/oauth/token', { ...form, code })
-    t.match(await verified(answer.json().access_token), {
-      sub: String(firstId + 1n),
-      scope: 'users:read orders:read',
-    })
-    t.match(
-      (await post('/oauth/token', { ...form, code })).json(),
-      { error: 'invalid_grant' },
-      'a second time',
-    )
+    const code = await logIn()
+    t.match(await ask(await logIn(), `${verifier}x`), { error: 'invalid_grant' })
+    const claims = await verified((await ask(code)).access_token)
+    t.match(claims, { sub: String(firstId + 1n), scope: 'users:read orders:read' })
+    t.match(await ask(code), { error: 'invalid_grant' }, 'a second time')
   })
 
   await t.test('a login needs PKCE, a known redirect URI, and scopes that the app may have', async (t) => {
-    const refused = [
-      [{ code_challenge: '' }, /error=invalid_request/],
-      [{ scope: 'admin' }, /error=invalid_scope/],
-    ] as const
-    for (const [changes, error] of refused) {
-      t.match((await authorize(changes)).headers.location, error)
-    }
-    const elsewhere = await authorize({ redirect_uri: 'https://evil.example/' })
-    t.equal(elsewhere.statusCode, 400)
-    t.match(elsewhere.json(), { error: 'invalid_redirect_uri', error_description: /redirect_uri/ })
-    const page = await authorize({ redirect_uri: 'https://evil.example/' }, { accept: 'text/html,*/*;q=0.8' })
-    t.equal(page.statusCode, 400)
-    t.match(page.headers, {
-      'content-type': /^text\/html/,
-      'content-security-policy': /default-src 'none'/,
-    })
-    t.match(page.body, /invalid_redirect_uri/)
+    t.match((await authorize({ code_challenge: '' })).headers.location, /error=invalid_request/)
+    t.match((await authorize({ scope: 'admin' })).headers.location, /error=invalid_scope/)
+    const elsewhere = { redirect_uri: 'https://evil.example/' }
+    const refused = await authorize(elsewhere)
+    t.equal(refused.statusCode, 400)
+    t.match(refused.json(), { error: 'invalid_redirect_uri', error_description: /redirect_uri/ })
+    const page = await authorize(elsewhere, { accept: 'text/html,*/*;q=0.8' })
+    t.match(page, { statusCode: 400, body: /invalid_redirect_uri/ })
+    t.match(page.headers['content-type'], /^text\/html/)
+    t.match(page.headers['content-security-policy'], /default-src 'none'/)
   })
 
   await t.test('the login page lists users, and refuses what is none', async (t) => {
-    await query(database, {
-      text: `update users set name = '<script>alert("Ada")</script>' where id = $1`,
-      values: [firstId],
-    })
+    const text = `update users set name = '<script>alert("Ada")</script>' where id = $1`
+    await query(database, { text, values: [firstId] })
     const { location, cookie } = await begun()
     const page = await app.inject({ url: location, headers: { cookie } })
-    t.match(page, {
-      statusCode: 200,
-      headers: { 'content-type': /^text\/html/, 'cache-control': 'no-store' },
-    })
+    t.equal(page.statusCode, 200)
+    t.match(page.headers, { 'content-type': /^text\/html/, 'cache-control': 'no-store' })
     t.notMatch(page.body, '<script>')
     t.match(page.body, 'alert')
     t.equal(page.body.match(/<button name="user_id"/g)?.length, 20)
     t.match((await post(location, { user_id: '1' }, { cookie })).json(), { code: 'login-failed' })
-    for (const accept of ['text/html,*/*;q=0.8', '*/*']) {
-      for (const answer of [
-        await app.inject({ url: location, headers: { accept } }),
-        await post(location, { user_id: String(firstId) }, { accept }),
-      ]) {
-        t.equal(answer.statusCode, 400, 'a login that was begun in another browser')
-        t.match(answer.body, /begun elsewhere/)
-        const type = accept === '*/*' ? 'application/problem+json' : 'text/html; charset=utf-8'
+    for (const [accept, type] of [
+      ['text/html,*/*;q=0.8', 'text/html; charset=utf-8'],
+      ['*/*', 'application/problem+json'],
+    ] as const) {
+      const read = await app.inject({ url: location, headers: { accept } })
+      for (const answer of [read, await post(location, { user_id: String(firstId) }, { accept })]) {
+        t.match(answer, { statusCode: 400, body: /begun elsewhere/ }, 'a login of another browser')
         t.equal(answer.headers['content-type'], type)
       }
     }
@@ -178,16 +140,12 @@ t.test('the authorization server of the demo', async (t) => {
     const rows: readonly (readonly [string, number, Record<string, string>?, string?])[] = [
       ['GET /oauth/authorize', 400],
       ['POST /oauth/authorize', 405],
-      ['GET /oauth/authorize/nothing', 400],
       ['GET /oauth/token', 405],
       ['POST /oauth/token', 400],
-      ['POST /oauth/token', 400, { 'content-type': 'application/json' }, '{}'],
       ['POST /oauth/token', 413, form, `a=${'1'.repeat(200_000)}`],
-      ['POST /oauth/jwks', 405],
       ['GET /oauth/userinfo', 401],
       ['GET /oauth/nothing', 404],
       ['GET /oauth/interaction/nothing', 400],
-      ['POST /oauth/interaction/nothing', 400],
       ['POST /oauth/interaction/nothing', 400, form, 'user_id=1'],
       ['POST /oauth/interaction/nothing', 413, form, `user_id=${'1'.repeat(2_000)}`],
       ['POST /oauth/interaction/nothing', 415, { 'content-type': 'application/json' }, '{}'],
@@ -196,20 +154,11 @@ t.test('the authorization server of the demo', async (t) => {
     for (const [asked, status, headers = {}, payload = ''] of rows) {
       const [method = '', url = ''] = asked.split(' ')
       const answer = await app.inject({ method: method as 'GET', url, headers, payload })
-      const name = `${asked} ${JSON.stringify(headers)}`
-      t.equal(answer.statusCode, status, name)
-      t.match(answer.headers['content-type'], /^application\/(problem\+)?json/, name)
+      t.equal(answer.statusCode, status, asked)
+      t.match(answer.headers['content-type'], /^application\/(problem\+)?json/, asked)
       const { code, error } = answer.json()
-      t.match(code ?? error, /^[a-z_-]+$/, name)
-      t.equal(answer.headers['cache-control'], 'no-store', name)
-    }
-    const options = await app.inject({ method: 'OPTIONS', url: '/oauth/token' })
-    t.match(options, { statusCode: 204, headers: { allow: 'POST, OPTIONS' }, body: '' })
-  })
-
-  await t.test('keys and metadata may be cached for a minute', async (t) => {
-    for (const url of ['/oauth/jwks', '/.well-known/oauth-authorization-server']) {
-      t.equal((await app.inject(url)).headers['cache-control'], 'public, max-age=60', url)
+      t.match(code ?? error, /^[a-z_-]+$/, asked)
+      t.equal(answer.headers['cache-control'], 'no-store', asked)
     }
   })
 
@@ -218,9 +167,8 @@ t.test('the authorization server of the demo', async (t) => {
       ['http://localhost:3000', 'http://localhost:3000'],
       ['https://evil.example', undefined],
     ] as const) {
-      const form = { client_id: 'demo-app', grant_type: 'urn:fastify-conventions:demo:user' }
-      const answer = await post('/oauth/token', { ...form, user_id: String(firstId) }, { origin: from })
-      t.equal(answer.headers['access-control-allow-origin'], allowed)
+      const { headers } = await post('/oauth/token', { client_id: 'demo-app' }, { origin: from })
+      t.equal(headers['access-control-allow-origin'], allowed)
     }
   })
 
@@ -265,7 +213,7 @@ t.test('secrets are known ones only where nobody else can reach the demo', async
 })
 
 async function start(t: Test) {
-  const database: Database = await emptyEmbeddedDatabase()
+  const database = await emptyDatabase(t)
   await migrate(database)
   await seed(database)
   const devIssuer = devIssuerOptions(clientSecrets('127.0.0.1'), database)

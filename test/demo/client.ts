@@ -11,17 +11,14 @@ import { adminToken, issuer, userToken } from './issuer.js'
 /** A JSON object of an answer. */
 export type Json = Record<string, unknown>
 
-/** What came back over the socket. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** The body as it was sent. */
   readonly text: string
   /** The body parsed, large integers as BigInts; `{}` where there is none. */
   readonly json: Json
 }
 
-/** What goes along with a request. */
 export interface Sent {
   /** Sent as JSON, BigInts with all their digits, unless it is a string: that goes as it is. */
   readonly body?: unknown
@@ -58,17 +55,10 @@ export interface CallerOptions {
 }
 
 /** Sends requests as `fetch` does. */
-export type Fetch = (url: string, request: FetchRequest) => Promise<FetchResponse>
-
-interface FetchRequest {
-  readonly method: string
-  readonly redirect: 'manual'
-  readonly headers: Record<string, string>
-  readonly body?: string
-}
-
-/** What of a response is read here. */
-type FetchResponse = Pick<Response, 'status' | 'headers' | 'text'>
+export type Fetch = (
+  url: string,
+  request: { method: string; redirect: 'manual'; headers: Record<string, string>; body?: string },
+) => Promise<Pick<Response, 'status' | 'headers' | 'text'>>
 
 let judgeOfDemo: Judge | undefined
 
@@ -130,7 +120,7 @@ export function callerOf(
   }
 }
 
-/** The value of a list answer: the objects under its collection's name. */
+/** The items of a list. */
 export function itemsOf(answer: Answer, collection: string): Json[] {
   return answer.json[collection] as Json[]
 }

@@ -28,7 +28,7 @@ t.test('a lost connection ends its own transaction only', { skip }, async (t) =>
   const end = (id: unknown) =>
     query(other, { text: 'select pg_terminate_backend($1::integer)', values: [String(id)] })
 
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const between = database.transaction().execute(async (queries) => {
       const [row] = await query(queries, pid)
       await end(row?.pid)
@@ -60,16 +60,14 @@ t.test('without its database the demo soon sends 503 with Retry-After', { skip }
     await database.destroy()
     await server.stop()
   })
-  const isBack = () =>
-    until(
-      () => client.get('/v1/users?limit=1'),
-      ({ status }) => status === 200,
-    )
-
   relay.cut()
   await t.test('if the database does not reply', (t) => answersWithoutDatabase(t, client))
   relay.heal()
-  t.match(await isBack(), { status: 200 }, 'and serves on when it answers again')
+  // It serves on when the database answers again.
+  await until(
+    () => client.get('/v1/users?limit=1'),
+    ({ status }) => status === 200,
+  )
 
   await relay.stop()
   await t.test('if the database is down', (t) => answersWithoutDatabase(t, client))
@@ -99,8 +97,8 @@ async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {
   const answers = await Promise.all(
     all.map(([method, target, body]) => client.call(method, target, { body })),
   )
-  for (const [index, [method, target]] of all.entries()) {
-    const { status, headers, json } = answers[index] ?? (await client.get('/'))
+  for (const [index, { status, headers, json }] of answers.entries()) {
+    const [method, target] = all[index] ?? []
     t.equal(status, 503, `${method} ${target}`)
     t.match(headers.get('retry-after'), /^[1-9]\d*$/)
     if (method !== 'HEAD') t.equal(json.code, 'database-unavailable')

@@ -37,56 +37,36 @@ await onEachDatabase(async (t, database) => {
       },
     }
     await t.rejects(migrate(database, steps), /syntax error/)
+    const tables = `select table_name as name from information_schema.tables where table_schema = 'public'`
     t.strictSame(
-      await names(`select table_name as name from information_schema.tables where table_schema = 'public'`),
-      [
-        ...collections.map(({ name }) => name).sort((one, other) => one.localeCompare(other)),
-        'finished_work',
-        'invoices',
-        'fastify_conventions_idempotency',
-        'kysely_migration',
-        'kysely_migration_lock',
-        'retries',
-      ].sort(),
+      (await names(tables)).filter((name) => ['good', 'half'].includes(name)),
+      [],
     )
+    t.strictSame(await names('select name from kysely_migration'), Object.keys(migrations))
   })
 
   for (const collection of collections) {
-    await t.test(`${collection.name}: the table matches the schema`, async (t) => {
-      t.strictSame(
-        await names(
-          `select column_name as name from information_schema.columns where table_name = '${collection.name}'`,
-        ),
-        ['id', ...Object.keys(collection.fields), 'created_at', 'updated_at'].sort(),
-      )
-      const present = await names(
-        `select conname as name from pg_constraint where conrelid = '${collection.name}'::regclass
-         union select indexname from pg_indexes where tablename = '${collection.name}'`,
-      )
-      for (const name of constraintsOf(collection)) t.ok(present.includes(name), name)
-      t.ok(present.includes(`${collection.name}_created_at_idx`), 'an index to page by time')
-    })
-
-    await t.test(`${collection.name}: columns are nullable where fields are`, async (t) => {
-      const nullable = await names(
-        `select column_name as name from information_schema.columns
-         where table_name = '${collection.name}' and is_nullable = 'YES'`,
-      )
-      const expected = Object.entries(collection.fields).filter(([, { type }]) => Array.isArray(type))
-      t.strictSame(nullable, expected.map(([name]) => name).sort())
-    })
-
-    await t.test(`${collection.name}: times have milliseconds`, async (t) => {
-      const rows = await query(database, {
-        text: `select datetime_precision as digits from information_schema.columns
-          where table_name = '${collection.name}' and data_type = 'timestamp with time zone'`,
+    const { name, fields } = collection
+    await t.test(`${name}: the table matches the schema, and ids begin at the first id`, async (t) => {
+      const columns = await query(database, {
+        text: `select column_name as name, is_nullable = 'YES' as is_nullable, datetime_precision as digits, data_type as type
+          from information_schema.columns where table_name = '${name}'`,
       })
-      t.ok(rows.length >= 2 && rows.every(({ digits }) => digits === 3))
-    })
-
-    await t.test(`${collection.name}: ids begin at the first id`, async (t) => {
-      const sequence = `pg_get_serial_sequence('${collection.name}', 'id')`
-      t.strictSame(await query(database, { text: `select nextval(${sequence}) as id` }), [{ id: firstId }])
+      const expected = ['id', ...Object.keys(fields), 'created_at', 'updated_at']
+      t.strictSame(columns.map((column) => column.name).sort(), expected.sort())
+      const nullable = Object.entries(fields).filter(([, { type }]) => Array.isArray(type))
+      const isNullable = columns.filter((column) => column.is_nullable)
+      t.strictSame(isNullable.map((column) => column.name).sort(), nullable.map(([field]) => field).sort())
+      const times = columns.filter(({ type }) => type === 'timestamp with time zone')
+      t.ok(times.length >= 2 && times.every(({ digits }) => digits === 3), 'milliseconds')
+      const present = await names(
+        `select conname as name from pg_constraint where conrelid = '${name}'::regclass
+         union select indexname from pg_indexes where tablename = '${name}'`,
+      )
+      for (const one of [...constraintsOf(collection), `${name}_created_at_idx`])
+        t.ok(present.includes(one), one)
+      const text = `select nextval(pg_get_serial_sequence('${name}', 'id')) as id`
+      t.strictSame(await query(database, { text }), [{ id: firstId }])
     })
   }
 })

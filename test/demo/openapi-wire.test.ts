@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { withoutReferences } from '../support/openapi.js'
 import { type Caller, callerOf, type Json, serve } from './client.js'
-import { emptyEmbeddedDatabase } from './databases.js'
+import { emptyDatabase } from './databases.js'
 import { judgeOf } from './document-judge.js'
 import { userToken } from './issuer.js'
 import { collectionNames, newBody, newUser, sampleOf } from './samples.js'
@@ -35,7 +35,7 @@ const ofAllResponses = new Set([
 ])
 
 t.test('what the demo sends is what its document says', async (t) => {
-  const client = await serve(t, await emptyEmbeddedDatabase())
+  const client = await serve(t, await emptyDatabase(t))
   const { json } = await client.get('/openapi.json')
   const paths = withoutReferences(json).paths as Paths
   const templates = Object.keys(paths).map(

@@ -9,47 +9,50 @@ await onDatabase(async (t, database) => {
   const client = await serve(t, database)
 
   await t.test('retry of a failed payment: 202, then 303 to the new payment', async (t) => {
-    const { payment } = await failedPayment(client, 'timeout')
+    const { payment, order } = await failedPayment(client, 'timeout')
     const start = await client.post(`/v1/payments/${payment.id}/retry`, { retry_reason: 'again, please' })
     t.match(start, { status: 202, json: { status: 'In progress' } })
     const location = start.headers.get('location') ?? ''
     t.match(location, /^\/v1\/operations\/[0-9a-f]{32}$/)
     t.equal(start.headers.get('operation-location'), `${location}/status`)
     t.equal(start.headers.get('retry-after'), '2', 'about the time that it takes')
-    t.equal(start.headers.get('cache-control'), 'no-store')
-
-    const end = await ended(client, location)
+    const end = await endOf(client, start)
     t.match(end, { status: 303, json: { status: 'Succeeded' } })
-    const resource = end.headers.get('location') ?? ''
-    t.equal(end.json.resourceLocation, resource)
-    const created = await client.get(resource)
-    t.match(created, { status: 200, json: { status: 'succeeded', order_id: payment.order_id } })
+    const created = await client.get(end.headers.get('location') ?? '')
+    t.match(created, {
+      status: 200,
+      json: { status: 'succeeded', order_id: order.id, amount: payment.amount },
+    })
     t.not(created.json.id, payment.id)
-    t.match(await client.get(`/v1/orders/${payment.order_id}`), { json: { status: 'paid' } })
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'paid' } })
   })
 
   await t.test('a retry without funds fails again, unless it is forced', async (t) => {
-    const { payment } = await failedPayment(client, 'insufficient_funds')
-    const path = `/v1/payments/${payment.id}/retry`
-    const first = await client.post(path, {})
-    t.match(await ended(client, first.headers.get('location') ?? ''), {
-      status: 200,
-      json: { status: 'Failed', error: { code: 'insufficient-funds', message: /not enough/ } },
-    })
-    const second = await client.post(path, { force_retry: true })
-    t.match(await ended(client, second.headers.get('location') ?? ''), { status: 303 })
+    const { payment, order } = await failedPayment(client, 'insufficient_funds')
+    for (const path of [`/v1/payments/${payment.id}/retry`, `/v1/orders/${order.id}/retry`]) {
+      const error = { code: 'insufficient-funds', message: /not enough/ }
+      const end = await endOf(client, await client.post(path, {}))
+      t.match(end, { status: 200, json: { status: 'Failed', error } })
+    }
+    const forced = await client.post(`/v1/payments/${payment.id}/retry`, { force_retry: true })
+    t.match(await endOf(client, forced), { status: 303 })
   })
 
-  await t.test('a payment that has not failed cannot be retried, unless it is forced', async (t) => {
-    const { payment } = await failedPayment(client, 'timeout')
+  await t.test('what has not failed cannot be retried, unless it is forced', async (t) => {
+    const { payment, order } = await failedPayment(client, 'timeout')
     await client.patch(`/v1/payments/${payment.id}`, { status: 'succeeded', failure_reason: null })
-    const path = `/v1/payments/${payment.id}/retry`
-    for (const body of [undefined, {}, { force_retry: false }]) {
-      const answer = await client.call('POST', path, { body })
-      t.match(answer, { status: 409, json: { code: 'not-retryable' } })
-      t.equal(answer.headers.get('location'), null)
+    await client.patch(`/v1/orders/${order.id}`, { status: 'fulfilled' })
+    for (const path of [`/v1/payments/${payment.id}/retry`, `/v1/orders/${order.id}/retry`]) {
+      for (const body of [undefined, {}, { force_retry: false }])
+        t.match(await client.call('POST', path, { body }), { status: 409, json: { code: 'not-retryable' } })
+      for (const body of [{ retry_reason: 1 }, { force_retry: 'yes' }, { other: 1 }, []])
+        t.match(await client.post(path, body), { status: 400 }, JSON.stringify(body))
+      t.match(await endOf(client, await client.post(path, { force_retry: true })), {
+        json: { status: 'Succeeded' },
+      })
     }
-    t.match(await client.post(path, { force_retry: true }), { status: 202 })
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'fulfilled' } }, 'it stays so')
+    t.match(await client.post('/v1/payments/1/retry', {}), { status: 404 })
   })
 
   await t.test('a successful retry cannot be repeated, even if it is forced', async (t) => {
@@ -66,12 +69,9 @@ await onDatabase(async (t, database) => {
       t.match(byOtherRoute, { status: 409, json: { code: 'retry-running' } }, 'one at a time for an order')
 
       const started = starts.find(({ status }) => status === 202)
-      t.match((await ended(client, started?.headers.get('location') ?? '')).json, { status: 'Succeeded' })
-      t.match(
-        await client.post(path, { force_retry: true }),
-        { status: 409, json: { code: 'already-retried' } },
-        'nor is it afterwards',
-      )
+      t.match((await endOf(client, started)).json, { status: 'Succeeded' })
+      const again = await client.post(path, { force_retry: true })
+      t.match(again, { status: 409, json: { code: 'already-retried' } }, 'nor is it afterwards')
       t.equal(await paymentsOf(database, order), 2n)
     }
   })
@@ -84,103 +84,61 @@ await onDatabase(async (t, database) => {
       [another.json, 'Failed'],
     ] as const) {
       const start = await client.post(`/v1/payments/${id}/retry`, {})
-      t.match((await ended(client, start.headers.get('location') ?? '')).json, { status })
+      t.match((await endOf(client, start)).json, { status })
     }
     t.equal(await paymentsOf(database, order), 3n, 'two that failed, one that succeeded')
   })
 
-  await t.test('progress has two decimals at most', async (t) => {
-    const slow = await serve(t, database, 1)
-    const user = await newUser(client)
-    const start = await slow.call('POST', `/v1/users/${user.id}/verify_email`)
-    const seen = new Set<string>()
-    for (let status = 'In progress'; status === 'In progress'; await pause(20)) {
-      const { json } = await slow.get(`${start.headers.get('location')}/status`)
-      status = String(json.status)
-      if (json.progress !== undefined) seen.add(String(json.progress))
-    }
-    for (const progress of seen) t.match(progress, /^(0\.\d{1,2}|1)$/)
-    t.ok(seen.size > 1, [...seen].join(', '))
-  })
-
-  await t.test('invalid input and unknown resources start no operation', async (t) => {
-    const { payment } = await failedPayment(client, 'timeout')
-    const path = `/v1/payments/${payment.id}/retry`
-    for (const body of [{ retry_reason: 1 }, { force_retry: 'yes' }, { other: 1 }, [], 'text']) {
-      t.match(
-        await client.call('POST', path, { body: JSON.stringify(body) }),
-        { status: 400 },
-        JSON.stringify(body),
-      )
-    }
-    t.match(await client.post('/v1/payments/1/retry', {}), { status: 404 })
-    t.match(await client.get(path), { status: 405 })
-  })
-
   await t.test('retry of an order: the result has its payment and its new status', async (t) => {
     const { order } = await failedPayment(client, 'timeout')
-    const start = await client.call('POST', `/v1/orders/${order.id}/retry`)
-    const end = await ended(client, start.headers.get('location') ?? '')
-    t.match(end, {
-      status: 200,
-      json: { status: 'Succeeded', result: { order: `/v1/orders/${order.id}`, status: 'paid' } },
-    })
+    const end = await endOf(client, await client.call('POST', `/v1/orders/${order.id}/retry`))
+    const result = { order: `/v1/orders/${order.id}`, status: 'paid' }
+    t.match(end, { status: 200, json: { status: 'Succeeded', result } })
     const { payment } = end.json.result as { payment: string }
     t.match(await client.get(payment), { json: { order_id: order.id, status: 'succeeded' } })
     t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'paid' } })
-
-    const fulfilled = await client.post('/v1/orders', {
-      ...sampleOf.orders(order.user_id),
-      status: 'fulfilled',
-    })
-    const again = { body: { force_retry: true }, headers: { prefer: 'wait=5' } }
-    const forced = await client.call('POST', `${fulfilled.headers.get('location')}/retry`, again)
-    t.match(forced.json, { result: { status: 'fulfilled' } }, 'the status that the order has')
   })
 
-  await t.test('verification of an email address: Succeeded, without a resource', async (t) => {
+  await t.test('verification of an address: Succeeded, without a resource, and with progress', async (t) => {
+    const slow = await serve(t, database, 0.5)
     const user = await newUser(client)
-    const start = await client.call('POST', `/v1/users/${user.id}/verify_email`)
-    const end = await ended(client, start.headers.get('location') ?? '')
+    const path = `/v1/users/${user.id}`
+    const start = await slow.call('POST', `${path}/verify_email`)
+    const seen = new Set<unknown>()
+    const end = await endOf(slow, start, ({ json }) => seen.add(json.progress))
     t.equal(end.status, 200)
     t.strictSame(Object.keys(end.json).sort(), ['created_at', 'finished_at', 'id', 'progress', 'status'])
-    const verified = await client.get(`/v1/users/${user.id}`)
+    seen.delete(undefined)
+    t.ok(seen.size > 1, [...seen].join())
+    t.ok(
+      [...seen].every((progress) => /^(0|0\.\d{1,2}|1)$/.test(String(progress))),
+      'two decimals at most',
+    )
+    const verified = await client.get(path)
     t.match(verified, { json: { email_verified: true } })
-    const again = await client.call('POST', `/v1/users/${user.id}/verify_email`)
-    await ended(client, again.headers.get('location') ?? '')
-    t.strictSame((await client.get(`/v1/users/${user.id}`)).json, verified.json, 'again changes nothing')
+    await endOf(client, await client.call('POST', `${path}/verify_email`))
+    t.strictSame((await client.get(path)).json, verified.json, 'again changes nothing')
     t.match(await client.call('POST', '/v1/users/1/verify_email'), { status: 404 })
   })
 
   await t.test('POST /v1/orders waits for the result, unless the client prefers respond-async', async (t) => {
     const user = await newUser(client)
-    const body = sampleOf.orders(user.id)
-    t.match(await client.post('/v1/orders', body), { status: 201 })
-
-    const start = await client.call('POST', '/v1/orders', { body, headers: { prefer: 'respond-async' } })
+    const create = (prefer: string, body: Json = sampleOf.orders(user.id)) =>
+      client.call('POST', '/v1/orders', { body, headers: { prefer } })
+    t.match(await create('wait=5'), { status: 201 })
+    const start = await create('respond-async')
     t.equal(start.status, 202)
-    t.equal(start.headers.get('preference-applied'), 'respond-async')
-    const end = await ended(client, start.headers.get('location') ?? '')
+    const end = await endOf(client, start)
     t.equal(end.status, 303)
     t.match(await client.get(end.headers.get('location') ?? ''), { status: 200, json: { user_id: user.id } })
-
-    const waited = await client.call('POST', '/v1/orders', {
-      body,
-      headers: { prefer: 'respond-async, wait=5' },
-    })
+    const waited = await create('respond-async, wait=5')
     t.match(waited, { status: 201, json: { user_id: user.id } })
     t.equal(waited.headers.get('location'), `/v1/orders/${waited.json.id}`)
-    t.equal(waited.headers.get('preference-applied'), 'wait=5')
-    const made = await client.get(`/v1/orders?user_id=${user.id}`)
-    t.match(made.json, { orders: { length: 3 } }, 'each of the three requests created one order')
-  })
-
-  await t.test('input that the database would refuse is refused before the operation starts', async (t) => {
-    const headers = { prefer: 'respond-async' }
-    const body = sampleOf.orders(1n)
-    const answer = await client.call('POST', '/v1/orders', { body, headers })
-    t.match(answer, { status: 422, json: { code: 'reference-not-found', errors: [{ pointer: '/user_id' }] } })
-    t.match(await client.call('POST', '/v1/orders', { body: {}, headers }), { status: 400 })
+    const { json } = await client.get(`/v1/orders?user_id=${user.id}`)
+    t.match(json, { orders: { length: 3 } }, 'each of the three requests created one order')
+    const unknown = { status: 422, json: { code: 'reference-not-found', errors: [{ pointer: '/user_id' }] } }
+    t.match(await create('respond-async', sampleOf.orders(1n)), unknown, 'refused before it starts')
+    t.match(await create('respond-async', {}), { status: 400 })
   })
 
   await t.test('an operation is visible only to the caller who started it', async (t) => {
@@ -189,12 +147,14 @@ await onDatabase(async (t, database) => {
     const start = await owner.call('POST', `/v1/payments/${payment.id}/retry`)
     const location = start.headers.get('location') ?? ''
     t.match(await owner.get(location), { status: 200 })
-    for (const target of [location, `${location}/status`]) {
-      t.match(await client.anonymous.get(target), { status: 401 }, 'nobody')
-      t.match(await other.get(target), { status: 404 }, 'another')
-      t.match(await client.get(target), { status: 404 }, 'an admin')
+    for (const [caller, status] of [
+      [client.anonymous, 401],
+      [other, 404],
+      [client, 404],
+    ] as const) {
+      for (const target of [location, `${location}/status`]) t.match(await caller.get(target), { status })
+      t.match(await caller.delete(location), { status })
     }
-    t.match(await other.delete(location), { status: 404 })
   })
 
   await t.test('a cancelled retry makes no payment', async (t) => {
@@ -205,9 +165,7 @@ await onDatabase(async (t, database) => {
     const { link } = (await slow.get(location)).json as { link: { method: string; href: string } }
     t.match(link, { rel: 'cancel', method: 'DELETE', href: location })
     t.equal((await slow.call(link.method, link.href)).status, 204)
-    const end = await ended(slow, location)
-    t.match(end.json, { status: 'Failed', error: { code: 'operation-cancelled' } })
-    t.equal((await slow.call(link.method, link.href)).status, 204)
+    t.match((await endOf(slow, start)).json, { status: 'Failed', error: { code: 'operation-cancelled' } })
     t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'failed' } })
     t.equal(await paymentsOf(database, order), 1n)
   })
@@ -229,7 +187,7 @@ await onDatabase(async (t, database) => {
     await client.delete(deleted)
     await client.post(`${cancelled}/cancel`, {})
     await client.post(`/v1/orders/${order.id}/cancel`, {})
-    const ends = await Promise.all(starts.map(({ headers }) => ended(slow, headers.get('location') ?? '')))
+    const ends = await Promise.all(starts.map((start) => endOf(slow, start)))
     const codes = ends.map(({ json }) => (json.error as Json | undefined)?.code)
     t.strictSame(codes, ['email-changed', 'not-found', 'not-retryable', 'not-retryable'])
     t.match(await client.get(`/v1/users/${user.id}`), { json: { email_verified: false } })
@@ -237,32 +195,31 @@ await onDatabase(async (t, database) => {
   })
 })
 
-async function failedPayment(
-  client: Client,
-  failure_reason: string,
-): Promise<{ order: Json; payment: Json }> {
+async function failedPayment(client: Client, failure_reason: string) {
   const user = await newUser(client)
-  const order = await client.post('/v1/orders', { ...sampleOf.orders(user.id), status: 'failed' })
-  const payment = await client.post('/v1/payments', {
-    ...sampleOf.payments(order.json.id),
-    status: 'failed',
+  const { json: order } = await client.post('/v1/orders', { ...sampleOf.orders(user.id), status: 'failed' })
+  const { json: payment } = await client.post('/v1/payments', {
+    ...sampleOf.payments(order.id),
     failure_reason,
   })
-  return { order: order.json, payment: payment.json }
+  return { order, payment }
 }
 
 async function paymentsOf(database: Database, { id }: Json): Promise<unknown> {
-  const [row] = await query(database, {
-    text: 'select count(*) as count from payments where order_id = $1',
-    values: [id as bigint],
-  })
-  return row?.count
+  const text = 'select count(*) as count from payments where order_id = $1'
+  return (await query(database, { text, values: [id as bigint] }))[0]?.count
 }
 
-/** Polls an operation until it is over, and does not follow where it leads. */
-async function ended(client: Client, location: string): Promise<Answer> {
+/** Polls the operation that an answer leads to until it is over, and does not follow where it leads. */
+async function endOf(
+  client: Client,
+  start: Answer | undefined,
+  look: (polled: Answer) => void = () => {},
+): Promise<Answer> {
+  const location = start?.headers.get('location') ?? ''
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const answer = await client.get(location)
+    look(answer)
     if (answer.json.status !== 'In progress') return answer
     await pause(25)
   }

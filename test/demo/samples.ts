@@ -27,10 +27,10 @@ export const sampleOf = {
 } as const
 
 /** The collections, what others refer to first. */
-export const collectionNames = ['users', 'friends', 'orders', 'subscriptions', 'payments'] as const
+export const collectionNames = Object.keys(sampleOf) as readonly CollectionName[]
 
 /** Name of a collection. */
-export type CollectionName = (typeof collectionNames)[number]
+export type CollectionName = keyof typeof sampleOf
 
 let emails = 0
 

@@ -43,19 +43,20 @@ t.test('a request on a connection that was accepted before the server closed is 
 })
 
 t.test('an instance without its database counts as down', async (t) => {
-  const client = {
-    async query(text: string) {
-      if (text === 'select 1') throw new ProblemError('database-unavailable', { status: 503 })
-      return { command: 'SELECT', rowCount: 0, rows: [] }
-    },
-    release() {},
-  }
-  const database = databaseOf({
-    connect: async () => client as unknown as PostgresPoolClient,
-    end: async () => {},
+  const database = databaseThat(async (text) => {
+    if (text === 'select 1') throw new ProblemError('database-unavailable', { status: 503 })
   })
   const { anonymous } = await serve(t, database)
   t.match(await anonymous.get('/health'), { status: 503, json: { code: 'database-unavailable' } })
+})
+
+t.test('an error of the database is a problem without details', async (t) => {
+  const database = databaseThat(async (text) => {
+    if (text.includes('from "users"')) throw new Error('password authentication failed for user "shop"')
+  })
+  const answer = await (await serve(t, database)).get('/v1/users')
+  t.match(answer, { status: 500, json: { code: 'internal-server-error' } })
+  t.notMatch(answer.text, 'password')
 })
 
 async function notListening({ app }: Client): Promise<void> {
@@ -67,16 +68,22 @@ async function notListening({ app }: Client): Promise<void> {
 
 /** A database that answers reads of orders only when it is told to. */
 function slowDatabase(events: EventEmitter): Database {
+  return databaseThat(async (text) => {
+    if (!text.startsWith('select') || !text.includes('from "orders"')) return
+    const released = once(events, 'release')
+    events.emit('asked')
+    await released
+  })
+}
+
+/** A database without rows, which calls a function with each statement. */
+function databaseThat(look: (text: string) => Promise<void>): Database {
   const client = {
     async query(text: string) {
-      if (text.startsWith('select') && text.includes('from "orders"')) {
-        const released = once(events, 'release')
-        events.emit('asked')
-        await released
-      }
+      await look(text)
       return { command: 'SELECT', rowCount: 0, rows: [] }
     },
     release() {},
-  }
-  return databaseOf({ connect: async () => client as unknown as PostgresPoolClient, end: async () => {} })
+  } as unknown as PostgresPoolClient
+  return databaseOf({ connect: async () => client, end: async () => {} })
 }

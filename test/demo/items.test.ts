@@ -1,0 +1,209 @@
+/** What is special about items: how their versions move on, and what some members mean. */
+import { sql } from 'kysely'
+import t from 'tap'
+import { databaseOf } from '../../examples/demo-server/database.js'
+import { firstId } from '../../examples/demo-server/migrations.js'
+import { seed } from '../../examples/demo-server/seed.js'
+import { itemsOf, serve, tagOf } from './client.js'
+import { emptyEmbeddedPool } from './databases.js'
+import { onDatabase } from './each-database.js'
+import { query } from './query.js'
+import { spyOn } from './query-spy.js'
+import { newOrder, newUser, sampleOf } from './samples.js'
+
+const usersByDefault = ['id', 'name', 'age', 'gender', 'email_verified', 'created_at', 'updated_at']
+
+await onDatabase(async (t, actual) => {
+  const { database, columnsRead } = spyOn(actual)
+  const client = await serve(t, database)
+  await seed(actual)
+  const updateTimeOf = (id: unknown, time: ReturnType<typeof sql<string>>) =>
+    actual
+      .updateTable('users')
+      .set({ updated_at: time })
+      .where('id', '=', id as bigint)
+      .execute()
+
+  await t.test('a new e-mail address is not verified', async (t) => {
+    const user = await newUser(client)
+    const path = `/v1/users/${user.id}`
+    const text = 'update users set email_verified = true where id = $1'
+    await query(actual, { text, values: [user.id as bigint] })
+    t.match((await client.patch(path, { age: 50 })).json, { age: 50, email_verified: true })
+    t.match((await client.patch(path, { email: user.email })).json, { email_verified: true })
+    t.match((await client.patch(path, { email: 'moved@example.com' })).json, { email_verified: false })
+  })
+
+  await t.test('a time with more than milliseconds is not a change when it is sent again', async (t) => {
+    const body = { ...sampleOf.subscriptions(firstId), renews_at: '2026-01-01T00:00:00.123456Z' }
+    const { headers, json } = await client.post('/v1/subscriptions', body)
+    t.strictSame((await client.put(headers.get('location') ?? '', body)).json, json)
+  })
+
+  await t.test('updated_at moves on with every change, also where the clock is set back', async (t) => {
+    const user = await newUser(client)
+    const path = `/v1/users/${user.id}`
+    t.equal(user.updated_at, user.created_at)
+    let before = user.updated_at as string
+    for (let age = 0; age < 10; age++) {
+      const { json } = await client.patch(path, { age })
+      t.ok((json.updated_at as string) > before, `${json.updated_at} after ${before}`)
+      before = json.updated_at as string
+    }
+    await updateTimeOf(user.id, sql`'2099-01-01T00:00:00Z'`)
+    t.equal((await client.patch(path, { age: 50 })).json.updated_at, '2099-01-01T00:00:00.001Z')
+  })
+
+  await t.test('null removes an optional member, and is a 400 for a required one', async (t) => {
+    const path = `/v1/users/${(await newUser(client, { gender: 'female' })).id}`
+    t.match((await client.patch(path, { gender: null })).json, { gender: null })
+    const refused = { status: 400, json: { errors: [{ pointer: '/name' }] } }
+    t.match(await client.patch(path, { name: null }), refused)
+  })
+
+  await t.test('an array is replaced as a whole, by both media types of a PATCH', async (t) => {
+    const path = `/v1/orders/${(await newOrder(client)).id}`
+    const types = ['application/json', 'application/merge-patch+json; charset=utf-8']
+    for (const [index, type] of types.entries()) {
+      const items = [{ sku: 'B', quantity: index + 1, unit_amount: 5 }]
+      const sent = { body: { items }, headers: { 'content-type': type } }
+      t.strictSame((await client.call('PATCH', path, sent)).json.items, items, type)
+    }
+  })
+
+  await t.test('concurrent patches of different members all take effect', async (t) => {
+    for (let round = 0; round < 10; round++) {
+      const path = `/v1/users/${(await newUser(client)).id}`
+      const changes = [{ age: 99 }, { name: 'Changed' }, { gender: 'other' }]
+      const answers = await Promise.all(changes.map((change) => client.patch(path, change)))
+      t.match(answers, [{ status: 200 }, { status: 200 }, { status: 200 }])
+      t.match((await client.get(path)).json, { age: 99, name: 'Changed', gender: 'other' })
+      t.equal(new Set(answers.map(tagOf)).size, changes.length, 'each write has a version of its own')
+    }
+  })
+
+  await t.test('If-Unmodified-Since protects a write, but not within a second of the last', async (t) => {
+    const { id } = await newUser(client)
+    const path = `/v1/users/${id}`
+    const patch = async (since: number, age: number) => {
+      const headers = { 'if-unmodified-since': new Date(since).toUTCString() }
+      return (await client.call('PATCH', path, { headers, body: { age } })).status
+    }
+    await updateTimeOf(id, sql`now() - interval '1 minute'`)
+    const modified = Date.parse((await client.get(path)).headers.get('last-modified') ?? '')
+    t.equal(await patch(modified - 1000, 2), 412)
+    t.equal(await patch(modified, 3), 200)
+    await updateTimeOf(id, sql`now() + interval '1 minute'`)
+    t.equal(await patch(Date.now() + 120_000, 4), 412, 'the second of the last write is not over')
+  })
+
+  await t.test('fields: what is answered and what is read of a user and an order', async (t) => {
+    for (const [path, answered, read] of [
+      ['/v1/users/{id}', ['id', 'id_str', ...usersByDefault.slice(1)], usersByDefault],
+      ['/v1/users/{id}?fields=email,name', ['email', 'name'], ['name', 'email', 'updated_at']],
+      ['/v1/orders/{id}?fields=user_id', ['user_id', 'user_id_str'], ['user_id', 'updated_at']],
+      ['/v1/orders/{id}?fields=items.sku', ['items'], ['items', 'updated_at']],
+    ] as const) {
+      columnsRead()
+      const { json } = await client.get(path.replace('{id}', String(firstId)))
+      t.strictSame(Object.keys(json).sort(), [...answered].sort(), path)
+      t.strictSame(columnsRead(), [['updated_at'], read], path)
+    }
+    const { json } = await client.get(`/v1/orders/${firstId}?fields=items.sku`)
+    t.strictSame(json, { items: [{ sku: 'tea-earl-grey' }] })
+    columnsRead()
+    const unknown = await client.get('/v1/users?fields=name,password')
+    t.match(unknown, { status: 400, json: { code: 'fields-invalid', detail: /The fields are id, name/ } })
+    t.strictSame(columnsRead(), [], 'nothing is read')
+  })
+
+  await t.test('fields: a list reads what is asked for, and what it leads on by', async (t) => {
+    for (const [cursor, read] of [
+      ['', ['id', 'status', 'updated_at']],
+      ['&before_time=2100-01-01T00:00:00Z', ['id', 'status', 'created_at', 'updated_at']],
+    ] as const) {
+      columnsRead()
+      const page = await client.get(`/v1/orders?limit=2&fields=status${cursor}`)
+      t.strictSame(columnsRead(), [read])
+      t.strictSame(itemsOf(page, 'orders').map(Object.keys), [['status'], ['status']])
+      const all = itemsOf(await client.get(`/v1/orders?limit=2${cursor}`), 'orders')
+      const latest = Math.max(...all.map(({ updated_at }) => Date.parse(String(updated_at))))
+      t.equal(page.headers.get('last-modified'), new Date(latest).toUTCString(), 'the last change of an item')
+    }
+    const csv = await client.get('/v1/orders?limit=1&format=csv')
+    t.equal(csv.headers.get('content-disposition'), 'attachment; filename="orders.csv"')
+  })
+
+  await t.test('an unchanged list is a 304, a changed list a 200', async (t) => {
+    const path = '/v1/orders?limit=3&fields=status'
+    const headers = { 'if-none-match': tagOf(await client.get(path)) }
+    t.match(await client.call('GET', path, { headers }), { status: 304, text: '' })
+    await newOrder(client)
+    t.match(await client.call('GET', path, { headers }), { status: 200 })
+  })
+
+  await t.test('a form updates, replaces and deletes', async (t) => {
+    const user = await newUser(client)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const submit = (body: string) => client.call('POST', `/v1/users/${user.id}`, { body, headers })
+    t.match(await submit('_method=PATCH&age=31'), { status: 200, json: { name: user.name, age: 31 } })
+    t.match(await submit(`_method=PUT&name=Grace&age=85&email=grace@example.com`), {
+      status: 200,
+      json: { name: 'Grace', age: 85, gender: null },
+    })
+    t.match(await submit('_method=PATCH&age=old'), { status: 400, json: { code: 'validation' } })
+    t.match(await submit('_method=DELETE'), { status: 204 })
+  })
+
+  await t.test('the key of one user has nothing to do with that of another', async (t) => {
+    const headers = { 'idempotency-key': '"mine"' }
+    for (const { id } of [await newUser(client), await newUser(client)]) {
+      const sent = { body: sampleOf.subscriptions(id), headers }
+      const created = await client.as(id).call('POST', '/v1/subscriptions', sent)
+      t.match(created, { status: 201, json: { user_id: id } })
+    }
+  })
+
+  for (const collection of ['orders', 'payments'] as const) {
+    await t.test(`${collection}: the item and its answer are committed together`, async (t) => {
+      const order = await newOrder(client)
+      const body = collection === 'orders' ? sampleOf.orders(order.user_id) : sampleOf.payments(order.id)
+      const create = () =>
+        client.call('POST', `/v1/${collection}`, { body, headers: { 'idempotency-key': `"${collection}"` } })
+      const total = async () => (await client.get(`/v1/${collection}?include_total=true`)).json.total
+      const before = Number(await total())
+      const table = 'alter table fastify_conventions_idempotency'
+      await query(actual, { text: `${table} add constraint unanswered check (answer is null) not valid` })
+      t.equal((await create()).status, 500, 'its answer could not be kept')
+      t.equal(await total(), before, 'so it was not made')
+      await query(actual, { text: `${table} drop constraint unanswered` })
+      t.equal((await create()).status, 201)
+      t.equal(await total(), before + 1)
+    })
+  }
+})
+
+t.test('the row in a response is never older than its tag', async (t) => {
+  const pool = await emptyEmbeddedPool()
+  let meanwhile: (() => Promise<unknown>) | null = null
+  let connections = 0
+  const database = databaseOf({
+    ...pool,
+    async connect() {
+      // The first connection reads the version, the second one the row.
+      if (meanwhile !== null && ++connections === 2) {
+        const write = meanwhile
+        meanwhile = null
+        await write()
+      }
+      return pool.connect()
+    },
+  })
+  const client = await serve(t, database)
+  const path = `/v1/users/${(await newUser(client)).id}`
+  meanwhile = () => client.patch(path, { age: 99 })
+  const answer = await client.get(path)
+  t.equal(answer.json.age, 99, 'somebody wrote between the version and the row')
+  const next = await client.call('GET', path, { headers: { 'if-none-match': tagOf(answer) } })
+  t.match(next, { status: 200, json: { age: 99 } }, 'nobody is left with a tag of what it was not')
+})
