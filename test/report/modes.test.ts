@@ -60,12 +60,11 @@ t.test('exceptions of a path: those of the route, and those of the plugin for it
   const rows: readonly (readonly [path: string, held: readonly RuleException<Rule>[]])[] = [
     ['/metrics', [metrics, all]],
     ['/metrics/', [all]],
-    ['/metrics/x', [all]],
+
     ['/docs/static/index.html', [docs, all, likes]],
-    ['/docs/', [docs, all, likes]],
+
     ['/docs', [docs, all, likes]],
     ['/docsx', [all, likes]],
-    ['/v1/docs/x', [all]],
   ]
   for (const [path, held] of rows)
     t.same(exceptionsOf(path, label, {}, [metrics, docs, all, likes]), held, path)
@@ -93,7 +92,6 @@ t.test('why rules do not apply to a route, for what it is', async (t) => {
     [{ method: all.slice(1) }, false, false, false],
     [{ schema: { hide: true } }, true, true, false],
     [{ schema: { hide: false } }, false, false, false],
-    [{ schema: {} }, false, false, false],
   ]
   for (const [own, ...expected] of rows) {
     const route = { method: 'GET', url: '', path: '/v1/users', handler: async () => ({}), ...own }
@@ -121,7 +119,7 @@ t.test('options of rules are checked', async (t) => {
       { rules: { casing: 'off' } },
       'rules.casing: there is no such option; expected one of case, slash, words',
     ],
-    [{ exceptions: {} }, 'exceptions: expected an array, received {}'],
+
     [
       excepting({ url: 'docs' }),
       "exceptions[1].url: expected a path such as '/metrics' or '/docs/*', received 'docs'",
@@ -131,10 +129,6 @@ t.test('options of rules are checked', async (t) => {
       "exceptions[1].except[0]: expected one of 'case', 'slash', 'words', received 'casing'",
     ],
     [excepting({ reason: '' }), "exceptions[1].reason: expected a non-empty string, received ''"],
-    [
-      { exceptions: [{ url: '/docs', except: ['case'] }] },
-      'exceptions[0].reason: expected a non-empty string, received undefined',
-    ],
   ]
   for (const [options, message] of rows)
     t.throws(() => check('guard', options), { message: `guard.${message}` }, message)

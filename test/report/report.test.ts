@@ -21,21 +21,6 @@ t.test('plugins of one context, and those below, share one report', async (t) =>
   t.strictSame(pluginsOf(observations), ['problems', 'pathGuard'])
 })
 
-t.test('contexts beside each other have a report each', async (t) => {
-  const app = Fastify()
-  const contexts: FastifyInstance[] = []
-  for (const path of ['/v1/Users', '/v1/Orders']) {
-    app.register(async (child) => {
-      await child.register(pathGuard, { mode: 'report' })
-      child.get(path, async () => ({}))
-      contexts.push(child)
-    })
-  }
-  await app.ready()
-  const routes = contexts.map((child) => child.conventions.report().findings.map(({ route }) => route))
-  t.strictSame(routes, [['GET /v1/Users'], ['GET /v1/Orders']])
-})
-
 t.test('the breaches of contexts beside each other are one table', async (t) => {
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
@@ -162,16 +147,6 @@ t.test('an app that keeps all rules logs nothing', async (t) => {
   t.strictSame(logs.lines, [])
   const routes = ['GET /v1/users']
   t.strictSame(app.conventions.report(), { routes, findings: [], exceptions: [], observations: [] })
-})
-
-t.test('reporterOf gives the reporter of the context above, or a new one', async (t) => {
-  const app = Fastify()
-  const reporter = reporterOf(app)
-  t.equal(reporterOf(app), reporter)
-  app.register(async (child) => {
-    t.equal(reporterOf(child), reporter)
-  })
-  await app.ready()
 })
 
 t.test('a warning that requests cause is logged once for each route', async (t) => {
