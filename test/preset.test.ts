@@ -1,4 +1,3 @@
-import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import conventions, {
@@ -234,20 +233,3 @@ function keysOf(value: unknown): string[] {
     ...keysOf(inner),
   ])
 }
-
-t.test(
-  'in report mode no schema is added to those of the app, and the document stays as it is',
-  async (t) => {
-    const documents: string[] = []
-    for (const isReport of [false, true]) {
-      const app = Fastify()
-      await app.register(swagger, { openapi: {} })
-      if (isReport) await app.register(conventions, { mode: 'report' })
-      app.get('/v1/users/:id', { schema: { response: { 200: { type: 'object' } } } }, async () => ({}))
-      await app.ready()
-      t.strictSame(app.getSchemas(), {})
-      documents.push(JSON.stringify(app.swagger()))
-    }
-    t.equal(documents[1], documents[0])
-  },
-)

@@ -192,6 +192,7 @@ t.test('in report mode the document is the one of @fastify/swagger, in JSON and 
     if (mode !== undefined) await app.register(conventions, { mode })
     app.post('/v1/users', { schema: { body: { ...user, type: ['object', 'null'] } } }, async () => ({}))
     await app.ready()
+    t.strictSame(app.getSchemas(), {})
     return [JSON.stringify(app.swagger()), app.swagger({ yaml: true })]
   }
   t.strictSame(await documents('report'), await documents())

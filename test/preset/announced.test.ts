@@ -1,6 +1,7 @@
 /**
  * What `report` announces: over one app, bare, in `report` and in `enforce` mode, requests as they come over the wire. In
- * `report` mode the bytes are those of the bare app, and each difference of `enforce` was observed, with its effect.
+ * `report` mode the bytes are those of the bare app, and each difference of `enforce` was observed, with its effect. With
+ * `off` the bytes are those of the bare app, too.
  */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -46,11 +47,13 @@ const options: ConventionsOptions = {
 t.test('each difference of enforce is announced by report, and report changes no byte', async (t) => {
   const bare = await appWith(t, null)
   const report = await appWith(t, 'report')
+  const off = await appWith(t, 'off')
   const enforce = await appWith(t, 'enforce')
   for (const [name, bytes] of Object.entries(requests)) {
     const before = await exchange(bare.port, bytes)
     const known = report.observed()
     t.equal(withoutDate(await exchange(report.port, bytes)), withoutDate(before), `${name}: no byte changes`)
+    t.equal(withoutDate(await exchange(off.port, bytes)), withoutDate(before), `${name}: nor with mode off`)
     const observed = report.observed().filter((one) => !known.some((old) => same(old, one)))
     const after = await exchange(enforce.port, bytes)
     if (name in answeredByNode) continue
@@ -104,7 +107,7 @@ const textOf = ({ plugin, rule, effect, status }: Observation) =>
 const same = (one: Observation, other: Observation) =>
   textOf(one) === textOf(other) && one.route === other.route && one.count === other.count
 
-async function appWith(t: Test, mode: 'report' | 'enforce' | null) {
+async function appWith(t: Test, mode: 'report' | 'enforce' | 'off' | null) {
   const app: FastifyInstance = Fastify()
   if (mode !== null) await app.register(conventions, { ...options, mode })
   addRoutes(app)

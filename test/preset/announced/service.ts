@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { ProblemError } from '../../../src/index.js'
 import { requestBytes } from '../../support/raw.js'
 
 const user = {
@@ -14,6 +16,14 @@ const account = {
   properties: { id: { type: 'integer', format: 'int64' }, name: { type: 'string' } },
 }
 const updated_at = '2026-11-19T08:00:00Z'
+
+/** What a handler may throw. */
+const thrown: readonly unknown[] = [
+  ...['broken', null, undefined, 42, ['broken'], { statusCode: 404, message: 'gone' }],
+  Object.assign(new Error('broken'), { statusCode: 502, code: 'BROKEN', headers: { 'x-a': '1' } }),
+  new ProblemError('conflict', { status: 409, detail: 'twice', headers: { 'x-a': '1' } }),
+]
+const phases = ['onRequest', 'preValidation', 'preHandler', 'preSerialization', 'onSend']
 
 /** Declares routes that keep the rules of the boot, and a few responses that do not keep those of requests. */
 export function addRoutes(app: FastifyInstance): void {
@@ -51,7 +61,22 @@ export function addRoutes(app: FastifyInstance): void {
     moves: (reply) => reply.redirect('/v1/users', 302),
     faults: () => Promise.reject(new Error('broken')),
     conflicts: (reply) => reply.code(409).send({ message: 'twice' }),
+    streams: (reply) => reply.code(404).send(Readable.from(['gone'])),
+    voids: (reply) => reply.code(404).send(),
+    refusals: (reply) => {
+      reply.code(418)
+      throw new Error('broken')
+    },
+    nothings: (reply) => reply.callNotFound(),
   }
+  for (const [index, value] of thrown.entries())
+    app.get(`/v1/thrown/${index}`, async () => Promise.reject(value))
+  for (const phase of phases) {
+    const hook = { [phase]: async () => Promise.reject(new Error('broken')) }
+    app.get(`/v1/hooks/${phase.toLowerCase()}`, hook, returns({}))
+  }
+  const needs = { response: { 200: { ...user, required: ['email'] } } }
+  app.get('/v1/gaps', { schema: needs }, returns(ada))
   for (const [name, send] of Object.entries(sent)) app.get(`/v1/${name}`, async (_, reply) => send(reply))
   const expires = 'Fri, 01 Oct 2027 00:00:00 GMT'
   const caching = { cacheControl: { maxAge: 60 }, expires, vary: ['accept-language'] }
@@ -101,6 +126,13 @@ export const requests: Readonly<Record<string, string>> = {
   // Errors.
   fault: gets('/v1/faults'),
   conflict: gets('/v1/conflicts'),
+  ...Object.fromEntries(
+    [
+      ...'streams voids refusals nothings gaps'.split(' '),
+      ...thrown.map((_, index) => `thrown/${index}`),
+      ...phases.map((phase) => `hooks/${phase.toLowerCase()}`),
+    ].map((path) => [path, gets(`/v1/${path}`)]),
+  ),
   'unknown path': gets('/v1/nothing'),
   'unknown path, to post': post('/v1/nothing', '{}'),
   'a method without a route': requestBytes('DELETE', '/v1/users'),
