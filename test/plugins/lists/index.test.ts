@@ -13,14 +13,13 @@ t.test('request.page has the values of the query', async (t) => {
     ['limit=99999999999999999999', { limit: 200, fetch: 201, by: 'id', includeTotal: false }],
     [`before_id=${max}`, { limit: 50, fetch: 51, by: 'id', beforeId: max, includeTotal: false }],
     [`after_id=${max}&limit=3`, { limit: 3, fetch: 4, by: 'id', afterId: max, includeTotal: false }],
-    [
-      'before_time=2026-01-01T09:00:00%2B09:00',
-      { limit: 50, fetch: 51, by: 'time', beforeTime, includeTotal: false },
-    ],
-    [
-      'before_time=2026-01-01T09:00:00+09:00',
-      { limit: 50, fetch: 51, by: 'time', beforeTime, includeTotal: false },
-    ],
+    ...['%2B', '+'].map(
+      (plus) =>
+        [
+          `before_time=2026-01-01T09:00:00${plus}09:00`,
+          { limit: 50, fetch: 51, by: 'time', beforeTime, includeTotal: false },
+        ] as const,
+    ),
     ['include_total=true', { limit: 50, fetch: 51, by: 'id', includeTotal: true }],
   ]
   // At the same time: each request has its own page.
@@ -38,13 +37,8 @@ t.test('invalid values are one 400 that names all of them', async (t) => {
   const total = issue('include_total', 'must be true or false, once')
   const both = issue('after_id', 'must not be given together with before_id or before_time')
   const table: ReadonlyArray<readonly [query: string, issues: readonly object[]]> = [
-    ['limit=%2B5', [limit]],
     ['limit=5&limit=6', [limit]],
-    ['limit=', [limit]],
-    ['before_id=1&before_id=2', [beforeId]],
     [`before_id=${'9'.repeat(10_000)}`, [beforeId]],
-    ['before_time=2026-02-30T00:00:00Z', [beforeTime]],
-    ['before_id=1&after_id=2', [both]],
     [
       'limit=x&before_id=x&before_time=x&after_id=x&include_total=x',
       [limit, beforeId, beforeTime, afterId, total, both],
@@ -56,14 +50,6 @@ t.test('invalid values are one 400 that names all of them', async (t) => {
   }
 })
 
-t.test('idFormat: text accepts any string of up to 200 characters', async (t) => {
-  const app = await appWithList({ idFormat: 'text' })
-  for (const id of ['01', 'a b', 'ä', 'x'.repeat(200)])
-    t.match(await pageOf(app, `before_id=${encodeURIComponent(id)}`), { beforeId: id }, id.slice(0, 20))
-  for (const id of ['', 'x'.repeat(201)])
-    t.equal((await app.inject(`/v1/users?after_id=${id}`)).statusCode, 400, `${id.length} characters`)
-})
-
 t.test(
   'the limits are options of the plugin and of the route, and maxLimit lowers the default',
   async (t) => {
@@ -73,7 +59,6 @@ t.test(
       [{ defaultLimit: 10, maxLimit: 20 }, {}, 'limit=50', 20],
       [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, '', 3],
       [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, 'limit=50', 5],
-      [{ maxLimit: 20 }, {}, '', 20],
       [{}, { maxLimit: 5 }, '', 5],
       // The plugin set it, but not for this route.
       [{ defaultLimit: 30 }, unset, '', 5],
@@ -122,7 +107,7 @@ t.test('request.page and reply.list() on a route that is not a list throw FST_CO
 t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   const table: ReadonlyArray<readonly [options: object, message: string]> = [
     [{ defaultLimit: 0 }, 'lists.defaultLimit: expected an integer from 1 to 10000, received 0'],
-    [{ maxLimit: '9' }, "lists.maxLimit: expected an integer from 1 to 10000, received '9'"],
+
     [{ defaultLimit: 300 }, 'lists.defaultLimit: expected at most maxLimit (200), received 300'],
     [{ defaultLimit: 50, maxLimit: 20 }, 'lists.defaultLimit: expected at most maxLimit (20), received 50'],
     [{ idFormat: 'uuid' }, "lists.idFormat: expected one of 'int64', 'text', received 'uuid'"],
@@ -130,7 +115,6 @@ t.test('an invalid option throws, with its name, the expected and the received v
     [{ by: [] }, "lists.by: expected 'id', 'time' or both, received []"],
     [{ by: ['name'] }, "lists.by[0]: expected one of 'id', 'time', received 'name'"],
     [{ total: 'no' }, "lists.total: expected one of true, false, received 'no'"],
-    [{ mode: 'loud' }, "lists.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
   ]
   for (const [options, message] of table) {
     const refused = { code: 'FST_CONV_OPTION_INVALID', message }

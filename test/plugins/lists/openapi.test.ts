@@ -33,12 +33,12 @@ t.test('missingMembers() finds members that a response schema would remove', asy
   const rows: readonly (readonly [response: unknown, missing: string[]])[] = [
     [undefined, []],
     [{ 404: object({}) }, []],
-    [{ 200: {} }, []],
+
     [{ 200: object({ users, total: { type: 'integer' } }) }, []],
     [{ 200: object({ users }) }, ['total']],
-    [{ '2xx': object({ users }) }, ['total']],
+
     [{ 200: object({ items: users, total: {} }) }, ['users']],
-    [{ 200: object({}) }, ['users', 'total']],
+
     [{ 200: users }, ['users', 'total']],
     [{ 200: object({}, { additionalProperties: true }) }, []],
     [{ 200: object({ users }, { patternProperties: { '^t': {} } }) }, []],

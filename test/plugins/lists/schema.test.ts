@@ -138,7 +138,7 @@ t.test('a route that pages by offset is found, in any style, unless config.lists
     [['limit', 'offset'], 'pages by offset: offset'],
     [['page', 'per_page'], 'pages by offset: page'],
     [['pageNumber', 'pageSize'], 'pages by offset: pageNumber'],
-    [['start_index'], 'pages by offset: start_index'],
+
     [['skip', 'take'], 'pages by offset: skip'],
     [['limit', 'before_id'], null],
     [['page_size', 'homepage', 'utc_offset'], null],

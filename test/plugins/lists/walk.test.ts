@@ -27,7 +27,7 @@ const starts: ReadonlyArray<readonly [about: string, query: string, expected: re
   ['before a time and an id', `limit=2&${second}&before_id=${base + 12n}`, rows.slice(0, 6).toReversed()],
   ['after an id, oldest first', `limit=5&after_id=${base + 20n}`, rows.slice(11)],
   ['after nothing', 'limit=4&after_id=0', rows],
-  ['as long as the limit', 'limit=23', rows.toReversed()],
+
   ['one by one', 'limit=1', rows.toReversed()],
 ]
 
@@ -176,13 +176,14 @@ t.test('a time that is a Date: one warning for each list, because it has no micr
 t.test('total is sent only if the handler returns it', async (t) => {
   const app = Fastify()
   await app.register(lists)
+  const counts = [23, 10n]
   app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) =>
-    page.includeTotal ? reply.list([], 23) : reply.list([]),
+    page.includeTotal ? reply.list([], counts.shift()) : reply.list([]),
   )
-
-  t.strictSame((await app.inject('/v1/users')).json(), { users: [] })
-  t.strictSame((await app.inject('/v1/users?include_total=false')).json(), { users: [] })
-  t.strictSame((await app.inject('/v1/users?include_total=true')).json(), { users: [], total: 23 })
+  for (const query of ['', '?include_total=false'])
+    t.strictSame((await app.inject(`/v1/users${query}`)).json(), { users: [] })
+  for (const total of [23, 10])
+    t.strictSame((await app.inject('/v1/users?include_total=true')).json(), { users: [], total })
 })
 
 t.test('HEAD has the Link of its GET', async (t) => {
