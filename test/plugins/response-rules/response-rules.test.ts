@@ -36,11 +36,11 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [{ description: 'whatever' }, 'a schema that does not say'],
     [{ anyOf: [anything, anything, { type: 'null' }] }, 'alternatives that are objects'],
     [list(anything), [[/the body is an array/, /<collection>/]]],
-    [{ items: anything }, [[/an array/, /<collection>/]]],
+
     [{ type: 'array', prefixItems: [word] }, [[/an array/, /<coll/]]],
     [{ type: ['array', 'null'] }, [[/an array/, /<coll/]]],
     [integer, [[/the body is an integer/, /<name>/]]],
-    [truth, [[/is a boolean/, /<name>/]]],
+
     [{ enum: ['a'] }, [[/is a string/, /<name>/]]],
     [{ oneOf: [anything, list(anything)] }, [[/an array/, /<collection>/]]],
     [condition(anything, list(anything)), [[/an array/, /<collection>/]]],
@@ -50,7 +50,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
   envelope: [
     [object({ users: list(anything), total: integer }), 'a list under its name'],
     [object({ id: word, data: anything }), 'a resource with data of its own'],
-    [object({ status: word, message: word }), 'a health check'],
+
     [object({ result: word }), 'a result that is a word'],
     [{ type: 'object' }, 'no members'],
     [object({ user: object({ data: anything }) }), 'data further down'],

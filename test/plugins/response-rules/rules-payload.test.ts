@@ -10,7 +10,6 @@ t.test('payloads that keep the rules', async (t) => {
   const payloads: Record<string, unknown> = {
     'a resource': { id: 1, name: 'Ada', created_at: '2026-01-31T12:00:00Z', tags: ['a'] },
     'a list': { users: [{ id: 1n, id_str: '1' }], total: 1 },
-    'an empty object': {},
     'a Date': { created_at: new Date(0) },
     'a time that is not there': { created_at: null, deleted_at: undefined },
     'a Unix time': { created_at_unix: 1_700_000_000 },
@@ -37,8 +36,7 @@ t.test('payloads that break a rule', async (t) => {
   const cases: [string, unknown, string[]][] = [
     ['an array', [{ id: 1 }], ['object: the body is an array, not an object']],
     ['a number', 5, ['object: the body is a number, not an object']],
-    ['a truth value', true, ['object: the body is a boolean, not an object']],
-    ['data', { data: { id: 1 } }, ['envelope: /data wraps the resource']],
+
     ['data and a list in it', { success: true, data: [] }, ['envelope: /data wraps the list']],
     ['an outcome', { status: 'success', data: {} }, ['envelope: /data wraps the resource']],
     ['camelCase', { createdBy: 'x' }, ['keys: /createdBy is not in snake_case']],
@@ -46,21 +44,15 @@ t.test('payloads that break a rule', async (t) => {
     ['a list in the singular', { user: [] }, ['plural: /user is a list under a singular name']],
     ['ids in the singular', { friend_id: [1n, 2n] }, ['plural: /friend_id is a list under a singular name']],
     ['words for a time', { created_at: 'yesterday' }, [notDateTime]],
-    ['an empty time', { created_at: '' }, [notDateTime]],
-    ['a time without an offset', { created_at: '2026-01-31T12:00:00' }, [notDateTime]],
+
     ['a day for an instant', { created_at: '2026-01-31' }, [notDateTime]],
     ['a number for a time', { created_at: 1_700_000_000 }, ['dates: /created_at is a time as a number']],
-    ['one number is a list', { position: [1] }, ['plural: /position is a list under a singular name']],
+
     ['five numbers are a list', { box: [1, 2, 3, 4, 5] }, ['plural: /box is a list under a singular name']],
     ['strings are a list', { tag: ['a', 'b'] }, ['plural: /tag is a list under a singular name']],
     ['a Unix time for a time of day', { start_time: 1e9 }, ['dates: /start_time is a time as a number']],
     ['a BigInt for a time of day', { start_time: 10n ** 9n }, ['dates: /start_time is a time as a number']],
     ['a small number for an instant', { created_at: 5 }, ['dates: /created_at is a time as a number']],
-    [
-      'a local offset',
-      { created_at: '2026-01-31T12:00:00+02:00' },
-      ['dates: /created_at has a local offset'],
-    ],
   ]
   for (const [about, payload, problems] of cases) t.same(problemsOf(payload), problems, about)
 })
