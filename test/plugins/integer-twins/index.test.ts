@@ -10,85 +10,35 @@ const big = 9_007_199_254_740_993n
 const id = { type: 'integer', format: 'int64' }
 const twin = '"id":9007199254740993,"id_str":"9007199254740993"'
 const object = (properties: object): object => ({ type: 'object', properties })
-const array = (items: object): object => ({ type: 'array', items })
 const integer = { type: 'integer' }
+const users = object({ users: { type: 'array', items: object({ id }) } })
 const ids = '"ids":[1,9007199254740993],"ids_str":["1","9007199254740993"]'
-const map = '{"a":9007199254740993,"a_str":"9007199254740993","b":1,"b_str":"1"}'
-const orNull = { anyOf: [id, { type: 'null' }] }
-const either = { oneOf: [object({ id: integer }), { type: 'null' }] }
-const local = { ...object({ id: { $ref: '#/definitions/id' } }), definitions: { id } }
 const text = { at: new Date(0), text: '9007199254740993' }
+const ofAny = '{"id":9007199254740993,"id_str":"mine"}'
 
-/** The schema of the 200 answer is `null` if the route has none. */
+/** The schema of the 200 answer is `null` if the route has none. In which places twins stand is told in test/json. */
 const rows: readonly (readonly [about: string, schema: object | null, value: unknown, body: string])[] = [
   ['a BigInt', object({ id }), { id: big }, `{${twin}}`],
   ['a decimal string', object({ id }), { id: String(big) }, `{${twin}}`],
-  [
-    'uint64',
-    object({ id: { ...integer, format: 'uint64' } }),
-    { id: 2n ** 64n - 1n },
-    '{"id":18446744073709551615,"id_str":"18446744073709551615"}',
-  ],
   ['a small value, declared: the shape is stable', object({ id }), { id: 5 }, '{"id":5,"id_str":"5"}'],
-  [
-    'negative',
-    object({ id }),
-    { id: -(2n ** 63n) },
-    '{"id":-9223372036854775808,"id_str":"-9223372036854775808"}',
-  ],
-  [
-    'after its number',
-    object({ a: {}, id, z: {} }),
-    { z: 1, id: 7n, a: 2 },
-    '{"a":2,"id":7,"id_str":"7","z":1}',
-  ],
-  ['an array', object({ ids: array(id) }), { ids: [1, big] }, `{${ids}}`],
-  [
-    'nested',
-    object({ a: object({ b: object({ id }) }) }),
-    { a: { b: { id: big } } },
-    `{"a":{"b":{${twin}}}}`,
-  ],
-  [
-    'in the items of a list',
-    object({ users: array(object({ id })) }),
-    { users: [{ id: big }] },
-    `{"users":[{${twin}}]}`,
-  ],
-  ['nullable', object({ id: { ...id, nullable: true } }), { id: null }, '{"id":null,"id_str":null}'],
-  ['nullable by types', object({ id: { ...id, type: ['integer', 'null'] } }), { id: big }, `{${twin}}`],
-  ['anyOf', object({ id: orNull }), { id: big }, `{${twin}}`],
+  ['in the items of a list', users, { users: [{ id: big }] }, `{"users":[{${twin}}]}`],
   ['a shared reference', object({ user: { $ref: 'user#' } }), { user: { id: big } }, `{"user":{${twin}}}`],
   ['the answer itself by reference', { $ref: 'user#' }, { id: big }, `{${twin}}`],
-  ['a local reference', local, { id: big }, `{${twin}}`],
-  ['a map', { type: 'object', additionalProperties: id }, { a: big, b: 1 }, map],
   ['undeclared: a BigInt', object({ id: integer }), { id: big }, `{${twin}}`],
   ['undeclared: a BigInt that a Number can hold', object({ id: integer }), { id: 5n }, '{"id":5}'],
   // It may be rounded.
   [
     'undeclared: an unsafe Number',
-    object({ id: { type: 'number' } }),
-    { id: 2 ** 53 },
-    '{"id":9007199254740992}',
+    object({ n: { type: 'number' } }),
+    { n: 2 ** 53 },
+    '{"n":9007199254740992}',
   ],
-  ['undeclared: nullable', object({ id: { type: ['integer', 'null'] } }), { id: big }, `{${twin}}`],
-  ['undeclared: anyOf', object({ id: { anyOf: [{ type: 'null' }, integer] } }), { id: big }, `{${twin}}`],
-  ['undeclared: a list of types', object({ id: { type: ['string', 'integer'] } }), { id: big }, `{${twin}}`],
-  ['undeclared: oneOf objects', either, { id: big }, `{${twin}}`],
-  ['undeclared: an array', object({ ids: array(integer) }), { ids: [1, big] }, `{${ids}}`],
   ['undeclared: what the schema leaves open', object({ any: {} }), { any: { id: big } }, `{"any":{${twin}}}`],
-  ['undeclared: any members', { type: 'object', additionalProperties: true }, { id: big }, `{${twin}}`],
-  ['no schema: a BigInt', null, { id: big }, `{${twin}}`],
   ['no schema: deep', null, { a: [{ id: big }, { id: 5n }] }, `{"a":[{${twin}},{"id":5}]}`],
   ['no schema: an unsafe Number', null, { id: 2 ** 60, big: 1n }, '{"id":1152921504606847000,"big":1}'],
   ['no schema: an array', null, { ids: [1, big] }, `{${ids}}`],
   ['no schema: no twin', null, text, '{"at":"1970-01-01T00:00:00.000Z","text":"9007199254740993"}'],
-  [
-    'no schema: a twin of its own',
-    null,
-    { id: big, id_str: 'mine' },
-    '{"id":9007199254740993,"id_str":"mine"}',
-  ],
+  ['no schema: a twin of its own', null, { id: big, id_str: 'mine' }, ofAny],
 ]
 
 t.test('the bytes of responses; an exact parser reads them, and no key is repeated', async (t) => {

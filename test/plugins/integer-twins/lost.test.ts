@@ -12,11 +12,7 @@ const digits = /11529215046068/
 /** Where a lost one may stand, and the value that has it. */
 const places: readonly (readonly [about: string, properties: object, value: object])[] = [
   ['a member', { id }, { id: lost }],
-  ['an array', { ids: { type: 'array', items: id } }, { ids: [1n, lost] }],
   ['nested', { a: { type: 'object', properties: { id } } }, { a: { id: -lost } }],
-  ['nullable', { id: { ...id, nullable: true } }, { id: lost }],
-  ['anyOf', { id: { anyOf: [{ type: 'null' }, id] } }, { id: lost }],
-  ['a map', { a: { type: 'object', additionalProperties: id } }, { a: { x: lost } }],
   ['the first that is not safe', { id }, { id: 2 ** 53 }],
 ]
 
@@ -40,16 +36,6 @@ t.test('enforce: 500 without the value; the log has the cause; the next request 
   }
 })
 
-t.test('without the plugin problems it is Fastify’s own 500', async (t) => {
-  const app = Fastify()
-  await app.register(integerTwins)
-  const schema = { response: { 200: { type: 'object', properties: { id } } } }
-  app.get('/v1/users/:id', { schema }, () => ({ id: lost }))
-  const answer = await app.inject('/v1/users/1')
-  t.equal(answer.statusCode, 500)
-  t.notMatch(answer.payload, digits)
-})
-
 t.test('a projection without the member is sent; one with the member is a 500', async (t) => {
   const app = await service({}, { id, name: { type: 'string' } }, { id: lost, name: 'Ada' })
   t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
@@ -57,14 +43,14 @@ t.test('a projection without the member is sent; one with the member is a 500', 
 })
 
 t.test('a value that is not an integer is a 500 too, without the value', async (t) => {
-  for (const value of ['secret', 1.5, true, {}, '1e3']) {
+  for (const value of ['secret', 1.5, {}, 2n ** 63n]) {
     const logs = keepLogs('info')
     const app = await service({}, { id }, { id: value }, logs.logger)
     const answer = injected(await app.inject('/v1/users/1'))
     isProblem(t, answer, { status: 500, code: 'internal-server-error' }, String(value))
     t.match(
       logs.lines.find(({ level }) => level === levels.error),
-      { err: { message: /is not a 64-bit integer/ } },
+      { err: { message: /is not a 64-bit integer|out of the range of its format/ } },
     )
     t.notMatch(JSON.stringify(logs.lines), 'secret')
   }

@@ -72,11 +72,13 @@ t.test(
   },
 )
 
-t.test('a route may enforce in an app that reports, and vice versa', async (t) => {
+t.test('a route may have another mode than the app', async (t) => {
   const schema = { response: { 200: { type: 'object', properties: { id } } } }
   for (const [mode, own] of [
     ['report', 'enforce'],
     ['enforce', 'report'],
+    ['off', 'enforce'],
+    ['enforce', 'off'],
   ] as const) {
     const app = Fastify()
     await app.register(integerTwins, { mode })

@@ -30,13 +30,11 @@ t.test('a declared integer reaches the handler as an exact BigInt', async (t) =>
   const rows: readonly (readonly [literal: string, exact: bigint])[] = [
     ['9007199254740993', big],
     ['-9007199254740993', -big],
-    ['9007199254740991', 9007199254740991n],
-    ['9007199254740992', 9007199254740992n],
+
     ['9223372036854775807', 9223372036854775807n],
     ['-9223372036854775808', -9223372036854775808n],
     ['0', 0n],
-    ['5', 5n],
-    ['-5', -5n],
+
     ['1e3', 1000n],
     ['1.0', 1n],
     ['100e-1', 10n],
@@ -47,9 +45,6 @@ t.test('a declared integer reaches the handler as an exact BigInt', async (t) =>
 t.test('a value that is not a 64-bit integer is refused', async (t) => {
   const rows: readonly (readonly [literal: string, pointer: string, message?: string])[] = [
     ['9223372036854775808', '/id', fromInt64],
-    ['-9223372036854775809', '/id', fromInt64],
-    ['18446744073709551616', '/id', fromInt64],
-    ['1e400', '/id'],
     ['-1e400', '/id'],
     ['9'.repeat(10_000), '/id'],
     ['1.5', '/id'],
@@ -57,7 +52,6 @@ t.test('a value that is not a 64-bit integer is refused', async (t) => {
     ['9007199254740991.4', '/id', notDecimal],
     ['1.00000000000000000001', '/id', notDecimal],
     ['1.0000000000000000', '/id', notDecimal],
-    ['-0', '/id', notZero],
     ['-0.0', '/id', notZero],
     ['-0.00000000000000000000', '/id', notZero],
     ['1e17', '/id', plainDigits],
@@ -69,15 +63,7 @@ t.test('a value that is not a 64-bit integer is refused', async (t) => {
 
 t.test('unsigned ones', async (t) => {
   const schema = objectOf({ id: uint64 })
-  await gets(
-    t,
-    schema,
-    ofId([
-      ['18446744073709551615', { id: 18446744073709551615n }],
-      ['0', { id: 0n }],
-    ]),
-    received,
-  )
+  await gets(t, schema, ofId([['18446744073709551615', { id: 18446744073709551615n }]]), received)
   const wrong = ['18446744073709551616', '-1', '-9007199254740993'].map(
     (one) => [one, '/id', fromUint64] as const,
   )
@@ -95,18 +81,6 @@ t.test('at most 50 errors are sent', async (t) => {
   t.match(result, { refusal: { issues: { length: 50 } } })
 })
 
-t.test('a body that is an integer', async (t) => {
-  await gets(
-    t,
-    int64,
-    [
-      ['9007199254740993', big],
-      [' 7 ', 7n],
-    ],
-    received,
-  )
-})
-
 t.test('undeclared long integers are Numbers, as without the plugin', async (t) => {
   const schema = objectOf({ id: int64, deep: item })
   const text = '{"x":12345678901234567,"deep":{"y":[{"z":12345678901234567}],"id":1},"id":9007199254740993}'
@@ -114,36 +88,14 @@ t.test('undeclared long integers are Numbers, as without the plugin', async (t) 
   await gets(t, schema, [[text, value]])
 })
 
-t.test('of duplicate keys the last one is used', async (t) => {
-  const rows = [
-    ['{"id":9007199254740993,"id":9007199254740995}', { id: 9007199254740995n }],
-    ['{"id":9007199254740993,"id":1}', { id: 1n }],
-  ] as const
-  await gets(t, item, rows, received)
-})
-
 t.test('other types are left to the validator', async (t) => {
-  for (const json of [
-    '"x"',
-    'true',
-    'null',
-    '{}',
-    '[]',
-    '[1]',
-    '[1,2]',
-    '"12"',
-    '"9007199254740993"',
-    '""',
-  ]) {
+  for (const json of ['"x"', 'true', 'null', '{}', '[1]', '[1,2]', '"12"', '"9007199254740993"'])
     await refuses(t, item, [[`{"id":${json}}`, '/id', /must be integer/]], { ask: receivedStrictly })
-  }
 })
 
 t.test('values that a validator converts to integers are exact', async (t) => {
   const rows: readonly (readonly [json: string, exact: bigint])[] = [
-    ['"9007199254740993"', big],
     ['"-9223372036854775808"', -9223372036854775808n],
-    ['"12"', 12n],
     ['[9007199254740993]', big],
     ['["9007199254740993"]', big],
     ['true', 1n],
@@ -154,7 +106,6 @@ t.test('values that a validator converts to integers are exact', async (t) => {
     ['"9223372036854775808"', '/id', fromInt64],
     ['" 9007199254740993 "', '/id', notDecimal],
     ['"9007199254740993.0"', '/id', notDecimal],
-    ['"1e30"', '/id', fromInt64],
     ['"-0"', '/id', notZero],
   ]
   await refuses(t, item, ofId(refused))
@@ -218,13 +169,6 @@ t.test('a nested body', async (t) => {
     [nested(3), '/next/next/next/id', notZero],
     [nested(600), `${'/next'.repeat(60)}…`, 'must not nest deeper than 500 levels'],
   ])
-})
-
-t.test('integers with uniqueItems do not change other members', async (t) => {
-  const schema = objectOf({ set, id: int64, x: { type: 'integer' } })
-  const text = '{"set":[9007199254740992,9007199254740993],"id":9007199254740991,"x":9007199254740991}'
-  const value = { set: [9007199254740992n, big], id: 9007199254740991n, x: 9007199254740991 }
-  await gets(t, schema, [[text, value]], received)
 })
 
 t.test('names that objects inherit', async (t) => {

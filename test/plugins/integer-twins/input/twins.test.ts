@@ -30,7 +30,6 @@ const mismatches = (t: Test, schema: Schema, rows: readonly Wrong[], name: strin
 t.test('the twin alone is the integer', async (t) => {
   await gets(t, item, [
     ['{"id_str":"9007199254740993"}', { id: big }],
-    ['{"id_str":"5"}', { id: 5n }],
     ['{"id\\u005fstr":"5"}', { id: 5n }],
     ['{"id_str":"-9223372036854775808"}', { id: -9223372036854775808n }],
   ])
@@ -66,9 +65,7 @@ t.test('a number that is not rounded as in JavaScript is a mismatch', async (t) 
 t.test('different integers are a mismatch', async (t) => {
   const rows = [
     '{"id":5,"id_str":"6"}',
-    '{"id":9007199254740995,"id_str":"9007199254740993"}',
     '{"id":null,"id_str":"5"}',
-    '{"id":"five","id_str":"5"}',
     '{"id":{},"id_str":"5"}',
     '{"id":5,"id_str":null}',
     '{"id":9007199254740993,"id_str":null}',
@@ -144,16 +141,8 @@ t.test('a declared twin is read as a twin, and stays if the schema requires it',
   const declared = objectOf({ id: int64, id_str: { type: 'string' } })
   await gets(t, declared, [[text, { id: 5n }]], received)
   const demanded = { ...declared, required: ['id', 'id_str'] }
-  const both = { id: 5n, id_str: '5' }
-  await gets(
-    t,
-    demanded,
-    [
-      [text, both],
-      ['{"id_str":"5"}', both],
-    ],
-    received,
-  )
+  for (const sent of [text, '{"id_str":"5"}'])
+    await gets(t, demanded, [[sent, { id: 5n, id_str: '5' }]], received)
   await refuses(t, demanded, [['{"id":5}', '/id_str', 'is required']])
 })
 
@@ -165,7 +154,6 @@ t.test('a declared 64-bit integer with the name of a twin is not a twin', async 
 t.test('twins in maps', async (t) => {
   const map = (additionalProperties: Schema) => ({ type: 'object', additionalProperties })
   await gets(t, map(int64), [
-    ['{"a":9007199254740992,"a_str":"9007199254740993"}', { a: big }],
     ['{"a_str":"9007199254740993","a":9007199254740992}', { a: big }],
     ['{"a_str":"9007199254740993"}', { a: big }],
     ['{"a_str":7}', { a_str: 7n }],
