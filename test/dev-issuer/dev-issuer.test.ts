@@ -65,13 +65,11 @@ t.test('a redirect to a path leads to each name of this machine, and to no other
     const method = { code_challenge_method: 'S256', scope: 'orders:read' }
     return app.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
   }
-  for (const origin of [
-    'http://localhost:3000',
-    'http://127.0.0.1:3000',
-    'http://[::1]:3000',
+  const origins = [
+    ...['localhost', '127.0.0.1', '[::1]'].map((host) => `http://${host}:3000`),
     'https://app.example',
-  ])
-    t.equal((await login(`${origin}/callback`)).statusCode, 303, origin)
+  ]
+  for (const origin of origins) t.equal((await login(`${origin}/callback`)).statusCode, 303, origin)
   for (const origin of ['http://localhost:3001', 'https://localhost:3000', 'http://evil.example:3000'])
     t.match((await login(`${origin}/callback`)).json(), { error: 'invalid_redirect_uri' }, origin)
   const elsewhere = await start(t, { ...options, issuer: 'https://shop.example' })
@@ -101,56 +99,30 @@ t.test('it does not start in production', async (t) => {
 })
 
 t.test('options that are wrong throw when it is registered', async (t) => {
+  const anOrigin = "expected an origin such as 'http://localhost:3000', received"
+  const aUrl = "expected a URL such as 'https://api.example.com', received"
   const rows: readonly [Record<string, unknown>, string][] = [
-    [
-      { issuer: undefined },
-      "devIssuer.issuer: expected an origin such as 'http://localhost:3000', received undefined",
-    ],
-    [
-      { issuer: 'http://localhost:3000/' },
-      "devIssuer.issuer: expected an origin such as 'http://localhost:3000', received 'http://localhost:3000/'",
-    ],
-    [
-      { issuer: 'ftp://localhost' },
-      "devIssuer.issuer: expected an origin such as 'http://localhost:3000', received 'ftp://localhost'",
-    ],
-    [
-      { audience: undefined },
-      "devIssuer.audience: expected a URL such as 'https://api.example.com', received undefined",
-    ],
-    [
-      { audience: 'shop' },
-      "devIssuer.audience: expected a URL such as 'https://api.example.com', received 'shop'",
-    ],
-    [
-      { scopes: ['a b'] },
-      "devIssuer.scopes[0]: expected a scope without spaces (RFC 6749 §3.3), received 'a b'",
-    ],
-    [
-      { clients: [{ secret: 'x' }] },
-      'devIssuer.clients[0].id: expected a non-empty string, received undefined',
-    ],
+    [{ issuer: undefined }, `issuer: ${anOrigin} undefined`],
+    [{ issuer: 'http://localhost:3000/' }, `issuer: ${anOrigin} 'http://localhost:3000/'`],
+    [{ issuer: 'ftp://localhost' }, `issuer: ${anOrigin} 'ftp://localhost'`],
+    [{ audience: 'shop' }, `audience: ${aUrl} 'shop'`],
+    [{ scopes: ['a b'] }, "scopes[0]: expected a scope without spaces (RFC 6749 §3.3), received 'a b'"],
+    [{ clients: [{ secret: 'x' }] }, 'clients[0].id: expected a non-empty string, received undefined'],
     [
       { clients: [{ id: 'x', redirectUris: ['callback'] }] },
-      "devIssuer.clients[0].redirectUris[0]: expected a path or URL such as '/login/callback', received 'callback'",
+      "clients[0].redirectUris[0]: expected a path or URL such as '/login/callback', received 'callback'",
     ],
     [
       { clients: [{ id: 'x', scopes: ['admin'] }] },
-      "devIssuer.clients[0].scopes: expected scopes of devIssuer.scopes, received 'admin'",
+      "clients[0].scopes: expected scopes of devIssuer.scopes, received 'admin'",
     ],
-    [
-      { users: 'ada' },
-      "devIssuer.users: expected an array of users, or a function that returns them, received 'ada'",
-    ],
-    [{ users: [{ id: 'ada' }] }, 'devIssuer.users[0].name: expected a non-empty string, received undefined'],
-    [
-      { user: [] },
-      'devIssuer.user: there is no such option; expected one of audience, clients, issuer, scopes, users',
-    ],
+    [{ users: 'ada' }, "users: expected an array of users, or a function that returns them, received 'ada'"],
+    [{ users: [{ id: 'ada' }] }, 'users[0].name: expected a non-empty string, received undefined'],
+    [{ user: [] }, 'user: there is no such option; expected one of audience, clients, issuer, scopes, users'],
   ]
   for (const [wrong, message] of rows) {
     const given = { ...options, ...wrong } as DevIssuerOptions
-    await t.rejects(boot(given), { message })
+    await t.rejects(boot(given), { message: `devIssuer.${message}` })
   }
   const below = Fastify().register(async (scope) => void (await scope.register(devIssuer, options)), {
     prefix: '/api',

@@ -16,7 +16,7 @@ t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
     [{ instancePath: '', message: 'must be object' }, '', 'must be object'],
     [{ instancePath: '/items/0/sku', message: 'must be string' }, '/items/0/sku', 'must be string'],
     [missing('', 'name'), '/name', 'is required'],
-    [missing('/items/3', 'sku'), '/items/3/sku', 'is required'],
+
     [missing('', 'a/b~c'), '/a~1b~0c', 'is required'],
     [missing('', ''), '/', 'is required'],
     [unknown('', 'extra'), '/extra', 'is not known here'],
@@ -52,16 +52,14 @@ t.test('faults of other parts have the name of the parameter or field', async (t
   }
 })
 
+t.test('at most 20 values of an enum are named', async (t) => {
+  const values = Array.from({ length: 21 }, (_, index) => `v${index}`)
+  t.equal(validationIssues([oneOf('/x', values)], 'body')[0]?.message.split(', ').length, 20)
+})
+
 t.test('an unknown part counts as the body', async (t) => {
   for (const part of [undefined, '', 'response', 'constructor', '__proto__'])
     t.strictSame(validationIssues([at('/x')], part), [issue('/x')], String(part))
-})
-
-t.test('the order of issues is kept, and values of an enum are bounded', async (t) => {
-  const faults = Array.from({ length: 60 }, (_, index) => at(`/items/${index}`))
-  t.same(validationIssues(faults, 'body').at(-1), issue('/items/49'))
-  const values = Array.from({ length: 21 }, (_, index) => `v${index}`)
-  t.equal(validationIssues([oneOf('/x', values)], 'body')[0]?.message.split(', ').length, 20)
 })
 
 t.test('long names are cut, and issues beyond the total length are left out', async (t) => {
@@ -93,31 +91,6 @@ t.test('any member name: the pointer leads to it (RFC 6901 §4), the name is it'
         inQuery.name === member
       )
     }),
-  )
-})
-
-t.test('any fault: no throw, one issue each, in text', async () => {
-  const fault = fc.record(
-    {
-      instancePath: fc.jsonValue(),
-      keyword: fc.oneof(fc.constantFrom('required', 'enum', 'additionalProperties'), fc.jsonValue()),
-      message: fc.jsonValue(),
-      params: fc.oneof(
-        fc.jsonValue(),
-        fc.record({ missingProperty: fc.jsonValue(), allowedValues: fc.jsonValue() }, { requiredKeys: [] }),
-      ),
-    },
-    { requiredKeys: [] },
-  )
-  fc.assert(
-    fc.property(
-      fc.array(fault),
-      fc.constantFrom('body', 'params', 'headers', 'querystring'),
-      (faults, part) => {
-        const issues = validationIssues(faults, part)
-        return issues.length === faults.length && issues.every(({ message }) => typeof message === 'string')
-      },
-    ),
   )
 })
 

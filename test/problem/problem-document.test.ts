@@ -91,14 +91,3 @@ t.test('the instance is a URI with the request id', async () => {
   const units = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   fc.assert(fc.property(units, (id) => URL.canParse(occurrence(id))))
 })
-
-t.test('a document is valid JSON, whatever the detail and the extensions are', async () => {
-  const extensions = fc.dictionary(fc.string(), fc.jsonValue())
-  fc.assert(
-    fc.property(fc.string(), extensions, (detail, members) => {
-      const error = new ProblemError('not-found', { detail, extensions: members })
-      const parsed = JSON.parse(JSON.stringify(problemDocument(error, base, 'r')))
-      return parsed.detail === detail && parsed.status === 404 && parsed.type === `${base}not-found`
-    }),
-  )
-})

@@ -21,20 +21,15 @@ t.test('a code for a whole status has the phrase of the status as title', async 
     'not-acceptable',
     'request-timeout',
     'content-too-large',
+  ] as const
+  const others = [
     'uri-too-long',
     'unsupported-media-type',
     'expectation-failed',
-    'header-fields-too-large',
     'internal-server-error',
   ] as const
-  for (const code of codes) {
-    const { status, title } = problemTypes[code]
-    t.equal(
-      title,
-      code === 'header-fields-too-large' ? 'Request header fields too large' : statusTitle(status),
-      code,
-    )
-  }
+  for (const code of [...codes, ...others])
+    t.equal(problemTypes[code].title, statusTitle(problemTypes[code].status), code)
 })
 
 t.test('a problem of the registry needs only its code', async (t) => {
@@ -74,18 +69,10 @@ t.test(
 t.test('the title of a code of the app is the code in words; it needs an error status', async (t) => {
   t.match(new ProblemError('not-retryable', { status: 409 }), { title: 'Not retryable', statusCode: 409 })
   t.match(new ProblemError('constructor', { status: 409 }), { title: 'Constructor', statusCode: 409 })
-  for (const [code, status] of [
-    ['mine', undefined],
-    ['constructor', undefined],
-    ['mine', 399],
-    ['mine', 600],
-    ['mine', 404.5],
-    ['mine', Number.NaN],
-    ['not-found', 200],
-  ] as const) {
-    const statusCode = code === 'not-found' ? 404 : 500
-    t.match(new ProblemError(code, { status }), { statusCode, code }, `${code} ${status}`)
-  }
+  for (const status of [undefined, 399, 600, 404.5, Number.NaN])
+    t.match(new ProblemError('mine', { status }), { statusCode: 500, code: 'mine' }, String(status))
+  t.match(new ProblemError('constructor', {}), { statusCode: 500 })
+  t.match(new ProblemError('not-found', { status: 200 }), { statusCode: 404 })
 })
 
 t.test('isProblemError() recognizes errors of each copy of the package', async (t) => {
