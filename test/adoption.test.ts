@@ -1,13 +1,8 @@
-import cors from '@fastify/cors'
-import helmet from '@fastify/helmet'
-import rateLimit from '@fastify/rate-limit'
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import t from 'tap'
 import conventions, { serverOptions } from '../src/index.js'
-import { fetched, injected, isProblem } from './support/problem.js'
+import { injected, isProblem } from './support/problem.js'
 import { ask, openConnection, requestBytes } from './support/raw.js'
 import { serve } from './support/serve.js'
 
@@ -76,52 +71,6 @@ t.test('a validator and a serializer of the app’s own keep working', async (t)
   t.strictSame(sound.json(), { wrapped: { name: 'Ada' } })
   const broken = await app.inject({ method: 'POST', url: '/v1/users', payload: {} })
   t.match(broken.json(), { status: 400, detail: /a name, please/ })
-})
-
-t.test('@fastify/rate-limit: its 429 is a problem that keeps Retry-After', async (t) => {
-  const app = await appWithConventions()
-  await app.register(rateLimit, { max: 1, timeWindow: '1 minute' })
-  app.get('/v1/users', nothing)
-
-  t.equal((await app.inject('/v1/users')).statusCode, 200)
-  const response = await app.inject('/v1/users')
-  isProblem(t, injected(response), { status: 429, code: 'too-many-requests', detail: /Rate limit exceeded/ })
-  t.match(response.headers, { 'retry-after': /^\d+$/, 'x-ratelimit-limit': '1' })
-})
-
-t.test('@fastify/helmet and @fastify/cors: their headers are on problems too', async (t) => {
-  const app = await appWithConventions()
-  await app.register(helmet)
-  await app.register(cors, { origin: ['https://a.example'] })
-  app.get('/v1/users', async () => Promise.reject(new Error('broken')))
-
-  for (const url of ['/v1/users', '/nothing']) {
-    const { headers } = await app.inject({ url, headers: { origin: 'https://a.example' } })
-    t.equal(headers['content-type'], 'application/problem+json', url)
-    t.equal(headers['access-control-allow-origin'], 'https://a.example', url)
-    t.equal(headers['x-content-type-options'], 'nosniff', url)
-  }
-})
-
-t.test('the routes of @fastify/swagger are not changed, and the report lists them', async (t) => {
-  const app = await appWithConventions()
-  await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
-  await app.register(swaggerUi, { routePrefix: '/docs' })
-  app.get('/v1/users', { schema: { response: { 200: { type: 'object' } } } }, nothing)
-  const { origin } = await serve(t, app)
-
-  const page = await fetched(await fetch(`${origin}/docs`))
-  t.equal(page.status, 200)
-  t.match(page.body, 'swagger-ui')
-  const script = await fetched(await fetch(`${origin}/docs/static/swagger-ui-bundle.js`))
-  t.equal(script.status, 200)
-  const document = await fetched(await fetch(`${origin}/docs/json`))
-  t.strictSame(Object.keys(JSON.parse(document.body).paths), ['/v1/users'])
-  const { findings, exceptions } = app.conventions.report()
-  t.strictSame(findings, [])
-  const ofPages = exceptions.filter(({ reason }) => !reason.startsWith('no response schema'))
-  t.ok(ofPages.every(({ route }) => route.includes('/docs')))
-  t.ok(ofPages.length > 0)
 })
 
 t.test('files and proxies: an error response that is a stream is not changed', async (t) => {

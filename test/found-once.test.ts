@@ -5,9 +5,9 @@ import { connect } from 'node:http2'
 import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t from 'tap'
-import conventions, { lists, pathGuard, problems, serverOptions } from '../src/index.js'
+import conventions, { problems, serverOptions } from '../src/index.js'
 import { injected, isProblem } from './support/problem.js'
-import { ask, exchange, openConnection, parseAnswers, requestBytes } from './support/raw.js'
+import { ask, openConnection, parseAnswers, requestBytes } from './support/raw.js'
 import { serve } from './support/serve.js'
 
 const nothing = async (): Promise<object> => ({})
@@ -18,25 +18,6 @@ t.test('autoload layout: an app with a route at / below a prefix boots', async (
   app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/users' })
   await app.ready()
   t.strictSame(app.conventions.report().findings, [])
-})
-
-t.test('with config.problems: false or mode report, a thrown non-error stays a 500', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.get('/v1/a', { config: { problems: false } }, async () => Promise.reject('secret'))
-  app.get('/v1/b', { config: { problems: { mode: 'report' } } }, async () => Promise.reject(null))
-  t.equal((await app.inject('/v1/a')).statusCode, 500)
-  t.equal((await app.inject('/v1/b')).statusCode, 500)
-})
-
-t.test('report mode: an unknown Expect is answered as without the plugin', async (t) => {
-  const bare = Fastify()
-  const app = Fastify()
-  await app.register(conventions, { mode: 'report' })
-  const bytes = requestBytes('GET', '/', { expect: 'x' })
-  const expected = await exchange((await serve(t, bare)).port, bytes)
-  const received = await exchange((await serve(t, app)).port, bytes)
-  t.equal(received.replace(/^date.*\r\n/im, ''), expected.replace(/^date.*\r\n/im, ''))
 })
 
 t.test('the type of a 417 has the typeBase of problems', async (t) => {
@@ -93,26 +74,6 @@ t.test('raw dot segments are refused', async (t) => {
     t.not((await ask(port, requestBytes('GET', target))).status, 200, target)
 })
 
-t.test('wildcard, WebSocket and hidden routes are not checked at request time', async (t) => {
-  const app = Fastify()
-  await app.register(conventions)
-  app.get('/assets/*', nothing)
-  app.get('/Hidden/:x', { schema: { hide: true } as object }, nothing)
-  app.route({ method: 'GET', url: '/Socket', handler: nothing, websocket: true } as never)
-  for (const url of ['/assets/Index-Bx.js', '/assets/a%20b.png', '/Hidden/A', '/Socket'])
-    t.equal((await app.inject(url)).statusCode, 200, url)
-})
-
-t.test('a route may enforce where the plugin is off', async (t) => {
-  const app = Fastify()
-  await app.register(problems, { mode: 'off' })
-  await app.register(pathGuard, { mode: 'off' })
-  const config = { problems: { mode: 'enforce' }, pathGuard: { mode: 'enforce' } } as const
-  app.get('/v1/users/:id', { config }, async () => Promise.reject(new Error('broken')))
-  isProblem(t, injected(await app.inject('/v1/users/a')), { status: 500, code: 'internal-server-error' })
-  t.equal((await app.inject('/v1/users/A')).statusCode, 404)
-})
-
 t.test('preset in report mode with mode: undefined for one plugin stays in report', async (t) => {
   const app = Fastify()
   await app.register(conventions, {
@@ -122,15 +83,6 @@ t.test('preset in report mode with mode: undefined for one plugin stays in repor
   })
   app.get('/v1/users/:id', async () => Promise.reject(new Error('broken')))
   t.equal((await app.inject('/v1/users/a')).json().message, 'broken')
-})
-
-t.test('report mode counts 404, 405 and OPTIONS that would change', async (t) => {
-  const app = Fastify()
-  await app.register(conventions, { mode: 'report' })
-  app.get('/v1/users', nothing)
-  await app.inject('/nothing')
-  await app.inject({ method: 'POST', url: '/v1/users' })
-  t.ok(app.conventions.report().observations.length > 0)
 })
 
 t.test('a malformed request after a pending one does not replace the response of that one', async (t) => {
@@ -164,23 +116,6 @@ t.test('a response schema of type string is text/plain', async (t) => {
   t.equal((await app.inject({ url: '/v1/a', headers: { accept: 'text/plain' } })).statusCode, 200)
 })
 
-t.test('a problem is not sent with the Content-Encoding the handler had set', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.get('/v1/a', async (_request, reply) => {
-    reply.header('content-encoding', 'gzip')
-    throw new Error('broken')
-  })
-  t.notOk('content-encoding' in (await app.inject('/v1/a')).headers)
-})
-
-t.test('total may be a BigInt', async (t) => {
-  const app = Fastify()
-  await app.register(lists)
-  app.get('/v1/users', { config: { lists: {} } }, async (_request, reply) => reply.list([], 10n))
-  t.equal((await app.inject('/v1/users')).payload, '{"users":[],"total":10}')
-})
-
 t.test('a route with a host constraint has a 405 over HTTP/2 too', async (t) => {
   const options: object = serverOptions()
   const app = Fastify({ ...options, http2: true })
@@ -198,42 +133,6 @@ t.test('an error response of a hook on an unknown path is a problem', async (t) 
   await app.register(problems)
   app.addHook('onRequest', async (_request, reply) => reply.code(401).send({ error: 'who are you' }))
   isProblem(t, injected(await app.inject('/nothing')), { status: 401, code: 'unauthorized' })
-})
-
-t.test('problems in a child context takes precedence over an error handler of the root', async (t) => {
-  const app = Fastify()
-  app.setErrorHandler(async () => ({ root: true }))
-  app.register(async (child) => {
-    await child.register(problems)
-    child.get('/v1/a', async () => Promise.reject(new Error('broken')))
-  })
-  isProblem(t, injected(await app.inject('/v1/a')), { status: 500, code: 'internal-server-error' })
-})
-
-t.test('a problem document of a handler with 503 gets Retry-After', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.get('/v1/a', async (_request, reply) =>
-    reply.code(503).type('application/problem+json').send({ type: 'x' }),
-  )
-  t.ok('retry-after' in (await app.inject('/v1/a')).headers)
-})
-
-t.test('the summary of one breach has the singular', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard)
-  app.get('/v1/Users', nothing)
-  await t.rejects(async () => app.ready(), { message: /^1 breach of/ })
-})
-
-t.test('an error Response does not count as a success', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.get(
-    '/v1/a',
-    async () => new Response('<h1>No</h1>', { status: 404, headers: { 'content-type': 'text/html' } }),
-  )
-  t.equal((await app.inject('/v1/a')).headers['content-type'], 'application/problem+json')
 })
 
 t.test('the plain text of a 4xx becomes the detail', async (t) => {
