@@ -11,20 +11,18 @@ export interface AliasPlace {
 /** Returns the first parameter directly after one of the collections; `null` if there is none. */
 export function placeAfter(pattern: string, collections: ReadonlySet<string>): AliasPlace | null {
   const segments = routePath(pattern)
-  const at = segments.findIndex((segment, index) => {
-    const collection = segments[index - 1]
-    return segment.kind === 'parameter' && collection?.kind === 'literal' && collections.has(collection.text)
-  })
+  const at = segments.findIndex(
+    ({ kind }, index) => kind === 'parameter' && collections.has(segments[index - 1]?.text ?? ''),
+  )
   return placeAt(segments, at)
 }
 
 /** Returns the parameter with a name, without a name the only parameter; `null` if there is none, or more than one. */
 export function placeOf(pattern: string, name: string | undefined): AliasPlace | null {
   const segments = routePath(pattern)
-  const [only, ...others] = segments.filter(
-    ({ kind, text }) => kind === 'parameter' && (name === undefined || nameOf(text) === name),
-  )
-  return only === undefined || others.length > 0 ? null : placeAt(segments, segments.indexOf(only))
+  const isNamed = ({ kind, text }: PathSegment): boolean =>
+    kind === 'parameter' && (name === undefined || nameOf(text) === name)
+  return segments.filter(isNamed).length === 1 ? placeAt(segments, segments.findIndex(isNamed)) : null
 }
 
 /** Returns the last literal segment of a pattern; `null` if the pattern ends with a parameter. */
@@ -42,7 +40,7 @@ function placeAt(segments: readonly PathSegment[], at: number): AliasPlace | nul
 
 // `:id`, `:id?`, `:id(^\\d+$)`
 function nameOf(text: string): string {
-  return /^:([^(?]*)/.exec(text)?.[1] ?? ''
+  return text.slice(1).replace(/[(?].*/, '')
 }
 
 /** Returns a request target with the id instead of the alias; `null` if the alias is not at its place. */
@@ -72,7 +70,7 @@ export interface ResolvedAlias {
 
 /** Whether a response is what a GET of the record's own URL returns (RFC 9110 §8.7). */
 export function isRepresentation(method: string, status: number, hasContent: boolean): boolean {
-  if (isRead(method)) return status === 304 || (status >= 200 && status < 300 && status !== 204)
+  if (isRead(method)) return status === 304 || (status < 300 && status !== 204)
   return (method === 'PUT' || method === 'PATCH') && (status === 200 || status === 201) && hasContent
 }
 

@@ -6,9 +6,8 @@ import { type SelfAliasOptions, selfAlias } from '../../../src/plugins/self-alia
 import { keepLogs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
-import { serve } from '../../support/serve.js'
 
-const ids: Readonly<Record<string, bigint | string>> = { ada: 9007199254740993n, eve: 7n, tom: 'a b/ü@:' }
+const ids: Readonly<Record<string, bigint>> = { ada: 9007199254740993n, eve: 7n }
 const identify = ({ headers }: FastifyRequest) => ids[headers.authorization ?? ''] ?? null
 const ada = { authorization: 'ada' }
 const eve = { authorization: 'eve' }
@@ -51,7 +50,7 @@ function addUsers(app: FastifyInstance, seen: unknown[] = []): void {
   app.put('/v1/users/:id/settings', { schema: { params } }, handler)
   app.get('/v1/users/:id/friends/:friend_id', { schema: { params } }, handler)
   app.post('/v1/users', async (_request, reply) => reply.code(201).send({ id: 1 }))
-  app.get('/v1/orders/:id', async (request) => request.params)
+  app.post('/v1/orders', async (_request, reply) => reply.code(201).send({}))
 }
 
 t.test('me and self are the record of the caller, with the exact id and Content-Location', async (t) => {
@@ -66,38 +65,11 @@ t.test('me and self are the record of the caller, with the exact id and Content-
       vary: 'authorization, cookie',
     })
   }
+  const below = await app.inject({ url: '/v1/users/me/friends/me', headers: eve })
+  t.equal(below.headers['content-location'], '/v1/users/7/friends/me')
   const selected = await app.inject({ url: '/v1/users/me?fields=name', headers: eve })
   t.equal(selected.body, '{"name":"Ada"}')
   t.equal(selected.headers['content-location'], '/v1/users/7?fields=name')
-})
-
-t.test('over a socket: every method, and paths below the alias', async (t) => {
-  const seen: unknown[] = []
-  const app = await presetWith((app) => addUsers(app, seen))
-  const { origin } = await serve(t, app)
-  const rows = [
-    ['GET', '/v1/users/me', 200, '/v1/users/7'],
-    ['HEAD', '/v1/users/me', 200, '/v1/users/7'],
-    ['PUT', '/v1/users/me', 200, '/v1/users/7'],
-    ['PATCH', '/v1/users/self', 200, '/v1/users/7'],
-    ['DELETE', '/v1/users/me', 204, null],
-    ['POST', '/v1/users/me/follow', 200, null],
-    ['GET', '/v1/users/me/friends/me', 200, '/v1/users/7/friends/me'],
-  ] as const
-  for (const [method, path, status, location] of rows) {
-    const body = method === 'PUT' || method === 'PATCH' ? '{"name":"Eve"}' : null
-    const headers = { ...eve, ...(body === null ? {} : { 'content-type': 'application/json' }) }
-    const answer = await fetch(origin + path, { method, headers, body })
-    t.equal(answer.status, status, `${method} ${path}`)
-    t.equal(answer.headers.get('content-location'), location, `${method} ${path}`)
-    t.match(answer.headers.get('cache-control'), /private|no-store/, `${method} ${path}`)
-  }
-  t.strictSame(
-    seen.map((one) => (one as unknown[])[1]),
-    rows.map(() => 7n),
-    'handlers get the id',
-  )
-  t.equal((await fetch(`${origin}/v1/orders/me`, { headers: eve })).headers.get('content-location'), null)
 })
 
 t.test('an unknown caller gets a 401 with a challenge, and no handler runs', async (t) => {
@@ -118,52 +90,26 @@ t.test('an unknown caller gets a 401 with a challenge, and no handler runs', asy
   t.equal((await app.inject('/v1/users/7')).statusCode, 200, 'an id needs no caller')
 })
 
-t.test('any onRequest hook may authenticate, wherever it is added', async (t) => {
-  const app = Fastify()
-  await app.register(selfAlias, {
-    identify: (request) => (request as { userId?: string }).userId ?? null,
-    collections: ['users'],
-  })
-  const onRequest = async (request: FastifyRequest) => {
-    ;(request as { userId?: string }).userId = '42'
-  }
-  app.get('/v1/users/:id', { onRequest }, async (request) => request.params)
-  t.strictSame((await app.inject('/v1/users/me')).json(), { id: '42' })
-})
-
-t.test('an error of identify is a 500, or the thrown ProblemError', async (t) => {
-  let found: unknown
-  const app = await presetWith(addUsers, {
-    identify: (async () => {
-      if (found instanceof Error) throw found
-      return found
-    }) as SelfAliasOptions['identify'] & object,
-  })
-  for (const value of [new Error('no store'), {}, '', 1.5, Number.NaN, '\ud800', true]) {
-    found = value
-    t.equal((await app.inject('/v1/users/me')).statusCode, 500, String(value))
-  }
-  found = undefined
-  t.equal((await app.inject('/v1/users/me')).statusCode, 401)
-
-  const throwing = await presetWith(addUsers, {
-    identify: () => {
-      throw Object.assign(new Error('expired'), { statusCode: 403 })
-    },
-  })
-  t.equal((await throwing.inject('/v1/users/me')).statusCode, 403)
-})
-
-t.test('an identify that fails without an error is a 500: the handler never gets the alias', async (t) => {
+t.test('an error of identify is a 500, or the thrown ProblemError, and no handler runs', async (t) => {
   const seen: unknown[] = []
-  for (const identify of [
-    () => {
-      throw undefined
-    },
-    () => Promise.reject(null),
-  ]) {
-    const app = await presetWith((app) => addUsers(app, seen), { identify })
-    t.equal((await app.inject('/v1/users/me')).statusCode, 500)
+  const statusOf = async (identify: () => unknown) => {
+    const app = await presetWith((app) => addUsers(app, seen), { identify: identify as typeof unknown })
+    return (await app.inject('/v1/users/me')).statusCode
+  }
+  const unknown = async (): Promise<null | undefined> => undefined
+  t.equal(await statusOf(unknown), 401)
+  for (const found of [{}, '', 1.5, '\ud800']) t.equal(await statusOf(async () => found), 500, String(found))
+  for (const [error, status] of [
+    [new Error('no store'), 500],
+    [undefined, 500],
+    [null, 500],
+    [Object.assign(new Error('expired'), { statusCode: 403 }), 403],
+  ] as const) {
+    const thrower = () => {
+      throw error
+    }
+    t.equal(await statusOf(thrower), status, `thrown ${error}`)
+    t.equal(await statusOf(() => Promise.reject(error)), status, `rejected ${error}`)
   }
   t.strictSame(seen, [])
 })
@@ -204,6 +150,8 @@ t.test('shared caches cannot store a response under an alias', async (t) => {
   })
   t.equal((await of('me/hooked'))['cache-control'], 'immutable, private')
   t.equal((await of('me/secret'))['cache-control'], 'no-store')
+  const bare = await presetWith(addUsers, { vary: [] })
+  t.notOk('vary' in (await bare.inject({ url: '/v1/users/me', headers: eve })).headers)
   const none = await of('me/none')
   t.equal(none['cache-control'], 'no-store')
   t.notOk('content-location' in none, 'an error is not found elsewhere')
@@ -228,27 +176,18 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
   const own = '/v1/users/7'
   const rows = [
     ['GET', 200, 'x', own],
-    ['GET', 200, '', own],
-    ['GET', 203, 'x', own],
-    ['GET', 299, 'x', own],
     ['GET', 304, '', own],
     ['GET', 204, '', undefined],
     ['GET', 300, 'x', undefined],
-    ['GET', 302, '', undefined],
-    ['GET', 404, 'x', undefined],
     ['HEAD', 200, '', own],
     ['HEAD', 204, '', undefined],
     ['PUT', 200, 'x', own],
     ['PUT', 201, 'x', own],
     ['PUT', 200, '', undefined],
     ['PUT', 202, 'x', undefined],
-    ['PUT', 204, '', undefined],
-    ['PUT', 409, 'x', undefined],
     ['PATCH', 200, 'x', own],
-    ['PATCH', 204, '', undefined],
     ['POST', 200, 'x', undefined],
     ['DELETE', 200, 'x', undefined],
-    ['DELETE', 204, '', undefined],
   ] as const
   for (const [method, status, body, location] of rows) {
     const query = `?status=${status}&body=${body}`
@@ -258,6 +197,8 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
   }
   const given = await app.inject({ url: '/v1/users/me?status=200&body=x&location=/given', headers: eve })
   t.equal(given.headers['content-location'], '/given', 'that of the handler stays')
+  const encoded = await app.inject({ url: '/v1/users/%6de?status=200&body=x', headers: eve })
+  t.notOk('content-location' in encoded.headers, 'the alias is not at its place')
 })
 
 t.test('status, headers and body of a web Response are used', async (t) => {
@@ -355,8 +296,8 @@ t.test('the tags of two accounts differ, even if their records have the same ver
 t.test('a record whose id is an alias cannot be created', async (t) => {
   const app = await presetWith(addUsers)
   const rows = [
-    ['POST', '/v1/users', { id: 'me' }, 400],
     ['POST', '/v1/users', { id_str: 'self' }, 400],
+    ['POST', '/v1/orders', { id: 'me' }, 201],
     ['POST', '/v1/users', { id: 'Me' }, 400],
     ['PUT', '/v1/users/7', { id: 'me' }, 400],
     ['PATCH', '/v1/users/7', { id: 'me' }, 400],
@@ -382,7 +323,7 @@ t.test('config.selfAlias turns the plugin on or off for a route', async (t) => {
   const app = await presetWith((app) => {
     const echo = async (request: FastifyRequest) => request.params
     app.get('/v1/accounts/:account_id', { config: { selfAlias: true } }, echo)
-    app.get('/v1/orgs/:org_id/members/:id', { config: { selfAlias: { param: 'id' } } }, echo)
+    app.get('/v1/users/:org_id/members/:id', { config: { selfAlias: { param: 'id' } } }, echo)
     app.post('/v1/accounts', { config: { selfAlias: true } }, async () => ({}))
     app.get('/v1/users/:id', { config: { selfAlias: false } }, echo)
     app.get('/v1/users/:id/:page', echo)
@@ -390,7 +331,7 @@ t.test('config.selfAlias turns the plugin on or off for a route', async (t) => {
   })
   const of = async (url: string) => (await app.inject({ url, headers: eve })).json()
   t.strictSame(await of('/v1/accounts/me'), { account_id: '7' })
-  t.strictSame(await of('/v1/orgs/me/members/me'), { org_id: 'me', id: '7' })
+  t.strictSame(await of('/v1/users/me/members/me'), { org_id: 'me', id: '7' })
   t.strictSame(await of('/v1/users/me'), { id: 'me' })
   t.strictSame(await of('/v1/users/me/me'), { id: '7', page: 'me' })
   t.strictSame(await of('/v1/things/me'), { id: 'me' })
@@ -398,19 +339,26 @@ t.test('config.selfAlias turns the plugin on or off for a route', async (t) => {
   t.equal(made.statusCode, 400)
 })
 
-t.test('a collection without a route is logged', async (t) => {
-  const { logger, lines } = keepLogs('warn')
-  const app = Fastify({ logger })
-  await app.register(selfAlias, { identify, collections: ['user'] })
-  app.get('/v1/users/:id', async () => ({}))
-  await app.ready()
-  t.match(lines, [{ msg: /no route is in user/ }])
+t.test('collections without a route are logged', async (t) => {
+  for (const [collections, logged] of [
+    [['user'], [{ msg: /no route is in user/ }]],
+    [['users'], []],
+    [[], []],
+  ] as const) {
+    const { logger, lines } = keepLogs('warn')
+    const app = Fastify({ logger })
+    await app.register(selfAlias, { identify, collections })
+    app.get('/v1/users/:id', async () => ({}))
+    await app.ready()
+    t.match(lines, logged)
+    t.equal(lines.length, logged.length, `${collections}`)
+  }
 })
 
-t.test('in report mode no byte changes, and aliases are counted', async (t) => {
-  const add = (app: FastifyInstance) => addUsers(app)
-  const observed = await presetWith(add, { mode: 'report' })
-  const off = await presetWith(add, { mode: 'off' })
+t.test('in report mode no byte changes, identify is not called, and aliases are counted', async (t) => {
+  const identify = () => t.fail('identify is called') as never
+  const observed = await presetWith(addUsers, { mode: 'report', identify })
+  const off = await presetWith(addUsers, { mode: 'off', identify })
   for (const [method, url, payload] of [
     ['GET', '/v1/users/me', undefined],
     ['GET', '/v1/users/7', undefined],
@@ -427,14 +375,16 @@ t.test('in report mode no byte changes, and aliases are counted', async (t) => {
       `${method} ${url}`,
     )
   }
-  const counts = observed.conventions
-    .report()
-    .observations.filter(({ plugin }) => plugin === 'selfAlias')
-    .map(({ rule, route, count }) => [rule, route, count])
-  t.strictSame(counts, [
+  const countsOf = (app: FastifyInstance) =>
+    app.conventions
+      .report()
+      .observations.filter(({ plugin }) => plugin === 'selfAlias')
+      .map(({ rule, route, count }) => [rule, route, count])
+  t.strictSame(countsOf(observed), [
     ['alias', 'GET /v1/users/:id', 1],
     ['reserved', 'POST /v1/users', 1],
   ])
+  t.strictSame(countsOf(off), [])
 })
 
 t.test('invalid options are refused', async (t) => {
@@ -443,6 +393,8 @@ t.test('invalid options are refused', async (t) => {
     [{ collections: ['/users'] }, /selfAlias\.collections\[0\]/],
     [{ aliases: [] }, /selfAlias\.aliases: expected at least one/],
     [{ aliases: ['Me'] }, /selfAlias\.aliases\[0\]/],
+    [{ aliases: ['me', 'me!'] }, /selfAlias\.aliases\[1\]/],
+    [{ collections: ['users/x'] }, /selfAlias\.collections\[0\]/],
     [{ vary: ['a b'] }, /selfAlias\.vary\[0\]/],
     [{ who: 1 }, /selfAlias\.who/],
   ]
@@ -474,9 +426,14 @@ t.test(
       message: /GET \/v1\/users\/:id +selfAlias\.identify +.*selfAlias: \{ identify \}, or bearer/,
     })
 
+    const reporting = Fastify()
+    await reporting.register(selfAlias, { mode: 'report' })
+    reporting.get('/v1/users/:id', { config }, async () => ({}))
+    await reporting.ready()
+
     const app = Fastify()
     await app.register(problems)
-    await app.register(selfAlias)
+    await app.register(selfAlias, { aliases: ['me', 'my-self'] })
     await app.register(async (callers) => {
       callers.decorateRequest('caller', null)
       callers.addHook('onRequest', async (request) => {
@@ -485,7 +442,8 @@ t.test(
       })
       callers.get('/v1/users/:id', { config }, async (request) => request.params)
     })
-    t.same((await app.inject({ url: '/v1/users/me', headers: ada })).json(), { id: 'ada' })
+    for (const alias of ['me', 'my-self'])
+      t.same((await app.inject({ url: `/v1/users/${alias}`, headers: ada })).json(), { id: 'ada' })
     isProblem(t, injected(await app.inject('/v1/users/me')), { status: 401, code: 'unauthorized' })
   },
 )

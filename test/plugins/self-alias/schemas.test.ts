@@ -17,8 +17,15 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
   await app.register(integerTwins)
   await app.register(caching)
   app.get('/v1/users/:id', { schema: { params, response } }, async (request) => request.params)
-  app.delete('/v1/users/:id', { schema: { response } }, async () => ({}))
+  for (const method of ['PUT', 'PATCH', 'DELETE'])
+    app.route({ method, url: '/v1/users/:id', schema: { response }, handler: async () => ({}) })
   app.get('/v1/orders/:id', { schema: { params, response } }, async () => ({}))
+  const members = (...names: string[]) => ({
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+  })
+  const below = { params: members('id', 'page'), querystring: members('id') }
+  app.get('/v1/users/:id/:page', { schema: below }, async () => ({}))
   await app.ready()
   const { paths } = JSON.parse(JSON.stringify(withoutReferences(app.swagger())))
 
@@ -37,10 +44,21 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
       },
     },
   ])
-  t.ok('401' in own.responses)
-  t.ok('Content-Location' in own.responses['200'].headers)
-  const { responses } = paths['/v1/users/{id}'].delete
-  t.ok('401' in responses && !('Content-Location' in (responses['200'].headers ?? {})))
+  const ofText = { schema: { type: 'string' } }
+  const location = { headers: { 'Content-Location': ofText } }
+  const challenge = { headers: { 'WWW-Authenticate': ofText } }
+  t.match(own.responses, { 200: location, 304: location, 401: challenge })
+  const { put, patch, delete: remove } = paths['/v1/users/{id}']
+  for (const { responses } of [put, patch]) t.match(responses, { 200: location, 401: challenge })
+  t.match(remove.responses, { 401: challenge })
+  t.notMatch(remove.responses, { 200: location })
+  const others = paths['/v1/users/{id}/{page}'].get.parameters
+  const described = others.map((one: Record<string, unknown>) => [one.in, one.name, one.description])
+  t.strictSame(described.filter(([place]: string[]) => place !== 'header').sort(), [
+    ['path', 'id', "me or self: the caller's own"],
+    ['path', 'page', undefined],
+    ['query', 'id', undefined],
+  ])
   t.match(paths['/v1/orders/{id}'].get.parameters[0].schema, { type: 'string', pattern: '^-?[0-9]+$' })
 
   t.equal((await app.inject('/v1/users/me')).body, '{"id":7}')
