@@ -69,7 +69,8 @@ export interface TestIssuer {
 export async function testIssuer({
   issuer = 'https://issuer.test',
   audience = 'https://api.test',
-  now = Date.now,
+  // Not the function itself: a test may replace the clock later.
+  now = () => Date.now(),
 }: TestIssuerOptions = {}): Promise<TestIssuer> {
   const { SignJWT, exportJWK, generateKeyPair } = await loadPeer('testIssuer', 'jose', () => import('jose'))
   const alg = 'ES256'

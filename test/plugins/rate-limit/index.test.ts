@@ -9,19 +9,25 @@ import { mock } from 'node:test'
 import fastifyCors from '@fastify/cors'
 import fastifyRateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
+import { decodeJwt } from 'jose'
 import t from 'tap'
+import { bearer } from '../../../src/plugins/bearer/index.js'
 import { caching } from '../../../src/plugins/caching/index.js'
 import { cors } from '../../../src/plugins/cors/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
 import { conventionsReport } from '../../../src/report/report.js'
+import { testIssuer } from '../../../src/testing/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 
-const start = Date.UTC(2026, 10, 20, 12)
+// Made before a test replaces the clock.
+const issuer = await testIssuer()
+const burst = { name: 'burst', max: 2, timeWindow: '1s' } as const
+const daily = { name: 'daily', max: 5, timeWindow: '1 day' } as const
 
-t.beforeEach(() => mock.timers.enable({ apis: ['Date'], now: start }))
+t.beforeEach(() => mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 10, 20, 12) }))
 t.afterEach(() => mock.timers.reset())
 
 async function appWith(
@@ -35,16 +41,31 @@ async function appWith(
   return app
 }
 
-/** What is left, as the answer tells it. */
-async function leftOf(app: FastifyInstance, request: InjectOptions | string = '/v1/users'): Promise<string> {
-  const { headers } = await app.inject(request)
-  return String(headers.ratelimit)
+const from = (remoteAddress: string, headers = {}): InjectOptions => ({
+  url: '/v1/users',
+  remoteAddress,
+  headers,
+})
+
+/** The status of an answer, its fields, what is left as it tells, and the members of its problem. */
+async function ask(app: FastifyInstance, request: InjectOptions | string = '/v1/users') {
+  const { statusCode: status, headers, payload } = await app.inject(request)
+  return { status, headers, left: headers.ratelimit, body: payload === '' ? {} : JSON.parse(payload) }
+}
+
+async function leftOf(app: FastifyInstance, request?: InjectOptions | string): Promise<string> {
+  return String((await ask(app, request)).left)
 }
 
 async function statusesOf(app: FastifyInstance, requests: readonly (InjectOptions | string)[]) {
   const statuses: number[] = []
   for (const request of requests) statuses.push((await app.inject(request)).statusCode)
   return statuses
+}
+
+/** The same request several times. */
+function times(count: number, request: InjectOptions | string = '/v1/users') {
+  return Array<InjectOptions | string>(count).fill(request)
 }
 
 t.test('a response has the quota and the remaining requests, and no x-ratelimit-* headers', async (t) => {
@@ -64,7 +85,7 @@ t.test('a request beyond the quota is a 429 quota-exceeded, with Retry-After', a
     await app.register(rateLimit, { max: 2, timeWindow: '30s' })
     if (withProblems) await app.register(problems)
     app.get('/v1/users', () => ({}))
-    t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 200])
+    t.same(await statusesOf(app, times(2)), [200, 200])
     mock.timers.tick(10_500)
     const answer = await app.inject('/v1/users')
     const detail = 'There were more than 2 requests in 30 seconds; try again in 20 seconds'
@@ -82,7 +103,7 @@ t.test('a request beyond the quota is a 429 quota-exceeded, with Retry-After', a
 
 t.test('a caller who waits for Retry-After is served', async (t) => {
   const app = await appWith({ max: 1, timeWindow: 7_300 })
-  for (const wait of [0, 1, 999, 1000, 1001, 3_333, 7_299]) {
+  for (const wait of [0, 1, 1001, 7_299]) {
     t.equal((await app.inject('/v1/users')).statusCode, 200)
     mock.timers.tick(wait)
     const { statusCode, headers } = await app.inject('/v1/users')
@@ -165,10 +186,7 @@ t.test('trustProxy: true is a finding where addresses have quotas', async (t) =>
 })
 
 t.test('X-Forwarded-For is used only from a trusted proxy, and what a client invents is not', async (t) => {
-  const behind = (forwarded: string): InjectOptions => ({
-    ...from('10.0.0.1'),
-    headers: { 'x-forwarded-for': forwarded },
-  })
+  const behind = (forwarded: string) => from('10.0.0.1', { 'x-forwarded-for': forwarded })
   const invented = ['1.1.1.1, 203.0.113.7', '2.2.2.2, 203.0.113.7', '203.0.113.8'].map(behind)
   for (const [trustProxy, statuses] of [
     ['10.0.0.0/8', [200, 429, 200]],
@@ -181,10 +199,8 @@ t.test('X-Forwarded-For is used only from a trusted proxy, and what a client inv
 t.test('a request counts before authentication', async (t) => {
   const app = await appWith({ max: 2 })
   app.addHook('onRequest', async (_, reply) => reply.code(401).send({}))
-  t.same(await statusesOf(app, ['/v1/users', '/v1/users', '/v1/users']), [401, 401, 429])
+  t.same(await statusesOf(app, times(3)), [401, 401, 429])
 })
-
-const from = (remoteAddress: string): InjectOptions => ({ url: '/v1/users', remoteAddress })
 
 t.test('a caller is an address: of IPv6 a /64, and IPv4 in IPv6 is IPv4', async (t) => {
   const app = await appWith()
@@ -202,12 +218,7 @@ t.test('a caller is an address: of IPv6 a /64, and IPv4 in IPv6 is IPv4', async 
 })
 
 t.test('the key identifies the caller; undefined stands for the address, null does not count', async (t) => {
-  const users: Readonly<Record<string, string | number | null>> = {
-    a: 'ann',
-    b: 7,
-    c: '203.0.113.7',
-    health: null,
-  }
+  const users: Record<string, string | number | null> = { a: 'ann', b: 7, c: '203.0.113.7', health: null }
   for (const isAsync of [false, true]) {
     const app = await appWith({
       key: ({ headers }) => {
@@ -226,7 +237,7 @@ t.test('the key identifies the caller; undefined stands for the address, null do
       ['c', '203.0.113.8', 'r=999;'],
       ['health', '203.0.113.7', 'undefined'],
     ] as const) {
-      const request = { url: '/v1/users', remoteAddress, headers: { authorization } }
+      const request = from(remoteAddress, { authorization })
       t.match(await leftOf(app, request), left, `${authorization} from ${remoteAddress}`)
     }
   }
@@ -235,14 +246,21 @@ t.test('the key identifies the caller; undefined stands for the address, null do
 t.test('a route may have its own quota, shared with its HEAD, or none', async (t) => {
   const app = await appWith({ max: 100 })
   const config = { rateLimit: { max: 3, timeWindow: '1 hour' } }
+  // The POST is declared between a GET and its HEAD.
+  app.addHook('onRoute', function declareWithEachGet({ method, url }) {
+    if (method === 'GET') app.post(url, { config: { rateLimit: { max: 9 } } }, () => ({}))
+  })
   app.get('/v1/exports', { config }, () => ({}))
   app.get('/v1/imports', { config }, () => ({}))
-  app.post('/v1/exports', { config: { rateLimit: { max: 1 } } }, () => ({}))
+  const below = async (child: FastifyInstance) => void child.get('/', { config }, () => ({}))
+  await app.register(below, { prefix: '/v1/reports' })
   app.get('/v1/health', { config: { rateLimit: false } }, () => ({}))
   for (const [method, path, left] of [
     ['GET', 'exports', '"GET /v1/exports";r=2;t=3600'],
     ['HEAD', 'exports', '"GET /v1/exports";r=1;t=3600'],
-    ['POST', 'exports', '"POST /v1/exports";r=0;t=60'],
+    ['POST', 'exports', '"POST /v1/exports";r=8;t=60'],
+    ['GET', 'reports', '"GET /v1/reports";r=2;t=3600'],
+    ['HEAD', 'reports/', '"GET /v1/reports";r=1;t=3600'],
     ['GET', 'imports', '"GET /v1/imports";r=2;t=3600'],
     ['GET', 'health', 'undefined'],
     ['GET', 'users', '"default";r=99;t=60'],
@@ -274,27 +292,6 @@ t.test('a page of another origin can read a 429 and its Retry-After', async (t) 
   })
 })
 
-t.test('a HEAD route shares the quota of its GET, in any order of declaration', async (t) => {
-  const app = await appWith()
-  const config = { rateLimit: { max: 3, timeWindow: '1 hour' } }
-  app.addHook('onRoute', function declareWithEachGet({ method, url }) {
-    if (method === 'GET') app.post(url, { config: { rateLimit: { max: 9 } } }, () => ({}))
-  })
-  app.get('/v1/exports', { config }, () => ({}))
-  const below = async (child: FastifyInstance) => void child.get('/', { config }, () => ({}))
-  await app.register(below, { prefix: '/v1/reports' })
-  for (const [method, url, left] of [
-    ['GET', '/v1/exports', 2],
-    ['POST', '/v1/exports', 8],
-    ['HEAD', '/v1/exports', 1],
-    ['GET', '/v1/reports', 2],
-    ['GET', '/v1/reports/', 1],
-    ['HEAD', '/v1/reports', 0],
-  ] as const)
-    t.match(await leftOf(app, { method, url }), `r=${left};`, `${method} ${url}`)
-  t.equal((await app.inject({ method: 'HEAD', url: '/v1/reports/' })).statusCode, 429)
-})
-
 t.test('a 304 has the rate limit headers', async (t) => {
   const app = await appWith()
   await app.register(caching, { earlierRoutes: [{ url: '/v1/users', reason: 'not asked here' }] })
@@ -307,9 +304,9 @@ t.test('a 304 has the rate limit headers', async (t) => {
 t.test('in report mode no header is added, no request is refused, and both are counted', async (t) => {
   const app = await appWith({ mode: 'report', max: 1 })
   app.get('/v1/own', { config: { rateLimit: { max: 2, timeWindow: '1 minute' } } }, () => ({}))
-  t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 200])
+  t.same(await statusesOf(app, times(3)), [200, 200, 200])
   t.equal(await leftOf(app), 'undefined')
-  t.same(await statusesOf(app, Array(3).fill('/v1/own')), [200, 200, 200])
+  t.same(await statusesOf(app, times(3, '/v1/own')), [200, 200, 200])
   const told = app.conventions.report().observations
   const given = told.map(({ rule, route, effect, count }) => [rule, route, effect, count])
   t.strictSame(given, [
@@ -372,7 +369,7 @@ function fakeRedis() {
 t.test('while Redis is down, requests are served without counting, and one line is logged', async (t) => {
   const redis = fakeRedis()
   const { logger, lines } = keepLogs()
-  const app = await appWith({ redis }, { logger })
+  const app = await appWith({ redis, key: ({ headers }) => (headers.probe ? null : 'ann') }, { logger })
   for (const [isDown, left] of [
     [false, '"default";r=999;t=60'],
     [true, 'undefined'],
@@ -382,6 +379,7 @@ t.test('while Redis is down, requests are served without counting, and one line 
   ] as const) {
     redis.isDown = isDown
     t.equal(await leftOf(app), left)
+    t.equal(await leftOf(app, from('::1', { probe: '1' })), 'undefined', 'does not test Redis')
   }
   const told = lines.filter(({ msg }) => /^rateLimit:/.test(msg ?? '')).map(({ level }) => level)
   t.strictSame(told, [levels.error, levels.info])
@@ -406,21 +404,33 @@ t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ limit: 5 }, /rateLimit\.limit: there is no such option; expected one of .*max/],
     [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
-    [{ max: -5 }, /rateLimit\.max/],
     [{ max: 10 ** 15 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ timeWindow: '1 fortnight' }, /rateLimit\.timeWindow: expected at least a second/],
     [{ timeWindow: 10 }, /rateLimit\.timeWindow/],
     [{ key: 'ip' }, /rateLimit\.key: expected a function of the request/],
     [{ redis: {} }, /rateLimit\.redis: expected a client with defineCommand/],
-    [{ enableDraftSpec: true }, /rateLimit\.enableDraftSpec: there is no such option/],
+    [{ quotas: [] }, /rateLimit\.quotas: expected at least one quota/],
+    [{ quotas: [{ name: 'a', max: 1 }] }, /rateLimit\.quotas\[0\]\.timeWindow: expected at least a second/],
+    [{ quotas: [{ max: 1, timeWindow: 1000 }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
+    [{ quotas: [{ name: 'a', timeWindow: 1000 }] }, /rateLimit\.quotas\[0\]\.max: expected/],
+    [{ quotas: [daily, burst, burst] }, /rateLimit\.quotas\[2\]\.name: expected a name that no other/],
+    [{ quotas: [{ ...burst, name: 'a b' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
+    [{ quotas: [{ ...burst, name: '1a' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
+    [{ quotas: [{ ...burst, max: 0 }] }, /rateLimit\.quotas\[0\]\.max/],
+    [{ quotas: [{ ...burst, cost: 1 }] }, /rateLimit\.quotas\[0\]\.cost: there is no such option/],
+    [{ quotas: [burst], max: 5 }, /rateLimit\.max: expected no such option beside quotas/],
+    [{ quotas: [burst], timeWindow: 5000 }, /rateLimit\.timeWindow: expected no such option beside quotas/],
   ]
   for (const [options, message] of mistakes)
     await t.rejects(Promise.resolve(Fastify().register(rateLimit, options)), { message }, String(message))
   const app = await appWith()
-  const others = [{ timeWindow: 'soon' }, { tokens: 3 }, { keyGenerator: () => 'all' }]
-  for (const own of [{ max: 0 }, { max: 1e15 }, ...others]) {
-    const add = () => app.get('/v1/x', { config: { rateLimit: own } }, () => ({}))
-    t.throws(add, /GET \/v1\/x config\.rateLimit\./)
+  for (const [own, message] of [
+    [{ max: 0 }, /GET \/v1\/x config\.rateLimit\.max/],
+    [{ timeWindow: 'soon' }, /GET \/v1\/x config\.rateLimit\.timeWindow/],
+    [{ keyGenerator: () => 'all' }, /GET \/v1\/x config\.rateLimit\.keyGenerator: there is no such option/],
+    [{ quotas: [burst], max: 2 }, /config\.rateLimit\.max: expected no such option beside quotas/],
+  ] as const) {
+    t.throws(() => app.get('/v1/x', { config: { rateLimit: own as object } }, () => ({})), message)
   }
 })
 
@@ -435,9 +445,9 @@ t.test('beside @fastify/rate-limit in either order, that one counts, and the rep
       const theirs = { max: 1, keyGenerator: () => 'all', allowList: ['127.0.0.2'] }
       app.get('/v1/own', { config: { rateLimit: theirs } }, () => ({}))
       app.get('/v1/hook', { config: { rateLimit: false }, preHandler: app.rateLimit({ max: 1 }) }, () => ({}))
-      t.same(await statusesOf(app, Array(3).fill('/v1/users')), [200, 200, 429], order)
+      t.same(await statusesOf(app, times(3)), [200, 200, 429], order)
       t.same(await statusesOf(app, ['/v1/own', '/v1/own', '/v1/hook', '/v1/hook']), [200, 429, 200, 429])
-      t.same(await statusesOf(app, Array(3).fill('/v1/unknown')), [404, 404, 404])
+      t.same(await statusesOf(app, times(3, '/v1/unknown')), [404, 404, 404])
       const { headers } = await app.inject('/v1/users')
       t.match(headers, { 'x-ratelimit-limit': '2' })
       t.notOk('ratelimit' in headers)
@@ -456,8 +466,8 @@ t.test('beside @fastify/rate-limit in a context, that one counts there, this one
     await child.register(fastifyRateLimit, { max: 2 })
     child.get('/v1/admins', { config: { rateLimit: { max: 3, ban: 5 } } }, () => ({}))
   })
-  t.same(await statusesOf(app, Array(4).fill('/v1/admins')), [200, 200, 200, 429])
-  t.same(await statusesOf(app, ['/v1/users', '/v1/users']), [200, 429])
+  t.same(await statusesOf(app, times(4, '/v1/admins')), [200, 200, 200, 429])
+  t.same(await statusesOf(app, times(2)), [200, 429])
 })
 
 t.test('a route may be in another mode', async (t) => {
@@ -484,8 +494,7 @@ t.test('a route may be in another mode', async (t) => {
 
 t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
   const redis = fakeRedis()
-  const burst = { name: 'burst', max: 2, timeWindow: '1s' } as const
-  const app = await appWith({ redis, quotas: [burst, { name: 'daily', max: 3, timeWindow: '1 day' }] })
+  const app = await appWith({ redis, quotas: [burst, { ...daily, max: 3 }] })
   t.equal(await leftOf(app), '"burst";r=1;t=1, "daily";r=2;t=86400')
   const keys = redis.keys().map((key) => key.replace(/^.*-(?=address)/, ''))
   t.same(keys, ['address:127.0.0.1 burst', 'address:127.0.0.1 daily'])
@@ -500,12 +509,133 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
   }
 })
 
-t.test('a max by caller holds with Redis, too', async (t) => {
-  const app = await appWith({
-    redis: fakeRedis(),
-    key: ({ headers }) => `${headers['x-plan']}`,
-    max: (_, plan) => (plan === 'free' ? 1 : null),
+const as = (user: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-user': user } })
+const byUser: Pick<RateLimitOptions, 'key'> = { key: ({ headers }) => headers['x-user']?.toString() }
+
+t.test('the fields list all quotas, and a 429 names the exceeded one and its Retry-After', async (t) => {
+  const app = await appWith({ quotas: [burst, daily] })
+  const first = await ask(app)
+  t.equal(first.headers['ratelimit-policy'], '"burst";q=2;w=1, "daily";q=5;w=86400')
+  t.equal(first.left, '"burst";r=1;t=1, "daily";r=4;t=86400')
+  await ask(app)
+  const detail = 'There were more than 2 requests in 1 second; try again in 1 second'
+  t.match(await ask(app), {
+    status: 429,
+    left: '"burst";r=0;t=1, "daily";r=3;t=86400',
+    headers: { 'retry-after': '1' },
+    body: { detail, violated_policies: ['burst'] },
   })
-  const as = (plan: string) => ({ url: '/v1/users', headers: { 'x-plan': plan } })
-  t.same(await statusesOf(app, [as('free'), as('free'), as('paid'), as('paid')]), [200, 429, 200, 200])
+})
+
+t.test('a request that one quota refuses takes nothing from the others', async (t) => {
+  const app = await appWith({ quotas: [burst, daily] })
+  t.same(await statusesOf(app, times(10)), [200, 200, ...Array(8).fill(429)])
+  mock.timers.tick(1000)
+  t.same(await statusesOf(app, times(2)), [200, 200])
+  mock.timers.tick(1000)
+  const left = '"burst";r=1;t=1, "daily";r=0;t=86398'
+  t.match(await ask(app), { status: 200, left })
+  const refused = { status: 429, left, headers: { 'retry-after': '86398' } }
+  t.match(await ask(app), { ...refused, body: { violated_policies: ['daily'] } })
+})
+
+t.test('a route may have several quotas of its own', async (t) => {
+  const app = await appWith({ quotas: [burst, daily] })
+  app.get('/v1/exports', { config: { rateLimit: { quotas: [burst, { ...daily, max: 3 }] } } }, () => ({}))
+  app.get('/v1/simple', { config: { rateLimit: { max: 7 } } }, () => ({}))
+  const left = '"GET /v1/exports burst";r=1;t=1, "GET /v1/exports daily";r=2;t=86400'
+  t.match(await ask(app, '/v1/exports'), { left })
+  t.match(await ask(app, '/v1/simple'), { left: '"GET /v1/simple";r=6;t=60' })
+})
+
+t.test('max by caller: a function, sync or async, whose result is kept for a minute', async (t) => {
+  for (const isAsync of [false, true]) {
+    const calls: string[] = []
+    const plans = new Map<string, number | null>([
+      ['free', 2],
+      ['paid', 100],
+      ['unlimited', null],
+      ['infinite', Infinity],
+      ['blocked', 0],
+      ['', 1],
+    ])
+    const app = await appWith({
+      ...byUser,
+      max: (_, caller) => {
+        calls.push(caller)
+        const max = plans.get(caller) ?? null
+        return isAsync ? Promise.resolve(max) : max
+      },
+    })
+    for (const [user, status, left] of [
+      ['free', 200, '"default";r=1;t=60'],
+      ['free', 200, '"default";r=0;t=60'],
+      ['free', 429, '"default";r=0;t=60'],
+      ['paid', 200, '"default";r=99;t=60'],
+      [undefined, 200, '"default";r=0;t=60'],
+      ['unlimited', 200, undefined],
+      ['infinite', 200, undefined],
+      ['blocked', 429, '"default";r=0;t=60'],
+    ] as const) {
+      const answer = await ask(app, user === undefined ? '/v1/users' : as(user))
+      t.strictSame([answer.status, answer.left], [status, left], String(user))
+    }
+    t.same(calls, ['free', 'paid', '', 'unlimited', 'infinite', 'blocked'], 'once for each caller')
+    const { headers } = await ask(app, as('free'))
+    t.equal(headers['ratelimit-policy'], '"default";q=2;w=60')
+    t.equal((await ask(app, as('blocked'))).headers['retry-after'], '60')
+    plans.set('free', 10)
+    mock.timers.tick(59_999)
+    t.match(await ask(app, as('free')), { status: 429 })
+    mock.timers.tick(1)
+    t.match(await ask(app, as('free')), { left: '"default";r=9;t=60' })
+  }
+})
+
+t.test('with a max that fails or is no max, requests are served uncounted', async (t) => {
+  const failing = () => {
+    throw new Error('no plans')
+  }
+  const values = [-1, 1.5, Number.NaN, 1e15, undefined, '10', Promise.resolve({})].map((value) => () => value)
+  for (const max of [failing, async () => failing(), ...values]) {
+    const { logger, lines } = keepLogs()
+    const app = await appWith({ max: max as () => number }, { logger })
+    t.same(await statusesOf(app, times(2)), [200, 200], String(max))
+    t.equal(lines.filter(({ level }) => level === levels.error).length, 1)
+  }
+})
+
+t.test('several quotas by plan: a limit of one does not lift the other', async (t) => {
+  const max = async (_: unknown, caller: string) => (caller === 'gold' ? null : 1)
+  const app = await appWith({ ...byUser, quotas: [burst, { ...daily, max }] })
+  const headers = { 'ratelimit-policy': '"burst";q=2;w=1' }
+  t.match(await ask(app, as('gold')), { left: '"burst";r=1;t=1', headers })
+  t.same(await statusesOf(app, times(2, as('gold'))), [200, 429])
+  t.same(await statusesOf(app, times(2, as('free'))), [200, 429])
+  t.match(await ask(app, as('free')), { body: { violated_policies: ['daily'] } })
+})
+
+t.test('with bearer, whichever is registered first, a verified token has a quota of its own', async (t) => {
+  const { iat } = decodeJwt(await issuer.token())
+  t.equal(iat, Math.floor(Date.now() / 1000), 'the test issuer has the time of the test')
+  for (const isLast of [false, true]) {
+    const app = Fastify()
+    const register = [
+      () => app.register(rateLimit, { max: (_, caller) => (caller === 'ada' ? 50 : 3) }),
+      () => app.register(bearer, issuer.options),
+    ]
+    for (const each of isLast ? register.reverse() : register) await each()
+    await app.register(problems)
+    app.get('/v1/users', () => ({}))
+    const bearing = async (subject: string) => ({
+      authorization: `Bearer ${await issuer.token({ subject })}`,
+    })
+    const ada = from('203.0.113.7', await bearing('ada'))
+    t.match(await ask(app, ada), { status: 200, left: '"default";r=2;t=60' })
+    t.match(await ask(app, ada), { status: 200, left: '"default";r=49;t=60' })
+    const guess = from('203.0.113.7', { authorization: 'Bearer guess' })
+    t.same(await statusesOf(app, times(4, guess)), [401, 401, 429, 429])
+    t.match(await ask(app, ada), { status: 200, left: '"default";r=48;t=60' })
+    t.match(await ask(app, from('203.0.113.7', await bearing('bob'))), { status: 429 })
+  }
 })

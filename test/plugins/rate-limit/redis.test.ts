@@ -175,27 +175,6 @@ for (const [absence, [leave, comeBack]] of Object.entries(absences)) {
   }
 }
 
-t.test('in report mode, no request is refused while Redis is down', { skip }, async (t) => {
-  const redis = await server(t)
-  const one = await instance(t, redis, { mode: 'report' })
-  await redis.kill()
-  t.equal((await one.ask()).status, 200)
-})
-
-t.test('a request that does not count is not used to test whether Redis is back', { skip }, async (t) => {
-  const redis = await server(t)
-  const one = await instance(t, redis, {
-    key: ({ headers }) => (headers['x-caller'] === 'probe' ? null : undefined),
-  })
-  await redis.kill()
-  for (let asked = 0; asked < 3; asked += 1) {
-    await one.ask()
-    await one.ask('/v1/users', { headers: { 'x-caller': 'probe' } })
-  }
-  t.equal(one.told('error').length, 1)
-  t.strictSame(one.told('info'), [])
-})
-
 t.test('a Redis that has lost its scripts still counts', { skip }, async (t) => {
   const redis = await server(t)
   const one = await instance(t, redis, { max: 100 })
