@@ -5,19 +5,13 @@ import { overrideOf, takeField } from '../../../src/plugins/method-override/over
 import type { ProblemError } from '../../../src/problem/problem-error.js'
 
 type Fields = Readonly<Record<string, string>>
+type Given = readonly [header: string | undefined, form: readonly string[]]
 const rules = { methods: ['PUT', 'PATCH', 'DELETE'], formOrigins: ['https://app.example'] }
-const decide = (
-  header: string | undefined,
-  form: readonly string[],
-  fields: Fields = { host: 'api.example' },
-) => overrideOf(header, form, fields, rules)
+const decide = (...[header, form, fields = {}]: readonly [...Given, fields?: Fields]) =>
+  overrideOf(header, form, fields, rules)
 
 t.test('header and form name one of the methods, in any case', (t) => {
-  const cases: readonly (readonly [
-    header: string | undefined,
-    form: readonly string[],
-    method: string | null,
-  ])[] = [
+  const cases: readonly (readonly [...Given, method: string | null])[] = [
     ['DELETE', [], 'DELETE'],
     ['delete', [], 'DELETE'],
     ['Patch', [], 'PATCH'],
@@ -36,32 +30,21 @@ t.test('header and form name one of the methods, in any case', (t) => {
 t.test('any other method is refused, and the error names the header or the field', (t) => {
   const header = { in: 'header', name: 'x-http-method-override' }
   const field = { in: 'body', pointer: '/_method' }
-  const cases: readonly (readonly [header: string | undefined, form: readonly string[], errors: object[]])[] =
-    [
-      ['TRACE', [], [header]],
-      ['CONNECT', [], [header]],
-      ['GET', [], [header]],
-      ['HEAD', [], [header]],
-      ['OPTIONS', [], [header]],
-      ['POST', [], [header]],
-      ['', [], [header]],
-      ['DELETE, PUT', [], [header]],
-      ['DELETE,DELETE', [], [header]],
-      ['DELETE\u0000', [], [header]],
-      ['DELETE /v1', [], [header]],
-      ['"DELETE"', [], [header]],
-      ['toString', [], [header]],
-      ['__proto__', [], [header]],
-      ['ſ', [], [header]],
-      [undefined, [''], [field]],
-      [undefined, ['TRACE'], [field]],
-      [undefined, ['PUT '], [field]],
-      [undefined, ['PUT', 'DELETE'], [field]],
-      [undefined, ['PUT', 'PUT'], [field]],
-      ['TRACE', ['CONNECT'], [header, field]],
-      ['DELETE', ['PUT'], [header]],
-      ['DELETE', ['DELETE', 'DELETE'], [field]],
-    ]
+  const cases: readonly (readonly [...Given, errors: object[]])[] = [
+    ['TRACE', [], [header]],
+    ['GET', [], [header]],
+    ['', [], [header]],
+    ['DELETE, PUT', [], [header]],
+    ['toString', [], [header]],
+    ['ſ', [], [header]],
+    [undefined, [''], [field]],
+    [undefined, ['TRACE'], [field]],
+    [undefined, ['PUT '], [field]],
+    [undefined, ['PUT', 'PUT'], [field]],
+    ['TRACE', ['CONNECT'], [header, field]],
+    ['DELETE', ['PUT'], [header]],
+    ['DELETE', ['DELETE', 'DELETE'], [field]],
+  ]
   for (const [header, form, errors] of cases) {
     const { code, statusCode, errors: given } = decide(header, form) as ProblemError
     t.match({ code, statusCode, given }, { code: 'method-override-invalid', statusCode: 400, given: errors })
@@ -90,7 +73,7 @@ t.test('a form from another origin is refused, unless the header names the same 
 })
 
 t.test('the detail quotes a bounded part of the header, the form and the origin', (t) => {
-  const cases: readonly (readonly [header: string | undefined, form: readonly string[], detail: string])[] = [
+  const cases: readonly (readonly [...Given, detail: string])[] = [
     [undefined, ['TRACE'], "A POST cannot be performed as 'TRACE'"],
     ['TRACE', ['CONNECT'], "A POST cannot be performed as 'TRACE' and 'CONNECT'"],
     ['PUT', ['DELETE'], "A POST cannot be performed as 'PUT' and 'DELETE'"],
@@ -106,24 +89,17 @@ t.test('the detail quotes a bounded part of the header, the form and the origin'
 t.test('a field is taken out of a form, and the other bytes do not change', (t) => {
   const cases: readonly (readonly [form: string, values: readonly string[], rest: string])[] = [
     ['', [], ''],
-    ['age=31', [], 'age=31'],
     ['_method=PATCH', ['PATCH'], ''],
-    ['_method=PATCH&age=31', ['PATCH'], 'age=31'],
-    ['age=31&_method=PATCH', ['PATCH'], 'age=31'],
     ['a=1&_method=PATCH&b=2', ['PATCH'], 'a=1&b=2'],
     ['_method=PUT&_method=DELETE&a=%20', ['PUT', 'DELETE'], 'a=%20'],
     ['_method', [''], ''],
-    ['_method=', [''], ''],
     ['_method==', ['='], ''],
     ['%5Fmethod=PATCH&a=%zz', ['PATCH'], 'a=%zz'],
-    ['_meth%6fd=PATCH', ['PATCH'], ''],
     ['_method=PA%54CH', ['PATCH'], ''],
     ['_method=PUT+', ['PUT '], ''],
     ['_method=%zz', ['%zz'], ''],
     ['_METHOD=PATCH', [], '_METHOD=PATCH'],
     ['x_method=PATCH&_methods=1', [], 'x_method=PATCH&_methods=1'],
-    ['note=_method=PATCH', [], 'note=_method=PATCH'],
-    ['a=1&&b=2&', [], 'a=1&&b=2&'],
     ['_method=PUT&a=1&&b=2&', ['PUT'], 'a=1&&b=2&'],
     ['a=1;_method=PATCH', [], 'a=1;_method=PATCH'],
   ]
