@@ -3,7 +3,6 @@ import { generateKeyPairSync } from 'node:crypto'
 import fastifyCors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import t from 'tap'
 import { knownSubject } from '../../../src/convention/caller.js'
 import {
@@ -18,7 +17,7 @@ import {
 } from '../../../src/index.js'
 import { tokenCache } from '../../../src/plugins/bearer/tokens.js'
 import { type TestTokenOptions, testIssuer } from '../../../src/testing/index.js'
-import { keepLogs } from '../../support/logs.js'
+import { keepLogs, levels } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
@@ -32,11 +31,8 @@ async function serviceWith(options: Partial<BearerOptions> = {}, log = keepLogs(
   await app.register(bearer, { ...issuer.options, ...options })
   app.get('/protected', async ({ caller }) => ({ caller }))
   app.post('/protected', async ({ caller }) => ({ caller }))
-  app.get(
-    '/scoped',
-    { config: { bearer: { scopes: ['users:read', 'users:list'] } } },
-    async ({ caller }) => ({ caller }),
-  )
+  const scoped = { config: { bearer: { scopes: ['users:read', 'users:list'] } } }
+  app.get('/scoped', scoped, async ({ caller }) => ({ caller }))
   app.get('/open', { config: { bearer: false } }, async ({ caller }) => ({ caller }))
   app.get('/optional', { config: { bearer: { optional: true } } }, async ({ caller }) => ({ caller }))
   return app
@@ -72,28 +68,21 @@ t.test('a weak or broken key of the issuer is a 401 for its tokens, with one war
     { kty: 'RSA', kid: 'empty', alg: 'PS256' },
   ]
   const fetch = async () => Response.json({ keys })
+  const words = (text: string) => text.split(' ')
   const base64 = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
   for (const options of [{ jwks: { keys } }, { jwks: undefined, jwksUri: 'https://id.test/jwks', fetch }]) {
     const log = keepLogs()
     const app = await serviceWith(options as Partial<BearerOptions>, log)
-    for (const [alg, kid] of [
-      ['RS256', 'weak'],
-      ['ES256', 'broken'],
-      ['PS256', 'empty'],
-      ['RS256', 'weak'],
-    ] as const) {
+    for (const [alg, kid] of ['RS256 weak', 'ES256 broken', 'PS256 empty', 'RS256 weak'].map(words)) {
       const token = `${base64({ alg, kid, typ: 'at+jwt' })}.${base64({ sub: 'eve' })}.AAAA`
       isProblem(t, await ask(app, token), { status: 401, code: 'invalid-token' }, kid)
     }
     t.equal((await app.inject({ url: '/protected', headers: await bearing() })).statusCode, 200)
-    const msg = 'bearer: a key of the issuer cannot be used, and its tokens are refused'
-    const warnings = log.lines.filter(({ level }) => level === 40)
-    const seenRows = warnings.map((line) => [line.kid, line.msg])
-    t.strictSame(seenRows, [
-      ['weak', msg],
-      ['broken', msg],
-      ['empty', msg],
-    ])
+    const warnings = log.lines.filter(({ level }) => level === levels.warn)
+    t.strictSame(
+      warnings.map(({ kid }) => kid),
+      ['weak', 'broken', 'empty'],
+    )
   }
 })
 
@@ -413,28 +402,6 @@ t.test('a protected route that shared caches may store does not boot', async (t)
   }
 })
 
-t.test('operations belong to the caller of the token', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(bearer, issuer.options)
-  await app.register(operations, { drain: 0, unwind: 0 })
-  app.operations.define('work', async () => {})
-  app.post('/v1/work', async (_request, reply) => reply.startOperation('work'))
-  t.teardown(() => app.close())
-  const [ada, eve] = [await bearing({ subject: 'ada' }), await bearing({ subject: 'eve' })]
-  const { headers } = await app.inject({ method: 'POST', url: '/v1/work', headers: ada })
-  const url = `${headers.location}/status`
-  for (const [caller, status] of [
-    [ada, 200],
-    [eve, 404],
-    [{}, 401],
-  ] as const)
-    t.equal((await app.inject({ url, headers: caller })).statusCode, status)
-  const list = (await app.inject({ url: '/v1/operations', headers: ada })).json()
-  t.equal(list.operations.length, 1, 'their list exists')
-  t.same(app.conventions.report().findings, [])
-})
-
 t.test('operations whose callers are not known are a finding that does not stop the boot', async (t) => {
   const app = Fastify()
   await app.register(operations)
@@ -444,15 +411,6 @@ t.test('operations whose callers are not known are a finding that does not stop 
   t.match(app.conventions.report().findings, [
     { plugin: 'operations', rule: 'identify', mode: 'report', problem: /all callers who know the id/ },
   ])
-})
-
-t.test('a token that names none of several keys is refused', async (t) => {
-  const [one, two] = [await generateKeyPair('ES256'), await generateKeyPair('ES256')]
-  const keys = [await exportJWK(one.publicKey), await exportJWK(two.publicKey)]
-  const app = await serviceWith({ jwks: { keys } })
-  const signer = new SignJWT(decodeJwt(await issuer.token()))
-  const token = await signer.setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' }).sign(one.privateKey)
-  isProblem(t, await ask(app, token), { status: 401, code: 'invalid-token' })
 })
 
 t.test('a key that the issuer has removed: its cached tokens are refused after 10 minutes', async (t) => {
@@ -572,6 +530,7 @@ t.test('invalid options are refused', async (t) => {
     [{ issuer: 'id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'http://id.test' }, /bearer\.issuer: expected an https URL, or http on the loopback/],
     [{ issuer: 'http://127.0.0.1.evil.test' }, /bearer\.issuer: expected an https URL/],
+    [{ issuer: 'https://a@id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'https://a:b@id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ jwksUri: 'http://id.test/jwks' }, /bearer\.jwksUri: expected an https URL/],
     [{ algorithms: ['none'] }, /bearer\.algorithms\[0\]: expected one of 'RS256'/],
@@ -581,10 +540,7 @@ t.test('invalid options are refused', async (t) => {
     [{ jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } }, /bearer\.jwks: .* received 'object'/],
     [{ jwks: { keys: [{ kty: 'EC', d: 'AAAA' }] } }, /bearer\.jwks/],
     [{ jwks, jwksUri }, /bearer: expected one of jwksUri, jwks and intro/],
-    [
-      { introspection: { clientId: 'a' } },
-      /bearer\.introspection\.clientSecret: expected a non-empty string/,
-    ],
+    [{ introspection: { clientId: 'a' } }, /introspection\.clientSecret: expected a non-empty string/],
     [{ introspection: { ...client, clientSecret: 7 } }, /clientSecret: .* received 'number'/],
     [{ introspection: { ...client, cacheFor: 5 } }, /cacheFor: expected at least a second/],
     [{ scopes: ['a b'] }, /bearer\.scopes\[0\]: expected a scope/],

@@ -132,28 +132,6 @@ t.test('an issuer that does not answer delays a request up to 5 seconds', async 
   })
 })
 
-t.test('while the issuer is away, cached keys go on; without keys it is a 503', async (t) => {
-  const issuer = await issuerServer(t)
-  const log = keepLogs()
-  let now = Date.now()
-  const warm = await serviceOf(t, issuer, { now: () => now }, log)
-  const headers = bearing(await issuer.token())
-  const statusOf = async (app: FastifyInstance, given: Record<string, string> = headers) =>
-    (await app.inject({ url: '/protected', headers: given })).statusCode
-  t.equal(await statusOf(warm), 200)
-  await issuer.stop()
-  const cold = await serviceOf(t, issuer, { now: () => now }, log)
-  t.equal(await statusOf(warm, bearing(await issuer.token())), 200)
-  const refused = injected(await cold.inject({ url: '/protected', headers }))
-  isProblem(t, refused, { status: 503, code: 'authentication-unavailable' })
-  t.equal(await statusOf(cold, {}), 401, 'a request without a token is refused as ever')
-  await issuer.start()
-  now += 5000
-  t.equal(await statusOf(cold), 200)
-  const messages = log.lines.map(({ msg }) => msg).filter((msg) => String(msg).startsWith('bearer:'))
-  t.same(messages, ['bearer: the issuer cannot be used', 'bearer: the issuer answers again'], 'once each')
-})
-
 t.test('Authorization that is sent twice is a 400', async (t) => {
   const issuer = await issuerServer(t)
   const { port, origin } = await serve(t, await serviceOf(t, issuer))
