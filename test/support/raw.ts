@@ -11,6 +11,11 @@ export interface RawAnswer {
   readonly body: string
 }
 
+/** A response with the bytes of its content, such as that of a content coding. */
+export interface RawBytes extends RawAnswer {
+  readonly bytes: Buffer
+}
+
 /** A connection that keeps all that comes in. */
 export interface RawConnection {
   readonly socket: Socket
@@ -79,7 +84,7 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<st
 }
 
 /** As {@link exchange}, for bytes that are answered once. */
-export async function ask(port: number, bytes: string | Buffer): Promise<RawAnswer> {
+export async function ask(port: number, bytes: string | Buffer): Promise<RawBytes> {
   const received = await exchange(port, bytes)
   const answers = parseAnswers(received)
   const [answer] = answers
@@ -89,8 +94,8 @@ export async function ask(port: number, bytes: string | Buffer): Promise<RawAnsw
 }
 
 /** Takes apart what a connection answered, framed by Content-Length or chunks; throws where it is not HTTP/1.1. */
-export function parseAnswers(bytes: string): RawAnswer[] {
-  const answers: RawAnswer[] = []
+export function parseAnswers(bytes: string): RawBytes[] {
+  const answers: RawBytes[] = []
   for (let rest = bytes; rest !== ''; ) {
     const end = rest.indexOf('\r\n\r\n')
     const [statusLine = '', ...fields] = rest.slice(0, end).split('\r\n')
@@ -100,7 +105,9 @@ export function parseAnswers(bytes: string): RawAnswer[] {
     const headers = headersOf(fields)
     const { body, length } = bodyOf(headers, rest.slice(end + 4))
     if (match[1] !== '100') {
-      answers.push({ status: Number(match[1]), reason: match[2] ?? '', headers, body: utf8(body) })
+      const content = Buffer.from(body, 'latin1')
+      const [, status, reason = ''] = match
+      answers.push({ status: Number(status), reason, headers, body: content.toString(), bytes: content })
     }
     rest = rest.slice(end + 4 + length)
   }
@@ -135,6 +142,7 @@ function chunksOf(rest: string): { body: string; length: number } {
   }
 }
 
-function utf8(latin1: string): string {
-  return Buffer.from(latin1, 'latin1').toString('utf8')
+/** Bytes of a response without what differs from one response to the next: its date, and the request id in the body. */
+export function withoutDate(bytes: string): string {
+  return bytes.replace(/\r\ndate: [^\r]+/i, '').replace(/"reqId":"[^"]+"/, '')
 }

@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching } from '../../../src/index.js'
 import { keepLogs } from '../../support/logs.js'
-import { exchange, requestBytes } from '../../support/raw.js'
+import { exchange, requestBytes, withoutDate } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
 const user = { id: 1, updated_at: '2026-11-19T08:00:00Z' }
@@ -165,10 +165,6 @@ t.test('headers are counted with their effect: added, or others than those of th
   ])
   t.equal(seen.length, 5)
 })
-
-function withoutDate(bytes: string): string {
-  return bytes.replace(/\r\ndate: [^\r]+/i, '').replace(/"reqId":"[^"]+"/, '')
-}
 
 t.test('no function of the app is called, so none can change a response by throwing', async (t) => {
   const fail = () => {

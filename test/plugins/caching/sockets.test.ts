@@ -33,18 +33,12 @@ t.test('repeated lines: lists are joined, and repeated dates are ignored', async
   const { port } = await serve(t, await appWith())
   const cases: readonly (readonly [lines: readonly string[], get: number, put: number])[] = [
     [['If-None-Match: "6"', 'If-None-Match: "7"'], 304, 412],
-    [['If-None-Match: "6"', 'if-none-match: "5"'], 200, 200],
     [['If-None-Match: *', 'If-None-Match: *'], 200, 412],
     [['If-None-Match: "7"', 'If-None-Match: junk'], 200, 412],
     [['If-Match: "6"', 'If-Match: "7"'], 200, 200],
-    [['If-Match: "6"', 'If-Match: "5"'], 412, 412],
-    [['If-Match: *', 'If-Match: "7"'], 412, 412],
-    [[`If-Modified-Since: ${modifiedText}`], 304, 200],
     [[`If-Modified-Since: ${modifiedText}`, `If-Modified-Since: ${modifiedText}`], 200, 200],
-    [[`If-Unmodified-Since: ${before}`], 412, 412],
     [[`If-Unmodified-Since: ${before}`, `If-Unmodified-Since: ${before}`], 200, 200],
     [['If-None-Match:  \t"7"\t '], 304, 412],
-    [['If-None-Match:'], 200, 200],
   ]
   for (const [lines, get, put] of cases) {
     for (const [method, url, status] of [

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyReply, type RouteShorthandOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { fields } from '../../../src/index.js'
-import { exchange, requestBytes } from '../../support/raw.js'
+import { exchange, requestBytes, withoutDate } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { object, text } from './one-route.js'
 
@@ -88,8 +88,4 @@ async function service(t: Test, isOn: boolean): Promise<number> {
     app.get(`/v1/${name}`, options, (_, reply) => answer(reply))
   app.post('/v1/post', { schema }, () => ada)
   return (await serve(t, app)).port
-}
-
-function withoutDate(bytes: string): string {
-  return bytes.replace(/\r\ndate: [^\r]+/i, '')
 }
