@@ -1,26 +1,26 @@
 // Own process: waits for a browser
 /** The page of the demo that describes its API, as a newcomer opens it. */
+import type { Browser } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { developmentCertificate } from '../../examples/demo-server/tls.js'
+import { emptyDatabase } from '../demo/databases.js'
 import { serveEmbedded } from '../demo/embedded.js'
 import { freshContext, skipWithoutBrowser, startBrowser } from '../support/browser.js'
 
-for (const scheme of ['http', 'https'] as const) {
-  t.test(`in Chromium, over ${scheme}`, { skip: skipWithoutBrowser() }, async (t) => {
-    const database = await openEmbeddedDatabase()
-    t.teardown(() => database.destroy())
-    // Before the browser, and so stopped after it: nothing waits for connections that it holds.
-    const certificate = scheme === 'https' ? await developmentCertificate('127.0.0.1') : null
-    const { origin } = await serveEmbedded(t, database, certificate)
+t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
+  const database = await emptyDatabase(t)
+  const certificate = await developmentCertificate('127.0.0.1')
+  // Before the browser, and so stopped after it: nothing waits for connections that it holds.
+  const demos = [await serveEmbedded(t, database), await serveEmbedded(t, database, certificate)]
+  const browser = await startBrowser(t)
+  for (const { origin } of demos) {
     // The page is opened by another name of the machine than the one that the issuer is known by.
-    await logsInByOneClick(t, origin, origin.replace('127.0.0.1', 'localhost'))
-  })
-}
+    await logsInByOneClick(t, browser, origin, origin.replace('127.0.0.1', 'localhost'))
+  }
+})
 
 /** The authorization code flow, as a person sees it. */
-async function logsInByOneClick(t: Test, issuer: string, origin: string): Promise<void> {
-  const browser = await startBrowser(t)
+async function logsInByOneClick(t: Test, browser: Browser, issuer: string, origin: string): Promise<void> {
   // Nobody vouches for the certificate.
   const page = await (await freshContext(t, browser, { ignoreHTTPSErrors: true })).newPage()
   const faults: string[] = []
@@ -31,7 +31,7 @@ async function logsInByOneClick(t: Test, issuer: string, origin: string): Promis
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('request', (request) => hosts.add(new URL(request.url()).host))
 
-  await t.test('one click logs in, and the page sends the token', async (t) => {
+  await t.test(`${origin}: one click logs in, and the page sends the token`, async (t) => {
     await page.goto(`${origin}/docs`)
     await page.locator('.btn.authorize').click()
     const dialog = page.locator('.modal-ux')

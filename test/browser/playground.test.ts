@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { clientIds } from '../../examples/demo-server/authorization.js'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
+import { emptyDatabase } from '../demo/databases.js'
 import { serveEmbedded } from '../demo/embedded.js'
 import { freshContext, skipWithoutBrowser, startBrowser } from '../support/browser.js'
 
@@ -42,9 +42,7 @@ const shown: Readonly<Record<string, Readonly<Record<string, readonly [statuses:
 }
 
 t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
-  const database = await openEmbeddedDatabase()
-  t.teardown(() => database.destroy())
-  const { origin } = await serveEmbedded(t, database)
+  const { origin } = await serveEmbedded(t, await emptyDatabase(t))
   const browser = await startBrowser(t)
   // The rules of accessibility are a script that the policy of the page would stop.
   const context = await freshContext(t, browser, { bypassCSP: true })

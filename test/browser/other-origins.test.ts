@@ -1,0 +1,338 @@
+// Own process: waits for a browser
+/** What pages of other origins send to a service, and read of it, in a browser: CORS, its cache, the security headers. */
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import type { ConventionsOptions } from '../../src/index.js'
+import {
+  fetchIn,
+  freshContext,
+  openPage,
+  type PageAnswer,
+  type PageRequest,
+  skipWithoutBrowser,
+  startBrowser,
+} from '../support/browser.js'
+import { isProblem } from '../support/problem.js'
+import { type Arrival, serveUsers } from './service.js'
+
+const json = { 'content-type': 'application/json' }
+const put = { method: 'PUT', headers: json, body: '{}' }
+const tooLong = `/v1/users/${'1'.repeat(5000)}`
+const csv = { schema: { response: { 200: { content: { 'text/csv': { schema: { type: 'string' } } } } } } }
+const conventional = [
+  ...['location', 'operation-location', 'link', 'etag', 'retry-after', 'ratelimit', 'ratelimit-policy'],
+  ...['deprecation', 'sunset', 'preference-applied', 'idempotent-replayed'],
+]
+// Fetch §3.2.6, CORS-safelisted response-header names: of these a page needs no leave.
+const safelisted = [
+  ...[
+    'cache-control',
+    'content-language',
+    'content-length',
+    'content-type',
+    'expires',
+    'last-modified',
+    'pragma',
+  ],
+]
+const isUnreadable = (t: Test, answer: Promise<PageAnswer>, about: string) =>
+  t.rejects(answer, /TypeError: Failed to fetch/, about)
+const methodsOf = (arrived: readonly Arrival[]) => arrived.map(({ method }) => method)
+const statusesOf = (arrived: readonly Arrival[]) => arrived.map(({ status }) => status)
+
+t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
+  const browser = await startBrowser(t)
+
+  /** A service, a page of an origin that it allows, and a page of another one. */
+  async function open(
+    t: Test,
+    options: ConventionsOptions = {},
+    addRoutes?: (app: FastifyInstance) => unknown,
+  ) {
+    const context = await freshContext(t, browser)
+    const { page, origin } = await openPage(t, context)
+    const { page: other, origin: otherOrigin } = await openPage(t, context)
+    const cors = { origin: [origin], ...(options.cors || {}) }
+    const service = await serveUsers(t, { ...options, cors }, addRoutes)
+    const call = (path: string, request?: PageRequest) => fetchIn(page, service.url + path, request)
+    return { ...service, page, other, otherOrigin, call }
+  }
+
+  await t.test('a page of an allowed origin can read all responses, errors too', async (t) => {
+    const { call } = await open(t, {}, (app) => {
+      app.get('/v1/failures', async () => Promise.reject(new Error('no')))
+      app.get('/v1/reports', csv, () => 'a,b')
+    })
+    const created = await call('/v1/users', { ...put, method: 'POST' })
+    t.match(created, { status: 201, headers: { location: '/v1/users/3' }, body: /"id":3/ })
+    const list = await call('/v1/users?limit=1')
+    t.match(list, { status: 200, headers: { link: /<.*before_id=2.*>; rel="next"/ }, body: /"users":\[/ })
+    const read = await call('/v1/users/1')
+    t.match(read, { status: 200, headers: { etag: /^"/, ratelimit: /^"default";r=/ } })
+    const { etag } = read.headers
+    t.match(await call('/v1/users/1', { method: 'HEAD' }), { status: 200, headers: { etag }, body: '' })
+    const ofOld = { ...json, 'if-match': '"of old"' }
+    const problems: readonly [path: string, request: PageRequest, status: number, code: string][] = [
+      ['/v1/nothing', {}, 404, 'not-found'],
+      ['/v1/users/1', { method: 'POST' }, 405, 'method-not-allowed'],
+      ['/v1/reports', { headers: { accept: 'application/json' } }, 406, 'not-acceptable'],
+      ['/v1/users/1', { headers: ofOld }, 412, 'precondition-failed'],
+      ['/v1/failures', {}, 500, 'internal-server-error'],
+      // What no hook sees.
+      ['/%zz', {}, 400, 'uri-malformed'],
+      [tooLong, {}, 414, 'uri-too-long'],
+      ['/v1/nothing', put, 404, 'not-found'],
+      ['/%zz', put, 400, 'uri-malformed'],
+    ]
+    for (const [path, request, status, code] of problems)
+      isProblem(t, await call(path, request), { status, code }, `${status} ${code}`)
+    await isUnreadable(t, call(`/v1/users?name=${'x'.repeat(20_000)}`), 'no request, no origin: the 431')
+  })
+
+  await t.test('it can read the headers of the conventions and the CORS-safelisted headers', async (t) => {
+    const { call } = await open(t, { cors: { exposedHeaders: ['X-Shown'] } }, (app) => {
+      app.get('/v1/signals', (_request, reply) => {
+        for (const name of [...conventional, 'x-internal', 'x-shown'])
+          reply.header(name, reply.getHeader(name) ?? '"1"')
+        return {}
+      })
+    })
+    const names = Object.keys((await call('/v1/signals')).headers)
+    const special = names.filter((name) => !safelisted.includes(name))
+    t.strictSame(special.sort(), [...conventional, 'x-shown'].sort())
+  })
+
+  await t.test('it can read the 429 and its Retry-After; preflights are not counted', async (t) => {
+    const { call } = await open(t, { rateLimit: { max: 1 } })
+    t.match(await call('/v1/users/1', put), { status: 200, headers: { ratelimit: /^"default";r=0;t=/ } })
+    const refused = await call('/v1/users/1', put)
+    isProblem(t, refused, { status: 429, code: 'quota-exceeded' })
+    t.match(refused.headers, {
+      'retry-after': /^([1-9]|[1-5]\d|60)$/,
+      'ratelimit-policy': '"default";q=1;w=60',
+    })
+  })
+
+  await t.test('it can read the 503 of a maintenance, and goes on after Retry-After', async (t) => {
+    const { app, url, page, other, call, arrived, handled } = await open(t)
+    await app.maintenance.enable({ retryAfter: 540, reason: 'The database moves' })
+    for (const [path, request] of [
+      ['/v1/users/1', {}],
+      ['/%zz', {}],
+      ['/v1/users/1', put],
+    ] as const) {
+      const answer = await call(path, request)
+      isProblem(t, answer, { status: 503, code: 'maintenance', detail: 'The database moves' }, path)
+      t.equal(answer.headers['retry-after'], '540')
+    }
+    t.strictSame(statusesOf(arrived.filter(({ method }) => method === 'OPTIONS')), [204])
+    t.strictSame(handled, [])
+    await isUnreadable(t, fetchIn(other, `${url}/v1/users/1`), 'others read nothing')
+
+    await app.maintenance.enable({ retryAfter: 1 })
+    const refused = page.waitForResponse((response) => response.status() === 503)
+    const seen = page.evaluate(async (target) => {
+      const statuses: number[] = []
+      for (;;) {
+        const { status, headers } = await fetch(target, { method: 'PATCH' })
+        statuses.push(status)
+        if (status !== 503) return statuses
+        await new Promise((resolve) => setTimeout(resolve, Number(headers.get('retry-after')) * 1000))
+      }
+    }, `${url}/v1/users/1`)
+    await refused
+    await app.maintenance.disable()
+    t.strictSame(await seen, [503, 200])
+  })
+
+  await t.test('a page of another origin, or of an opaque one, cannot read any response', async (t) => {
+    const { url, other, arrived } = await open(t)
+    for (const target of ['/v1/users', '/v1/users/1', '/v1/nothing', '/%zz', tooLong])
+      await isUnreadable(t, fetchIn(other, url + target), target.slice(0, 20))
+    t.strictSame(statusesOf(arrived), [200, 200, 404, 400, 414], 'though each was answered')
+    await isUnreadable(t, fetchIn(other, url + tooLong, put), 'nor that of a write')
+    await other.setContent('<iframe sandbox="allow-scripts" srcdoc="sandboxed"></iframe>')
+    await isUnreadable(
+      t,
+      fetchIn(other.frames()[1] ?? other.mainFrame(), `${url}/v1/users`),
+      'from a sandbox',
+    )
+    t.equal(arrived.at(-1)?.headers.origin, 'null')
+    const { url: closed } = await serveUsers(t)
+    await isUnreadable(t, fetchIn(other, `${closed}/v1/users`), 'without the option origin')
+  })
+
+  await t.test(
+    'with credentials: true, requests have cookies, and the page can read the response',
+    async (t) => {
+      for (const credentials of [true, false]) {
+        const { call, arrived } = await open(t, { cors: { credentials } }, (app) => {
+          app.post('/v1/sessions', (_request, reply) =>
+            reply.code(204).header('set-cookie', 'session=1; SameSite=Strict; HttpOnly').send(),
+          )
+        })
+        const included = { credentials: 'include' } as const
+        const signIn = () => call('/v1/sessions', { method: 'POST', ...included })
+        if (credentials) {
+          t.equal((await signIn()).status, 204)
+          t.equal((await call('/v1/users/1', included)).status, 200)
+          t.equal((await call('/v1/users/1', { ...put, ...included })).status, 200, 'after a preflight too')
+        } else {
+          await isUnreadable(t, signIn(), 'signing in')
+          await isUnreadable(t, call('/v1/users/1', included), 'reading')
+        }
+        t.equal((await call('/v1/users/1')).status, 200)
+        t.notOk('cookie' in (arrived.at(-1)?.headers ?? {}), 'without `include` there is no cookie')
+        const withCookie = arrived.filter(({ headers }) => headers.cookie === 'session=1')
+        const expected = credentials ? ['GET', 'PUT'] : ['GET']
+        t.strictSame(methodsOf(withCookie), expected, 'the browser keeps answers back, not requests')
+      }
+    },
+  )
+
+  await t.test('the origins of a route apply to its responses only', async (t) => {
+    let partner = ''
+    const { url, call, other, otherOrigin } = await open(t, {}, (app) => {
+      const origin = (asking: string | undefined) => asking === partner
+      app.get('/v1/offers', { config: { cors: { origin } } }, () => ({ offers: [] }))
+      app.get('/v1/prices', { config: { cors: false } }, () => ({ prices: [] }))
+    })
+    partner = otherOrigin
+    t.equal((await fetchIn(other, `${url}/v1/offers`)).status, 200)
+    await isUnreadable(t, call('/v1/offers'), 'offers')
+    await isUnreadable(t, fetchIn(other, `${url}/v1/users`), 'users')
+    await isUnreadable(t, call('/v1/prices'), 'prices')
+  })
+
+  await t.test('an allowed page can send each method and header of the conventions', async (t) => {
+    const { call, arrived, handled } = await open(t)
+    const sent: readonly [request: PageRequest, status: number, handled: string][] = [
+      [put, 200, 'PUT'],
+      [{ ...put, method: 'PATCH' }, 200, 'PATCH'],
+      [{ ...put, headers: { ...json, 'if-match': '"of old"' } }, 412, ''],
+      [{ method: 'DELETE' }, 204, 'DELETE'],
+      [{ method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }, 204, 'DELETE'],
+      [{ headers: { prefer: 'return=minimal', 'x-requested-with': 'XMLHttpRequest' } }, 200, 'GET'],
+    ]
+    for (const [index, [request, status, method]] of sent.entries()) {
+      // Each its own URL: what a browser has been told of one, it does not ask again.
+      const path = `/v1/users/${index}`
+      const about = JSON.stringify(request)
+      t.equal((await call(path, request)).status, status, about)
+      const ofPath = arrived.filter((arrival) => arrival.url === path)
+      t.strictSame(methodsOf(ofPath), ['OPTIONS', request.method ?? 'GET'], `${about}: a preflight first`)
+      const ran = handled.filter((one) => one.endsWith(path))
+      t.strictSame(ran, method === '' ? [] : [`${method} ${path}`], about)
+    }
+  })
+
+  await t.test('a browser sends one preflight per URL, and nothing that it did not allow', async (t) => {
+    const { url, other, call, arrived } = await open(t)
+    const refused: readonly PageRequest[] = [
+      { method: 'DELETE' },
+      { method: 'POST', headers: json, body: '{}' },
+      { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } },
+    ]
+    for (const request of refused)
+      await isUnreadable(t, fetchIn(other, `${url}/v1/users/1`, request), JSON.stringify(request))
+    t.strictSame(methodsOf(arrived), ['OPTIONS', 'OPTIONS', 'OPTIONS'])
+    for (const method of ['PUT', 'PUT', 'PATCH']) await call('/v1/users/2', { ...put, method })
+    t.strictSame(methodsOf(arrived).slice(3), ['OPTIONS', 'PUT', 'PUT', 'PATCH'])
+    await call('/v1/users/2', { method: 'DELETE', headers: { 'if-match': '"1"' } })
+    t.strictSame(methodsOf(arrived).slice(-2), ['OPTIONS', 'DELETE'], 'of a header it has not heard yet')
+  })
+
+  await t.test('a browser validates its copy: the service sends 304, and the page gets 200', async (t) => {
+    const { call, arrived } = await open(t)
+    const { headers, body } = await call('/v1/users/1')
+    const { etag = '' } = headers
+    t.match(etag, /^"/)
+    for (const request of [{}, { cache: 'no-cache' }] as const)
+      t.match(await call('/v1/users/1', request), { status: 200, headers: { etag }, body })
+    t.strictSame(statusesOf(arrived), [200, 304, 304])
+    t.strictSame(
+      arrived.map((arrival) => arrival.headers['if-none-match']),
+      [undefined, etag, etag],
+    )
+    const own = await call('/v1/users/1', { headers: { 'if-none-match': etag } })
+    t.match(own, { status: 304, headers: { etag }, body: '' }, 'a page may ask so itself')
+  })
+
+  await t.test('a cached response for one origin, or for none, is not used for another origin', async (t) => {
+    const { url, page, other, call, arrived } = await open(t, {}, (app) => {
+      const config = { caching: { cacheControl: { public: true, maxAge: 60 } } } as const
+      app.get('/v1/rates', { config }, () => ({ rates: [] }))
+      // For all as an image; what another page may read of it is a matter of CORS alone.
+      app.get('/v1/logos', { config: { ...config, securityHeaders: false } }, (_request, reply) =>
+        reply.type('image/svg+xml').send('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      )
+    })
+    for (const _ of [1, 2]) t.equal((await call('/v1/rates')).status, 200)
+    t.equal(arrived.length, 1, 'the second time it comes from the cache')
+    await isUnreadable(t, fetchIn(other, `${url}/v1/rates`), 'the copy of another origin')
+    t.strictSame(statusesOf(arrived), [200, 304])
+    await page.setContent(`<img src="${url}/v1/logos">`)
+    t.notOk('origin' in (arrived.at(-1)?.headers ?? {}), 'an image is asked for without an origin')
+    t.equal((await call('/v1/logos')).status, 200)
+  })
+
+  await t.test(
+    'security headers: a page runs, shows and frames no response, unless its route lets it',
+    async (t) => {
+      const image = '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"/>'
+      const crossOriginResourcePolicy = { policy: 'cross-origin' } as const
+      const { url, other: page } = await open(t, {}, (app) => {
+        for (const [name, securityHeaders] of [
+          ['guarded', undefined],
+          ['open', false],
+          ['shared', { crossOriginResourcePolicy }],
+        ] as const) {
+          const options = securityHeaders === undefined ? {} : { config: { securityHeaders } }
+          app.get(`/v1/scripts/${name}`, options, (_, reply) =>
+            reply.type('application/json').send(`globalThis.ran = '${name}'`),
+          )
+          app.get(`/v1/avatars/${name}`, options, (_, reply) => reply.type('image/svg+xml').send(image))
+          app.get(`/v1/items/${name}`, options, () => ({ name }))
+        }
+        app.get('/v1/pages', { config: { securityHeaders: false } }, (_, reply) =>
+          reply.type('text/html').send('<!doctype html>'),
+        )
+      })
+      for (const [name, width] of [
+        ['guarded', 0],
+        ['open', 10],
+        ['shared', 10],
+      ] as const) {
+        await page.setContent(`<img src="${url}/v1/avatars/${name}">`)
+        t.equal(await page.evaluate('document.images[0].naturalWidth'), width, `an image: ${name}`)
+      }
+      for (const [target, framed] of [
+        ['/v1/items/guarded', false],
+        ['/v1/nothing', false],
+        ['/v1/items/open', true],
+      ] as const) {
+        await page.setContent(`<iframe src="${url}${target}"></iframe>`)
+        const frame = page.frames()[1]?.url()
+        t.equal(frame, framed ? url + target : 'chrome-error://chromewebdata/', `a frame: ${target}`)
+      }
+      await page.goto(`${url}/v1/pages`)
+      for (const name of ['guarded', 'open']) {
+        await page.setContent(`<script src="/v1/scripts/${name}"></script>`)
+        const ran = await page.evaluate<string | undefined>('globalThis.ran')
+        t.equal(ran, name === 'open' ? 'open' : undefined, `a script of the same origin: ${name}`)
+      }
+      for (const [target, type] of [
+        ['/v1/items/guarded', 'application/json'],
+        ['/v1/<script>globalThis.ran=1</script>', 'application/problem+json'],
+      ] as const) {
+        const response = await page.goto(url + target)
+        t.equal(await page.evaluate('document.contentType'), type, 'opened as a page, it is shown as text')
+        t.equal(await page.evaluate('globalThis.ran'), undefined)
+        await isUnreadable(t, fetchIn(page, `${url}/v1/users`), 'and loads nothing')
+        t.notOk('strict-transport-security' in (response?.headers() ?? {}), 'this header is for TLS')
+      }
+      await page.goto(`${url}/v1/items/open`)
+      t.equal((await fetchIn(page, `${url}/v1/users`)).status, 200)
+    },
+  )
+})
