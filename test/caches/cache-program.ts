@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Agent } from 'undici'
+import { endChild, findProgram } from '../support/child.js'
 import { until } from '../support/until.js'
 import { type Cache, cacheThrough } from './cache-client.js'
 
@@ -44,7 +43,7 @@ const serverFolders = ['/usr/sbin', '/usr/local/sbin']
  * be started.
  */
 export function skipWithout({ program, debianPackage }: CacheProgram): string | false {
-  if (pathOf(program) !== null || process.env.CI) return false
+  if (findProgram([program], serverFolders) !== null || process.env.CI) return false
   return `there is no ${program} (Debian: apt-get install ${debianPackage})`
 }
 
@@ -66,7 +65,7 @@ export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<R
 /** Starts the program and waits until it listens; it ends, and its folder goes, with the test. */
 export async function startProgram(t: Test, cacheProgram: CacheProgram): Promise<RunningProgram> {
   const { program, debianPackage } = cacheProgram
-  const path = pathOf(program)
+  const path = findProgram([program], serverFolders)
   if (path === null) throw new Error(`there is no ${program}: install the Debian package ${debianPackage}`)
   const folder = await mkdtemp(join(tmpdir(), `${program}-`))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -75,7 +74,7 @@ export async function startProgram(t: Test, cacheProgram: CacheProgram): Promise
   const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   // A test that is killed takes its cache along.
   process.once('exit', () => child.kill('SIGTERM'))
-  t.teardown(() => stop(child))
+  t.teardown(() => endChild(child, 'SIGTERM'))
   await listening(child, socket)
   return { folder, socket }
 }
@@ -100,16 +99,4 @@ function accepts(socket: string): Promise<boolean> {
     })
     connection.once('error', () => resolve(false))
   })
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  await ended
-}
-
-function pathOf(program: string): string | null {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), ...serverFolders]
-  return folders.map((folder) => join(folder, program)).find((path) => existsSync(path)) ?? null
 }

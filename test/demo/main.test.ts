@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { endChild } from '../support/child.js'
 import { until } from '../support/until.js'
-import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
+import { failureOf, spawnDemo, startDemo } from './run-demo.js'
 
 t.test('the demo prints its URL and examples that work, and stops at SIGINT', async (t) => {
   const { origin, process, printed } = await startDemo(t, { ISSUER_URL: '', DATABASE_URL: '' })
@@ -26,7 +27,7 @@ t.test('the demo prints its URL and examples that work, and stops at SIGINT', as
     t.match(await shell(`${token}\n${command('PATCH')}`), /"age":37/)
     t.match(await shell(`${token}\n${command('retry')}`), retried)
   }
-  t.equal(await stopDemo(process, 'SIGINT'), 0)
+  t.equal(await endChild(process, 'SIGINT'), 0)
 })
 
 t.test('an invalid setting is an error of one line, with exit code 1', async (t) => {

@@ -2,11 +2,12 @@
 /** The demo with its operations in Redis and in PostgreSQL: processes that serve, and one that works. */
 import t, { type Test } from 'tap'
 import { firstId } from '../../examples/demo-server/migrations.js'
+import { endChild } from '../support/child.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { obstacleToRedis, startRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
 import { callerOf } from './client.js'
-import { failureOf, spawnDemo, startDemo, startWorker, stopDemo } from './run-demo.js'
+import { failureOf, spawnDemo, startDemo, startWorker } from './run-demo.js'
 
 const obstacle = (await obstacleToRedis()) ?? (await obstacleToPostgres())
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -75,7 +76,7 @@ async function sharesOperations(t: Test, environment: Record<string, string>): P
   t.match(failed.json, { status: 'Failed', error: { code: 'operation-cancelled' } })
 
   for (const { process: child, complaints } of [first, second, worker]) {
-    t.equal(await stopDemo(child, 'SIGTERM'), 0, 'it ends when it is told to')
+    t.equal(await endChild(child, 'SIGTERM'), 0, 'it ends when it is told to')
     t.strictSame(complaints, [])
   }
   await handsBack(t, environment)
@@ -95,7 +96,7 @@ async function handsBack(t: Test, environment: Record<string, string>): Promise<
     ({ json }) => Number(json.progress) > 0,
     ...patience,
   )
-  t.equal(await stopDemo(slow.process, 'SIGTERM'), 0)
+  t.equal(await endChild(slow.process, 'SIGTERM'), 0)
   t.strictSame(slow.complaints, [])
   const log = slow.printed.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
   t.strictSame(

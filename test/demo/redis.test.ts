@@ -3,10 +3,11 @@
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisMaintenanceStore } from '../../src/stores/redis.js'
+import { endChild } from '../support/child.js'
 import { obstacleToRedis, type PrivateRedis, startRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
 import { type Caller, callerOf } from './client.js'
-import { failureOf, spawnDemo, startDemo, stopDemo } from './run-demo.js'
+import { failureOf, spawnDemo, startDemo } from './run-demo.js'
 
 const obstacle = await obstacleToRedis()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -91,9 +92,9 @@ t.test('two processes with one Redis', { skip }, async (t) => {
     redis.pause()
     const statuses = await Promise.all(Array.from({ length: 50 }, statusOf(one)))
     t.strictSame([...new Set(statuses)], [200])
-    t.equal(await stopDemo(demos[0].process, 'SIGTERM'), 0)
+    t.equal(await endChild(demos[0].process, 'SIGTERM'), 0)
     await redis.kill()
-    t.equal(await stopDemo(demos[1].process, 'SIGTERM'), 0, 'nor one that is down')
+    t.equal(await endChild(demos[1].process, 'SIGTERM'), 0, 'nor one that is down')
   })
 })
 

@@ -11,12 +11,13 @@ import { Agent, fetch } from 'undici'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { type CacheProgram, nginxFolders, skipWithout, startProgram } from '../caches/cache-program.js'
+import { endChild } from '../support/child.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { obstacleToRedis, startRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf, tagOf } from './client.js'
 import { query } from './query.js'
-import { type RunningDemo, startDemo, startWorker, stopDemo } from './run-demo.js'
+import { type RunningDemo, startDemo, startWorker } from './run-demo.js'
 import { sampleOf } from './samples.js'
 
 const obstacle = (await obstacleToRedis()) ?? (await obstacleToPostgres())
@@ -84,7 +85,7 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
 
 /** Tells a process to end. */
 async function endsWell(t: Test, { process: child, complaints }: RunningDemo, name: string): Promise<void> {
-  t.equal(await stopDemo(child, 'SIGTERM'), 0, `${name} ends with exit code 0`)
+  t.equal(await endChild(child, 'SIGTERM'), 0, `${name} ends with exit code 0`)
   t.strictSame(complaints, [])
 }
 

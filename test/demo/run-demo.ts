@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { endChild } from '../support/child.js'
 import { obstacleToPostgres } from '../support/postgres.js'
 import { programArguments } from '../support/program.js'
 import { emptyServerUrl } from './databases.js'
@@ -50,7 +51,7 @@ async function defaults(): Promise<Record<string, string>> {
 }
 
 async function started(t: Test, child: ReturnType<typeof spawnDemo>): Promise<RunningDemo> {
-  t.teardown(() => stopDemo(child, 'SIGKILL'))
+  t.teardown(() => endChild(child))
   const printed: string[] = []
   const complaints: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => {
@@ -73,15 +74,6 @@ export function spawnDemo(environment: Record<string, string>, program: keyof ty
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-}
-
-/** Sends the signal and waits for the end; tells the exit code. */
-export async function stopDemo(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-  const ended = once(child, 'exit')
-  child.kill(signal)
-  await ended
-  return child.exitCode
 }
 
 /** What a demo that must fail to start says; rejects where it does not fail as it should. */

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { delimiter, join } from 'node:path'
 import {
   type Browser,
   type BrowserContext,
@@ -11,6 +9,7 @@ import {
   type Page,
 } from 'playwright-core'
 import type { Test } from 'tap'
+import { findProgram } from './child.js'
 
 /** A page of an origin of its own. */
 export interface OpenPage {
@@ -48,15 +47,13 @@ const args = ['--disable-gpu', '--disable-quic', '--disable-sync']
  * started.
  */
 export function skipWithoutBrowser(): string | false {
-  if (findProgram() !== null || process.env.CI) return false
+  if (findProgram(programs) !== null || process.env.CI) return false
   return 'there is no Chromium (Debian: apt-get install chromium)'
 }
 
 /** Starts a headless Chromium with an empty profile; it ends, and its profile goes, with the test. */
 export async function startBrowser(t: Test): Promise<Browser> {
-  const executablePath = findProgram()
-  if (executablePath === null) throw new Error('there is no Chromium: install the Debian package chromium')
-  const browser = await chromium.launch({ executablePath, args, timeout })
+  const browser = await chromium.launch({ executablePath: program(), args, timeout })
   t.teardown(() => browser.close())
   return browser
 }
@@ -66,11 +63,9 @@ export async function startBrowser(t: Test): Promise<Browser> {
  * it trusts every certificate. It ends with the test.
  */
 export async function startWithThirdPartyCookies(t: Test): Promise<BrowserContext> {
-  const executablePath = findProgram()
-  if (executablePath === null) throw new Error('there is no Chromium: install the Debian package chromium')
   const preferences = JSON.stringify({ profile: { cookie_controls_mode: 0 } })
   const folder = t.testdir({ Default: { Preferences: preferences } })
-  const options = { executablePath, args, timeout, ignoreHTTPSErrors: true }
+  const options = { executablePath: program(), args, timeout, ignoreHTTPSErrors: true }
   const context = await chromium.launchPersistentContext(folder, options)
   context.setDefaultTimeout(timeout)
   t.teardown(() => context.close())
@@ -127,8 +122,8 @@ export function fetchIn(page: Page | Frame, url: string, request: PageRequest = 
   )
 }
 
-function findProgram(): string | null {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  const paths = programs.flatMap((program) => folders.map((folder) => join(folder, program)))
-  return paths.find((path) => existsSync(path)) ?? null
+function program(): string {
+  const path = findProgram(programs)
+  if (path === null) throw new Error('there is no Chromium: install the Debian package chromium')
+  return path
 }

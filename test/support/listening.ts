@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { userEnvironment } from '../package/run-command.js'
+import { endChild } from './child.js'
 
 /** How Node runs a program. */
 export interface Start {
@@ -21,7 +21,7 @@ export function startListening(t: Test, { args, folder, environment = {} }: Star
     env: { ...userEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  t.teardown(() => stop(child))
+  t.teardown(() => endChild(child))
   const printed: string[] = []
   child.stderr.on('data', (chunk) => printed.push(String(chunk)))
   return new Promise((resolve, reject) => {
@@ -34,11 +34,4 @@ export function startListening(t: Test, { args, folder, environment = {} }: Star
       reject(new Error(`exit code ${code} before it listened\n${printed.join('')}`)),
     )
   })
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
 }

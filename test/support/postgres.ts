@@ -1,5 +1,4 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
@@ -8,6 +7,7 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { endChild } from './child.js'
 
 /** A PostgreSQL server of one test alone. */
 export interface PrivatePostgres {
@@ -55,11 +55,11 @@ export async function startPostgres(): Promise<PrivatePostgres> {
     return {
       url: `postgres://postgres@${encodeURIComponent(folder)}/postgres`,
       async stop() {
-        await stopServer(server)
+        await endChild(server, 'SIGINT')
         await rm(folder, { recursive: true, force: true })
       },
       async restart() {
-        await stopServer(server)
+        await endChild(server, 'SIGINT')
         await pause(1_000)
         server = await startServer(binaries, data, folder, runAs)
       },
@@ -102,13 +102,6 @@ async function startServer(
     }
   }
   throw new Error(`PostgreSQL did not start:\n${output.join('\n')}`)
-}
-
-async function stopServer(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return
-  const ended = once(server, 'exit')
-  server.kill('SIGINT')
-  await ended
 }
 
 /** The folder of the PostgreSQL programs; of several versions the newest. */

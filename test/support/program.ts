@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { endChild } from './child.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bundles = join(root, '.cache', 'tests')
@@ -42,7 +42,7 @@ export async function startProgram(
   const child = spawn(process.execPath, [...programArguments(source), JSON.stringify(setUp)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  t.teardown(() => endProgram(child))
+  t.teardown(() => endChild(child))
   const errors: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => {
     errors.push(line)
@@ -59,12 +59,4 @@ export async function startProgram(
 }
 
 /** Ends a program, and waits until it is gone. */
-export async function endProgram(
-  child: ChildProcess,
-  signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL',
-): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill(signal)
-  await ended
-}
+export const endProgram = endChild

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { endChild, findProgram } from './child.js'
 
 /** A Redis server of one test alone. */
 export interface PrivateRedis {
@@ -44,7 +43,7 @@ export interface RedisSetup {
 
 /** Why there can be no private server on this machine; `null` where there can. */
 export async function obstacleToRedis(): Promise<string | null> {
-  return findProgram() === null ? 'there is no redis-server in PATH' : null
+  return findProgram(['redis-server']) === null ? 'there is no redis-server in PATH' : null
 }
 
 /** Starts an empty server in a temporary folder. */
@@ -52,7 +51,7 @@ export async function startRedis({
   persistent = false,
   cluster = false,
 }: RedisSetup = {}): Promise<PrivateRedis> {
-  const program = findProgram()
+  const program = findProgram(['redis-server'])
   if (program === null) throw new Error((await obstacleToRedis()) ?? 'no Redis')
 
   const folder = await mkdtemp(join(tmpdir(), 'redis-'))
@@ -69,12 +68,12 @@ export async function startRedis({
     url: `redis://127.0.0.1:${port}`,
     port,
     async stop() {
-      await endServer(server, 'SIGKILL')
+      await endChild(server)
       await rm(folder, { recursive: true, force: true })
     },
-    kill: () => endServer(server, 'SIGKILL'),
+    kill: async () => void (await endChild(server)),
     async restart(signal = 'SIGTERM') {
-      await endServer(server, signal)
+      await endChild(server, signal)
       server = await start(port)
     },
     pause: () => void server.kill('SIGSTOP'),
@@ -138,18 +137,4 @@ async function startServer(
   const text = output.join('\n')
   if (text.includes('Address already in use')) throw new PortTaken(text)
   throw new Error(`Redis did not start:\n${text}`)
-}
-
-async function endServer(server: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return
-  const ended = once(server, 'exit')
-  server.kill(signal)
-  // A paused one would not hear of it.
-  server.kill('SIGCONT')
-  await ended
-}
-
-function findProgram(): string | null {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  return folders.map((folder) => join(folder, 'redis-server')).find((path) => existsSync(path)) ?? null
 }
