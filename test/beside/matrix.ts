@@ -64,7 +64,8 @@ function same(t: Test, found: unknown, wanted: unknown, name: string): void {
 }
 
 async function appWith(setUp: SetUp, upstream: string, registration: Registration | null) {
-  const app = Fastify()
+  // A busy machine takes long to load plugins.
+  const app = Fastify({ pluginTimeout: 60_000 })
   const { mode, order } = registration ?? {}
   const register = async () =>
     app.register(conventions, { ...(mode === 'enforce' ? setUp.options : {}), mode: mode ?? 'report' })

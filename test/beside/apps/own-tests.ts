@@ -32,6 +32,21 @@ export interface Outcome {
   readonly failures: readonly string[]
 }
 
+/** A test as its app writes it: the second member is the user, if there is one, the method and the URL. */
+export type Row = readonly [
+  name: string,
+  asked: string,
+  status: number,
+  body?: unknown,
+  rest?: Pick<OwnTest, 'headers' | 'payload' | 'fields'>,
+]
+
+export function testOf([name, asked, status, body, rest = {}]: Row): OwnTest {
+  const [url = '', method, as] = asked.split(' ').reverse()
+  const user = as === undefined ? {} : { as }
+  return { name, url, method: method as 'GET', status, body, ...user, ...rest }
+}
+
 /** Runs the tests of an app, in their order. */
 export async function run(app: FastifyInstance, { tests, login }: OwnTests): Promise<Outcome[]> {
   const cookies = new Map<string, string>()

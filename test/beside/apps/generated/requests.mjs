@@ -1,11 +1,8 @@
-/** The tests of the app: requests in their order, and what each has to get. */
+const unknown = { message: 'Route GET:/nothing not found', error: 'Not Found', statusCode: 404 }
+
+/** The tests of the app, in their order: name, method and URL, status, body. */
 export default [
-  { name: 'default root route', url: '/', status: 200, body: { root: true } },
-  { name: 'example is loaded', url: '/example', status: 200, body: 'this is an example' },
-  {
-    name: 'an unknown path',
-    url: '/nothing',
-    status: 404,
-    body: { message: 'Route GET:/nothing not found', error: 'Not Found', statusCode: 404 },
-  },
+  ['default root route', 'GET /', 200, { root: true }],
+  ['example is loaded', 'GET /example', 200, 'this is an example'],
+  ['an unknown path', 'GET /nothing', 404, unknown],
 ]
