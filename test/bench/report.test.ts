@@ -50,30 +50,15 @@ t.test('suiteReport', async (t) => {
   })
   const samples = { plain: [10, 10, 20], clever: [4, 3, 12], brilliant: [2, 6, 3] }
   const made = suiteReport('sum', scenario, samples, { Rounds: 3 })
-  t.match(made, {
-    name: 'sum',
-    title: 'adding',
-    baseline: 'plain',
-    unit: 'CPU ns per call',
-    facts: { Rounds: 3 },
-  })
+  const heads = { name: 'sum', title: 'adding', baseline: 'plain', unit: 'CPU ns per call' }
+  t.match(made, { ...heads, facts: { Rounds: 3 } })
   const ratio = { median: 0.4, cheapest: 0.3, min: 0.3, max: 0.6 }
-  t.same(made.rows[1], {
-    variant: 'clever',
-    about: 'all at once',
-    cost: 4,
-    ratio,
-    bounds: [{ max: 0.5, ratio }],
-  })
+  const clever = { variant: 'clever', about: 'all at once', cost: 4, ratio }
+  t.same(made.rows[1], { ...clever, bounds: [{ max: 0.5, ratio }] })
   t.same(made.rows[0]?.bounds, [])
-  t.same(
-    made.rows[2]?.bounds,
-    [
-      { max: 0.3, ratio: { median: 0.2, cheapest: 0.2, min: 0.15, max: 0.6 } },
-      { max: 1, to: 'clever', ratio: { median: 0.5, cheapest: 2 / 3, min: 0.25, max: 2 } },
-    ],
-    'the ratio to another variant is taken round by round, too',
-  )
+  const toClever = { max: 1, to: 'clever', ratio: { median: 0.5, cheapest: 2 / 3, min: 0.25, max: 2 } }
+  const ofBrilliant = { max: 0.3, ratio: { median: 0.2, cheapest: 0.2, min: 0.15, max: 0.6 } }
+  t.same(made.rows[2]?.bounds, [ofBrilliant, toClever], 'that to another variant is taken by round, too')
 })
 
 t.test('verdict', async (t) => {
@@ -134,26 +119,19 @@ How to read this: [bench/README.md](../README.md).
 })
 
 t.test('chart', async (t) => {
+  const long = 'a-variant-with-a-long-name'
+  const ratioOf = (median: number, min: number, max: number) => ({ median, cheapest: median, min, max })
+  const bounds = [
+    { max: 40, ratio: spreadAt(0.05) },
+    { max: 90, to: long, ratio: spreadAt(0.004) },
+  ]
   const wide: SuiteReport = {
     ...report,
-    title:
-      'a title that is far longer than the bars are wide, because somebody had a lot to say about what is measured',
+    title: `a title that is far longer than the bars are wide, because ${'somebody had a lot to say '.repeat(3)}`,
     rows: [
       bare,
-      {
-        ...preset,
-        variant: 'a-variant-with-a-long-name',
-        ratio: { median: 12.5, cheapest: 12.5, min: 0.2, max: 30 },
-      },
-      {
-        ...preset,
-        variant: 'cheap',
-        ratio: { median: 0.05, cheapest: 0.05, min: 0.04, max: 0.06 },
-        bounds: [
-          { max: 40, ratio: spreadAt(0.05) },
-          { max: 90, to: 'a-variant-with-a-long-name', ratio: spreadAt(0.004) },
-        ],
-      },
+      { ...preset, variant: long, ratio: ratioOf(12.5, 0.2, 30) },
+      { ...preset, variant: 'cheap', ratio: ratioOf(0.05, 0.04, 0.06), bounds },
     ],
   }
 
