@@ -75,19 +75,6 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.strictSame(handled, [])
   })
 
-  await t.test('with form: false, every form of another site is a POST', async (t) => {
-    const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
-    const { url, arrived, handled } = await serveUsers(t, { methodOverride: { form: false } })
-    const answered = page.waitForResponse(`${url}/v1/users/1`)
-    await page.setContent(postedForm(url, urlencoded))
-    await page.click('button')
-    t.equal((await answered).status(), 405)
-    t.match(arrived, [
-      { method: 'POST', headers: { 'content-type': urlencoded, 'sec-fetch-site': 'cross-site' } },
-    ])
-    t.strictSame(handled, [])
-  })
-
   await t.test('a form of another origin is not performed as DELETE', async (t) => {
     const context = await freshContext(t, browser)
     const { url, arrived, handled } = await serveUsers(t)

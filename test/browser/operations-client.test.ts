@@ -65,23 +65,6 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     t.equal(seen, 'AbortError')
   })
 
-  await t.test('the client waits until the maintenance is over', async (t) => {
-    const { page, service } = await open(t)
-    const started = await page.evaluate(async (url) => {
-      const response = await fetch(`${url}/v1/users/7/copy`, { method: 'POST' })
-      return new URL(response.headers.get('operation-location') ?? '', response.url).href
-    }, service.url)
-    await service.app.maintenance.enable({ until: new Date(Date.now() + 4_000) })
-    const end = await page.evaluate(async (url) => client.followOperation(url).finished(), started)
-    t.equal(end.status, 'Succeeded')
-    const polls = service.arrived.filter(({ url }) => url.endsWith('/status'))
-    t.strictSame(
-      polls.map(({ status }) => status),
-      [503, 200],
-      'it came once while it lasted, and not too early',
-    )
-  })
-
   await t.test('a 303 that the browser hides is an error', async (t) => {
     const { page, service } = await open(t)
     const location = await page.evaluate(async (url) => {
