@@ -6,7 +6,7 @@ const folder = existsSync(`src/plugins/${name}`) ? `plugins/${name}` : name
 
 // Without tests that start programs or measure memory: each takes seconds.
 const tests = readdirSync(`test/${folder}`, { recursive: true }).filter(
-  (file) => /(?<!\.slow|-heap)\.test\.ts$/.test(file) && !/(^|\/)(redis|postgres|bullmq)\b/.test(file),
+  (file) => /(?<!\.slow|-heap|-memory)\.test\.ts$/.test(file) && !/(^|\/)(redis|postgres|bullmq|pg-boss)\b/.test(file),
 )
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
