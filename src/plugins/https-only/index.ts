@@ -83,5 +83,5 @@ function requireHttps(request: FastifyRequest): Effect | undefined {
 /** Whether the client has sent the request over TLS: to this server, or to the proxy that Fastify trusts. */
 function isSecure({ protocol }: FastifyRequest): boolean {
   // A proxy may write the scheme in any case (RFC 3986 §3.1).
-  return protocol === 'https' || protocol?.toLowerCase() === 'https'
+  return protocol?.toLowerCase() === 'https'
 }
