@@ -104,7 +104,10 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
     const ofVersion = listed.get(version ?? '')
     const { deprecated, sunset, link, now } = options
     const isOwn = deprecated !== undefined || sunset !== undefined || link !== undefined
-    if (!isOwn && ofVersion === undefined) return { onRequest: refusePath }
+    if (!isOwn && ofVersion === undefined) {
+      // A path of a version may match it: that of a wildcard or of a parameter.
+      return /[*:]/.test(path) ? { onRequest: refusePath, onSend: announcePath } : undefined
+    }
     const plan = lifecycleOf(`${name} config.versions`, version, options, modeOf, ofVersion)
     const onRequest =
       plan.end < Number.POSITIVE_INFINITY ? (request: FastifyRequest) => refuse(plan, request) : undefined

@@ -9,12 +9,14 @@ import { withoutReferences } from '../../support/openapi.js'
 const user = { type: 'object', properties: { id: { type: 'integer' } } }
 const schema = { response: { 200: user } }
 
+type Headers = Readonly<Record<string, { readonly schema: { readonly type?: string } }>>
+
 interface Operation {
   readonly deprecated?: boolean
   readonly description?: string
   readonly 'x-deprecation'?: string
   readonly 'x-sunset'?: string
-  readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+  readonly responses: Readonly<Record<string, { readonly headers?: Headers }>>
 }
 
 async function documentOf(options: VersionsOptions, add: (app: FastifyInstance) => void) {
@@ -55,30 +57,41 @@ t.test('a deprecated version is deprecated in the document, with its period', as
   t.equal((await app.inject('/v1/users')).statusCode, 200, 'nothing of it is needed to answer')
 })
 
-t.test('a future deprecation is announced, and the operation is not deprecated yet', async (t) => {
-  const { operationOf } = await documentOf({ versions: { 1: { deprecated: '2027-01-01' } } }, (app) =>
-    app.get('/v1/users', { schema }, () => ({})),
-  )
-  const { deprecated, description, responses } = operationOf('/v1/users')
-  t.equal(deprecated, undefined)
-  t.equal(description, 'Deprecated from 2027-01-01T00:00:00.000Z.')
-  t.strictSame(Object.keys(responses).sort(), ['200', '304', '412'])
-})
-
-t.test('from the second of its deprecation, an operation is deprecated', async (t) => {
-  const { operationOf } = await documentOf({ versions: { 1: { deprecated: '2026-11-20' } } }, (app) =>
-    app.get('/v1/users', { schema }, () => ({})),
-  )
-  t.match(operationOf('/v1/users'), {
-    deprecated: true,
-    description: 'Deprecated since 2026-11-20T00:00:00.000Z.',
-  })
-})
-
-t.test('in report mode the document does not change', async (t) => {
-  const { operationOf } = await documentOf(
-    { mode: 'report', versions: { 1: { deprecated: '2026-01-01' } } },
-    (app) => app.get('/v1/users', { schema }, () => ({})),
-  )
-  t.notOk('deprecated' in operationOf('/v1/users') || 'description' in operationOf('/v1/users'))
+t.test('the document has what there is: a deprecation, now or later, a sunset, a link', async (t) => {
+  const [past, now, future] = ['2026-01-01', '2026-11-20', '2027-01-01']
+  const at = (date: string) => `${date}T00:00:00.000Z`
+  const rows: readonly (readonly [given: VersionsOptions, expected: object, headers: string[]])[] = [
+    [
+      { versions: { 1: { deprecated: future } } },
+      { 'x-deprecation': at(future), description: `Deprecated from ${at(future)}.` },
+      ['Deprecation'],
+    ],
+    [
+      { versions: { 1: { deprecated: now } } },
+      { deprecated: true, 'x-deprecation': at(now), description: `Deprecated since ${at(now)}.` },
+      ['Deprecation'],
+    ],
+    [
+      { versions: { 1: { sunset: future } } },
+      { 'x-sunset': at(future), description: `Answered with 410 from ${at(future)} on.` },
+      ['Sunset'],
+    ],
+    [{ versions: { 1: { link: { successor: '/v2' } } } }, {}, ['Link']],
+    [{ mode: 'report', versions: { 1: { deprecated: past } } }, {}, []],
+  ]
+  for (const [options, expected, headers] of rows) {
+    const { operationOf } = await documentOf(options, (app) => app.get('/v1/users', { schema }, () => ({})))
+    const { responses, ...operation } = operationOf('/v1/users')
+    const { deprecated, description, 'x-deprecation': deprecation, 'x-sunset': sunset } = operation
+    const found = { deprecated, description, 'x-deprecation': deprecation, 'x-sunset': sunset }
+    t.strictSame(JSON.parse(JSON.stringify(found)), expected)
+    const announced = Object.entries(responses['200']?.headers ?? {})
+      .filter(([name]) => /^(Deprecation|Sunset|Link)$/.test(name))
+      .map(([name, field]) => [name, field.schema.type])
+    t.strictSame(
+      announced,
+      headers.map((name) => [name, 'string']),
+    )
+    t.equal('410' in responses, headers.includes('Sunset'))
+  }
 })
