@@ -48,7 +48,7 @@ t.test('unsafe methods: where the request is from, then the token', (t) => {
     ['a client that is no browser', {}, 'token'],
   ]
   for (const [about, fields, rule] of rows) {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'QUERY', 'MKCOL', 'get']) {
+    for (const method of ['POST', 'DELETE', 'MKCOL', 'get']) {
       t.equal(decideXsrf({ host, ...fields }, { ...facts, method }), rule, `${method}: ${about}`)
     }
     const without = { ...facts, hasSession: false }
@@ -86,7 +86,7 @@ t.test('reads: a page of another origin cannot use the response', (t) => {
     ['a client that is no browser, or an old one', {}, 'requestedWith'],
     ['an empty X-Requested-With', { 'x-requested-with': '' }, 'requestedWith'],
     ['an unknown site', site('other', 'document'), 'requestedWith'],
-    ...['script', 'image', 'style', 'iframe', 'object', 'video', 'manifest', 'document', 'json', ''].flatMap(
+    ...['script', 'document', ''].flatMap(
       (dest): Rows => [
         [`cross-site ${dest}`, site('cross-site', dest), 'requestedWith'],
         [`same-site ${dest}`, site('same-site', dest), 'requestedWith'],

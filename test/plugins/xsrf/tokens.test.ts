@@ -6,37 +6,34 @@ import { sessionOf, sessionTokens } from '../../../src/plugins/xsrf/tokens.js'
 const secret = 'a secret of at least 32 characters'
 const tokensWith = (...secrets: string[]) => sessionTokens(csrf.Tokens, secrets)
 
-t.test(
-  'a token is valid for its session, in every instance with the secret, and for no other session',
-  (t) => {
-    const [one, other, stranger] = [tokensWith(secret), tokensWith(secret), tokensWith(`${secret}!`)]
-    const session = fc.string({ minLength: 1, maxLength: 200, unit: 'binary' })
-    fc.assert(
-      fc.property(session, session, (mine, yours) => {
-        const token = one.create(mine)
-        t.match(token, /^[\w-]{80,120}$/, 'needs no encoding')
-        t.ok(one.isValid(token, mine))
-        t.ok(one.isValid(token, mine), 'again')
-        t.ok(other.isValid(token, mine))
-        t.notOk(stranger.isValid(token, mine))
-        if (mine !== yours) t.notOk(other.isValid(token, yours))
-      }),
-      { numRuns: 50 },
-    )
-    t.end()
-  },
-)
+t.test('a token is valid for its session alone, in every instance with the secret', (t) => {
+  const [one, other, stranger] = [tokensWith(secret), tokensWith(secret), tokensWith(`${secret}!`)]
+  const session = fc.string({ minLength: 1, maxLength: 200, unit: 'binary' })
+  fc.assert(
+    fc.property(session, session, (mine, yours) => {
+      const token = one.create(mine)
+      const valid = [one, one, other].every(({ isValid }) => isValid(token, mine))
+      const isOfOther = stranger.isValid(token, mine) || (mine !== yours && other.isValid(token, yours))
+      // It needs no encoding.
+      return /^[\w-]{80,120}$/.test(token) && valid && !isOfOther
+    }),
+    { numRuns: 50 },
+  )
+  t.end()
+})
 
 t.test('a token that was changed anywhere is invalid', (t) => {
   const tokens = tokensWith(secret)
   const token = tokens.create('session=1')
-  for (let at = 0; at < token.length; at++) {
-    const changed = `${token.slice(0, at)}${token[at] === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`
-    t.notOk(tokens.isValid(changed, 'session=1'), String(at))
-    t.notOk(tokens.isValid(token.slice(0, at), 'session=1'))
+  const others = ['', '-', '--', '---', `${token}-`, `-${token}`, token.repeat(2), 'x'.repeat(1e6)]
+  for (const [at, character] of [...token].entries()) {
+    const start = token.slice(0, at)
+    others.push(start, `${start}${character === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`)
   }
-  for (const other of ['', '-', '--', '---', `${token}-`, `-${token}`, token.repeat(2), 'x'.repeat(1e6)])
-    t.notOk(tokens.isValid(other, 'session=1'), other.slice(0, 20))
+  t.strictSame(
+    others.filter((other) => tokens.isValid(other, 'session=1')),
+    [],
+  )
   t.notOk(tokens.isValid('', ''))
   t.end()
 })
