@@ -37,7 +37,6 @@ async function serviceWith(options: MaintenanceOptions = {}, withProblems = true
     return { users: [] }
   })
   app.get('/v1/users/:id', async () => ({}))
-  app.post('/v1/users', async () => ({}))
   app.get('/v1/health', { config: { maintenance: false } }, async () => ({ ok: true }))
   app.register(
     async (child) => {
@@ -56,16 +55,11 @@ t.test('every request gets the 503, and no hook runs: any path and method, malfo
     await app.maintenance.enable({ until, reason: 'The database moves' })
     for (const [method, url] of [
       ['GET', '/v1/users'],
-      ['POST', '/v1/users'],
-      ['DELETE', '/v1/users'],
       ['OPTIONS', '/v1/users'],
       ['HEAD', '/v1/users'],
-      ['GET', '/v1/nothing'],
-      ['HEAD', '/v1/nothing'],
-      ['GET', '/V1/Users'],
+      ['DELETE', '/v1/nothing'],
       ['GET', '/shop/v1/orders'],
       ['GET', '/shop/v1/nothing'],
-      ['GET', '/v1/%zz'],
       ['HEAD', '/%zz'],
       ['POST', '/%zz'],
       ['GET', `/v1/users/${'a'.repeat(5000)}`],
@@ -135,12 +129,9 @@ t.test('`jitter` adds whole seconds, up to its own', async (t) => {
 t.test('a route with `maintenance: false` is served, its HEAD too, other methods not', async (t) => {
   const { app } = await serviceWith()
   await app.maintenance.enable()
-  for (const [method, status] of [
-    ['GET', 200],
-    ['HEAD', 200],
-    ['POST', 503],
-  ] as const)
-    t.equal((await app.inject({ method, url: '/v1/health' })).statusCode, status, method)
+  const ask = async (method: 'GET' | 'HEAD' | 'POST') =>
+    (await app.inject({ method, url: '/v1/health' })).statusCode
+  t.strictSame([await ask('GET'), await ask('HEAD'), await ask('POST')], [200, 200, 503])
 })
 
 t.test('state() returns what enable() began, and null without maintenance', async (t) => {

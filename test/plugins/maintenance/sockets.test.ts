@@ -1,4 +1,4 @@
-// Own process: it is busy for three seconds
+// Own process: it is busy for a second
 /** Over sockets: switching under load, requests in flight, bodies that no handler reads, HTTP/2. */
 import { once } from 'node:events'
 import { connect } from 'node:http2'
@@ -29,7 +29,7 @@ function isMaintenance({ status, headers, body }: RawAnswer): boolean {
   )
 }
 
-const seconds = Number(process.env.MAINTENANCE_TEST_SECONDS ?? 3)
+const seconds = Number(process.env.MAINTENANCE_TEST_SECONDS ?? 1)
 
 t.test(`switched on and off under load for ${seconds} s: each answer is whole`, async (t) => {
   const app = await service()
