@@ -245,33 +245,30 @@ t.test('a route may allow other origins than the app, and its responses vary by 
   t.same(await corsOf(everybody, { url: '/v1/some' }), { vary: 'Accept, Origin' })
 })
 
-t.test(
-  'a hidden route for preflights is declared below a prefix only, where they are answered',
-  async (t) => {
-    for (const [prefix, options, expected] of [
-      ['', { origin: page }, []],
-      ['/v1', { origin: page }, [true]],
-      ['/v1', { origin: page, mode: 'report' }, []],
-      ['/v1', {}, []],
-    ] as const) {
-      const app = Fastify()
-      const hidden: unknown[] = []
-      app.addHook('onRoute', ({ method, schema }) => void (method === 'OPTIONS' && hidden.push(schema?.hide)))
-      const setUp = async (context: FastifyInstance) => {
-        await context.register(cors, options)
-        context.get('/users', () => ({}))
-      }
-      await (prefix === '' ? setUp(app) : app.register(setUp, { prefix }))
-      const isAnswered = 'origin' in options && !('mode' in options)
-      for (const url of [`${prefix}/users`, `${prefix}/unknown`]) {
-        const { 'access-control-allow-origin': allowed } = await corsOf(app, { ...asks('GET'), url }, page)
-        t.equal(allowed, isAnswered ? page : undefined, url)
-      }
-      t.equal((await app.inject({ method: 'OPTIONS', url: `${prefix}/unknown` })).statusCode, 404)
-      t.same(hidden, expected)
+t.test('a hidden route for preflights is declared below a prefix, if they are answered', async (t) => {
+  for (const [prefix, options, expected] of [
+    ['', { origin: page }, []],
+    ['/v1', { origin: page }, [true]],
+    ['/v1', { origin: page, mode: 'report' }, []],
+    ['/v1', {}, []],
+  ] as const) {
+    const app = Fastify()
+    const hidden: unknown[] = []
+    app.addHook('onRoute', ({ method, schema }) => void (method === 'OPTIONS' && hidden.push(schema?.hide)))
+    const setUp = async (context: FastifyInstance) => {
+      await context.register(cors, options)
+      context.get('/users', () => ({}))
     }
-  },
-)
+    await (prefix === '' ? setUp(app) : app.register(setUp, { prefix }))
+    const isAnswered = 'origin' in options && !('mode' in options)
+    for (const url of [`${prefix}/users`, `${prefix}/unknown`]) {
+      const { 'access-control-allow-origin': allowed } = await corsOf(app, { ...asks('GET'), url }, page)
+      t.equal(allowed, isAnswered ? page : undefined, url)
+    }
+    t.equal((await app.inject({ method: 'OPTIONS', url: `${prefix}/unknown` })).statusCode, 404)
+    t.same(hidden, expected)
+  }
+})
 
 t.test('beside @fastify/cors in either order, that one answers, and the report says so', async (t) => {
   for (const [order, origin] of [

@@ -113,8 +113,7 @@ t.test('a malformed key is a 400, and so is a missing one where it is required',
   const { app, payments } = await serviceWith()
   app.post('/v1/transfers', { config: { idempotency: { required: true } } }, async () => 'done')
   app.post('/v1/free', { config: { idempotency: false } }, async () => 'done')
-  for (const key of ['', '""', 'a b', 'a, a', '"a', 'x'.repeat(256), '"ä"'])
-    await refused(t, app, key, 'key-invalid')
+  for (const key of ['', 'a b', 'x'.repeat(256)]) await refused(t, app, key, 'key-invalid')
   t.equal(payments(), 0)
   await refused(t, app, null, 'key-invalid', { url: '/v1/transfers' }, /required/)
   t.equal((await inject(app, 'k', { url: '/v1/transfers' })).body, 'done')
@@ -167,16 +166,16 @@ t.test('statuses that a handler sends are kept, unless they say that nothing was
     return reply.code(Number(params.status)).send({ runs })
   })
   const rows = [
-    ...[200, 201, 303].map((status) => [status, 'sent', 1] as const),
-    ...[402, 409, 410, 422].flatMap((status) => [
-      [status, 'sent', 1] as const,
-      [status, 'thrown', 1] as const,
-    ]),
-    ...[400, 401, 403, 404, 429, 500, 503].flatMap((status) => [
-      [status, 'sent', 2] as const,
-      [status, 'thrown', 2] as const,
-    ]),
-  ]
+    [201, 'sent', 1],
+    [303, 'sent', 1],
+    [409, 'sent', 1],
+    [422, 'thrown', 1],
+    [400, 'sent', 2],
+    [404, 'thrown', 2],
+    [429, 'sent', 2],
+    [500, 'sent', 2],
+    [503, 'thrown', 2],
+  ] as const
   for (const [status, how, expected] of rows) {
     runs = 0
     const url = `/v1/${how}/${status}`
@@ -190,18 +189,7 @@ t.test('statuses that a handler sends are kept, unless they say that nothing was
 })
 
 t.test('callers whose id is not known are told apart by header fields with credentials', async (t) => {
-  for (const name of [
-    ...[
-      'authorization',
-      'cookie',
-      'x-api-key',
-      'x-auth',
-      'session-id',
-      'x-forwarded-client-cert',
-      'x-tenant',
-    ],
-    'client_id',
-  ]) {
+  for (const name of ['authorization', 'cookie', 'x-api-key', 'session-id', 'client_id']) {
     const { app, payments } = await serviceWith({ identify: () => null })
     const as = (value: string, more = {}) => ({ headers: { [name]: value, ...more } })
     await inject(app, 'k', as('one'))
@@ -327,18 +315,13 @@ t.test('an answer that was compressed is sent again without its coding', async (
   const { app } = await serviceWith({}, {}, (app) => app.register(compress, { threshold: 0 }))
   const text = 'x'.repeat(5_000)
   app.post('/v1/texts', async () => ({ text }))
-  for (const coding of ['gzip', 'br', 'deflate']) {
-    const request = { url: '/v1/texts', headers: { 'accept-encoding': coding } }
-    t.equal((await inject(app, coding, request)).headers['content-encoding'], coding)
-    for (const again of [
-      await inject(app, coding, { url: '/v1/texts' }),
-      await inject(app, coding, request),
-    ]) {
-      t.ok(isReplay(again))
-      t.equal(again.headers['content-encoding'], undefined)
-      t.equal(again.headers.vary, 'accept-encoding')
-      t.equal(again.body, JSON.stringify({ text }))
-    }
+  const request = { url: '/v1/texts', headers: { 'accept-encoding': 'gzip' } }
+  t.equal((await inject(app, 'k', request)).headers['content-encoding'], 'gzip')
+  for (const again of [await inject(app, 'k', { url: '/v1/texts' }), await inject(app, 'k', request)]) {
+    t.ok(isReplay(again))
+    t.equal(again.headers['content-encoding'], undefined)
+    t.equal(again.headers.vary, 'accept-encoding')
+    t.equal(again.body, JSON.stringify({ text }))
   }
 })
 

@@ -40,7 +40,9 @@ t.test('in Redis', { skip }, async (t) => {
   await t.test('all keys expire', async (t) => {
     await redisIdempotency(one).claim(claim, 60_000)
     await redisIdempotency(one).complete(claim, 'kept', 60_000)
-    for (const key of await one.keys('*')) t.ok((await one.pttl(key)) > 0, key)
+    const keys = await one.keys('*')
+    t.ok(keys.length > 0)
+    for (const key of keys) t.ok((await one.pttl(key)) > 0, key)
   })
 
   await t.test('`check` refuses a server that forgets keys when it is full', async (t) => {
