@@ -16,13 +16,10 @@ t.test('an invalid option throws, with its name, the expected and the received v
   const rows: ReadonlyArray<readonly [options: object, message: string | RegExp, code?: string]> = [
     [{ mode: 'loud' }, "problems.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
     [{ typeBase: '' }, "problems.typeBase: expected a non-empty string, received ''"],
-    [{ typeBase: 5 }, 'problems.typeBase: expected a non-empty string, received 5'],
     [{ whileClosing: null }, "problems.whileClosing: expected one of 'refuse', 'serve', received null"],
     [{ refusals: true }, "problems.refusals: expected one of 'answer', 'errorHandler', received true"],
     [{ errorHandler: 'keep' }, "problems.errorHandler: expected one of 'leave', 'wrap', received 'keep'"],
     [{ keepMembers: ['detail'] }, `${noMember}, received 'detail'`],
-    [{ keepMembers: ['code'] }, `${noMember}, received 'code'`],
-    [{ keepMembers: ['errors'] }, `${noMember}, received 'errors'`],
     [{ keepMembers: ['__proto__'] }, `${noMember}, received '__proto__'`],
     [{ keepMembers: [''] }, `${noMember}, received ''`],
     [{ codes: { E_FUNDS: 409 } }, /^problems\.codes/],
@@ -60,25 +57,15 @@ t.test('typeBase is the prefix of every type', async (t) => {
 })
 
 t.test('mode: the route takes precedence over the plugin, the plugin over the preset', async (t) => {
-  type Row = readonly [
-    Mode,
-    plugin: ProblemsOptions,
-    route: ProblemsRouteOptions | false,
-    isEnforced: boolean,
-  ]
+  type Row = readonly [Mode, plugin: ProblemsOptions, route: ProblemsRouteOptions | false, enforced: boolean]
   const rows: readonly Row[] = [
     ['enforce', {}, {}, true],
     ['enforce', {}, { mode: 'report' }, false],
-    ['enforce', {}, { mode: 'off' }, false],
     ['enforce', {}, false, false],
     ['enforce', { mode: 'report' }, {}, false],
-    ['enforce', { mode: 'off' }, {}, false],
     ['enforce', { mode: 'report' }, { mode: 'enforce' }, true],
-    ['enforce', { mode: 'off' }, { mode: 'enforce' }, true],
-    ['report', {}, {}, false],
     ['report', {}, { mode: 'enforce' }, true],
     ['report', { mode: 'enforce' }, {}, true],
-    ['report', { mode: 'enforce' }, { mode: 'report' }, false],
   ]
   for (const [mode, plugin, route, isEnforced] of rows) {
     const app = Fastify()

@@ -5,15 +5,6 @@ import { injected, isProblem } from '../../support/problem.js'
 
 const long = 9007199254740993n
 
-t.test('large integers in an error body keep their digits', async (t) => {
-  const app = await appThatSends((reply) => reply.code(409).send({ message: 'no', order_id: long }))
-  const response = await app.inject('/v1/orders')
-
-  isProblem(t, injected(response), { status: 409, code: 'conflict', detail: 'no' })
-  t.match(response.payload, `"order_id":${long},"order_id_str":"${long}"`)
-  t.equal(response.headers['content-length'], String(response.rawPayload.length))
-})
-
 t.test('digits at any depth, and in strings, are kept', async (t) => {
   const numbers = `"debt":-${long},"most":18446744073709551615,"count":9000000000000001`
   const deep = `"orders":[{"id":${long}}],"__proto__":{"id":${long}}`
@@ -22,12 +13,7 @@ t.test('digits at any depth, and in strings, are kept', async (t) => {
   const response = await app.inject('/v1/orders')
   isProblem(t, injected(response), { status: 409, code: 'conflict' })
   t.match(response.payload, kept)
-})
-
-t.test('large integers in invalid JSON are not kept', async (t) => {
-  const app = await appThatSends((reply) => reply.code(409).type('application/json').send(`{"id":${long},}`))
-  const expected = { status: 409, code: 'conflict', detail: 'Conflict' }
-  isProblem(t, injected(await app.inject('/v1/orders')), expected)
+  t.equal(response.headers['content-length'], String(response.rawPayload.length))
 })
 
 t.test('a ProblemError may have BigInts among its members', async (t) => {

@@ -7,6 +7,7 @@ import Fastify, {
 import t, { type Test } from 'tap'
 import conventions, { ProblemError, problems } from '../../../src/index.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
+import { type Handler, places } from './places.js'
 
 /** A service’s own error format, by which a test knows whose answer it sees. */
 function answerInOwnFormat(error: unknown, _request: FastifyRequest, reply: FastifyReply): void {
@@ -22,40 +23,6 @@ function addRoutes(app: FastifyInstance, own: RouteShorthandOptions = {}): void 
   app.get('/written', own, async (_request, reply) => reply.code(409).send({ mine: true }))
   app.get('/produced', { ...own, ...produced }, async () => ({}))
   app.post('/validated', { ...own, ...named }, async () => ({}))
-}
-
-type Handler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
-type AddRoutes = (app: FastifyInstance, options?: RouteShorthandOptions) => void
-type SetUp = (app: FastifyInstance, plug: () => unknown, add: AddRoutes, handler: Handler) => Promise<void>
-
-/** Where an app may set its error handler. */
-const places: Readonly<Record<string, SetUp>> = {
-  before: async (app, plug, add, handler) => {
-    app.setErrorHandler(handler)
-    await plug()
-    add(app)
-  },
-  after: async (app, plug, add, handler) => {
-    await plug()
-    app.setErrorHandler(handler)
-    add(app)
-  },
-  'after the routes': async (app, plug, add, handler) => {
-    await plug()
-    add(app)
-    app.setErrorHandler(handler)
-  },
-  'on the routes': async (app, plug, add, errorHandler) => {
-    await plug()
-    add(app, { errorHandler })
-  },
-  'in a child': async (app, plug, add, handler) => {
-    await plug()
-    app.register(async (child) => {
-      child.setErrorHandler(handler)
-      add(child)
-    })
-  },
 }
 
 t.test('an error handler of the app has precedence in its scope', async (t) => {

@@ -14,11 +14,8 @@ const written: Readonly<Record<string, Write>> = {
   json: (reply) => reply.code(404).send({ message: 'no user 42' }),
   text: (reply) => reply.code(404).send('no user 42'),
   html: (reply) => reply.code(404).type('text/html').send('<h1>Not found</h1>'),
-  xml: (reply) => reply.code(404).type('application/xml').send('<error/>'),
   buffer: (reply) => reply.code(404).type('application/json').send(Buffer.from('{"message":"no user 42"}')),
   bytes: (reply) => reply.code(404).send(new Uint8Array([0, 255])),
-  array: (reply) => reply.code(404).send(['no user 42']),
-  number: (reply) => reply.code(404).send(42),
   empty: (reply) => reply.code(404).send(),
   null: (reply) => reply.code(404).send(null),
   returned: (reply) => {
@@ -95,9 +92,6 @@ t.test('each status has a code and a title, also one without a standard phrase',
   app.get('/v1/:status', async ({ url }, reply) => reply.code(Number(url.slice(4))).send())
   for (const [status, code, title] of [
     [401, 'unauthorized', 'Unauthorized'],
-    [402, 'payment-required', 'Payment required'],
-    [410, 'gone', 'Gone'],
-    [412, 'precondition-failed', 'Precondition failed'],
     [418, 'status-418', 'Status 418'],
     [451, 'unavailable-for-legal-reasons', 'Unavailable for legal reasons'],
     [599, 'status-599', 'Status 599'],
@@ -132,20 +126,14 @@ t.test('only a 503 gets a Retry-After, unless the handler set one; other headers
   const login = { 'www-authenticate': 'Bearer', 'set-cookie': ['a=1', 'b=2'] }
   const app = await appThatWrites({
     written: (reply) => reply.code(500).send(),
-    stream: (reply) => reply.code(502).send(Readable.from(['x'])),
     'stream-503': (reply) => reply.code(503).send(Readable.from(['x'])),
-    empty: (reply) => reply.code(503).send(),
     closed: (reply) => reply.code(503).header('retry-after', '60').send(),
-    thrown: () => Promise.reject(Object.assign(new Error('x'), { statusCode: 504 })),
     'too-many': (reply) => reply.code(429).send(),
     login: (reply) => reply.code(401).headers(login).send(),
   })
   for (const [name, expected] of [
     ['written', undefined],
-    ['stream', undefined],
     ['stream-503', '5'],
-    ['empty', '5'],
-    ['thrown', undefined],
     ['closed', '60'],
     ['too-many', undefined],
   ] as const)
