@@ -34,10 +34,8 @@ t.test('a number and its twin are written once, whichever is selected', async (t
 t.test('a member with the name of an unnecessary twin is an ordinary field', async (t) => {
   const schema = object({ any: {} }, open)
   const value = { n: 5, n_str: 'five', any: { n: 5, n_str: 'five' } }
-  t.equal(await bodyOf('?fields=n', schema, value), '{"n":5}')
-  t.equal(await bodyOf('?fields=n_str', schema, value), '{"n_str":"five"}')
-  t.equal(await bodyOf('?fields=any.n', schema, value), '{"any":{"n":5}}')
-  t.equal(await bodyOf('?fields=any.n_str', schema, value), '{"any":{"n_str":"five"}}')
+  t.equal(await bodyOf('?fields=n,any.n', schema, value), '{"any":{"n":5},"n":5}')
+  t.equal(await bodyOf('?fields=n_str,any.n_str', schema, value), '{"any":{"n_str":"five"},"n_str":"five"}')
 })
 
 t.test('the order is that of the schema, then that of the payload', async (t) => {
@@ -62,7 +60,9 @@ t.test('hiding a field removes only that field', async (t) => {
   const map = (values: object): object => object({ m: { type: 'object', additionalProperties: values } })
   const [a, b] = ['a', 'b'].map((name) => ({ kind: name, secret: 's', [name]: name }))
   const m = { x: { a: 'a', secret: 's' }, y: { a: 'a', secret: 's' } }
-  const tuple = array([object({ secret: text }), text])
+  const nested = { a: 'a', secret: 's', x: 1 }
+  const matrix = array(array(openWithSecret))
+  const beside = object({ pair: array([object({ secret: text }), text]), secret: text })
   const withDefault = { ...withSecret, default: { a: 'a', secret: 's' } }
   const manyBig = { n: big, n_str: `${big}`, a: 'a', m: big }
   const shown = '{"a":"a","m":9007199254740993,"m_str":"9007199254740993"}'
@@ -73,36 +73,24 @@ t.test('hiding a field removes only that field', async (t) => {
     ['a map', 'm.secret', map(text), { m: { x: 'x', secret: 's' } }, '{"m":{"x":"x"}}'],
     ['of a value', 'm.x.secret', map(withSecret), { m }, '{"m":{"x":{"a":"a"},"y":{"a":"a","secret":"s"}}}'],
     [
-      'nested and open',
+      'nested',
       'o.secret',
       object({ o: openWithSecret }, open),
-      { o: { a: 'a', secret: 's', x: 1 }, y: 2 },
+      { o: nested, y: 2 },
       '{"o":{"a":"a","x":1},"y":2}',
     ],
-    [
-      'not described',
-      'any.secret',
-      object({ any: {} }),
-      { any: [{ a: 1, secret: 's' }, { x: 1 }, 's'] },
-      '{"any":[{"a":1},{"x":1},"s"]}',
-    ],
+    ['not described', 'any.secret', object({ any: {} }), { any: [{ secret: 's' }, 's'] }, '{"any":[{},"s"]}'],
     ['of the first', 'o.a', object({ o: either }), { o: b }, '{"o":{"kind":"b","secret":"s","b":"b"}}'],
     ['of the second', 'o.b', object({ o: either }), { o: a }, '{"o":{"kind":"a","secret":"s","a":"a"}}'],
     ['of both alternatives', 'o.secret', object({ o: either }), { o: b }, '{"o":{"kind":"b","b":"b"}}'],
     ['at the top of alternatives', 'secret', either, b ?? {}, '{"kind":"b","b":"b"}'],
-    [
-      'items of items',
-      'o.secret',
-      object({ o: array(array(openWithSecret)) }),
-      { o: [[{ secret: 's', x: 1 }], []] },
-      '{"o":[[{"x":1}],[]]}',
-    ],
+    ['items of items', 'o.secret', object({ o: matrix }), { o: [[{ secret: 's' }], []] }, '{"o":[[{}],[]]}'],
     [
       'beside a tuple',
       'secret',
-      object({ pair: tuple, secret: text }),
-      { pair: [{ secret: 's' }, 't'], secret: 's' },
-      '{"pair":[{"secret":"s"},"t"]}',
+      beside,
+      { pair: [{ secret: 's' }], secret: 's' },
+      '{"pair":[{"secret":"s"}]}',
     ],
     ['of null', 'o.secret', object({ o: { ...withSecret, nullable: true } }), { o: null }, '{"o":null}'],
     ['with its twin', 'n', object({ a: text }, open), manyBig, shown],
@@ -173,7 +161,7 @@ t.test('with hidden fields, request.fields.has() is true for unnamed members', a
   t.strictSame((await app.inject('/v1/things/1?fields=wanted')).json(), { wanted: [] })
 })
 
-t.test('if any members are allowed, only own enumerable properties are sent', async (t) => {
+t.test('of values without a schema, only own enumerable properties are sent', async (t) => {
   class User {
     readonly name = 'Ada'
     get passwordHash(): string {
@@ -183,8 +171,11 @@ t.test('if any members are allowed, only own enumerable properties are sent', as
   }
   const value = Object.defineProperty(new User(), 'concealed', { value: 'x', enumerable: false })
   t.equal(await bodyOf('', object({ id: int64 }, open), value), '{"name":"Ada"}')
-  for (const name of ['passwordHash', 'save', 'concealed'])
+  for (const name of ['passwordHash', 'save', 'concealed', 'toString']) {
     t.equal(await bodyOf(`?fields=${name}`, object({ id: int64 }, open), value), '{}', name)
+    const body = await bodyOf(`?fields=any.${name}`, object({ any: {} }), { any: value })
+    t.equal(body, '{"any":{}}', `any.${name}`)
+  }
 })
 
 t.test('members beside a list stay, also those that the schema does not name', async (t) => {

@@ -69,21 +69,6 @@ t.test('a getter that is not selected is not called', async (t) => {
   t.equal(reads, 1)
 })
 
-t.test('of values without a schema, only own properties are sent', async (t) => {
-  class Settings {
-    readonly theme = 'dark'
-    get inherited(): string {
-      return 'from a getter'
-    }
-  }
-  const settings = Object.defineProperty(new Settings(), 'concealed', { value: 'not enumerable' })
-  const answer = (query: string) => bodyOf(query, object({ settings: {} }), { settings })
-  const names = ['theme', 'inherited', 'concealed', 'toString', 'hasOwnProperty']
-  const query = names.map((name) => `settings.${name}`).join()
-  t.equal(await answer(`?fields=${query}`), '{"settings":{"theme":"dark"}}')
-  t.equal(await answer('?fields=settings'), '{"settings":{"theme":"dark"}}')
-})
-
 t.test('own properties may have the names of inherited ones', async (t) => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
   const own = `{${names.map((name) => `"${name}":"own"`).join(',')}}`
