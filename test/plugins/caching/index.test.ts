@@ -14,7 +14,6 @@ import {
   caching,
   type Observation,
   problems,
-  serverOptions,
 } from '../../../src/index.js'
 import type { CachingFields } from '../../../src/plugins/caching/index.js'
 import { keepLogs } from '../../support/logs.js'
@@ -443,33 +442,6 @@ t.test('the Vary of the route is on the 200, the 304, the 406 and all other erro
     const answer = await app.inject({ url: '/v1/texts', headers: given })
     t.equal(answer.statusCode, status)
     t.equal(answer.headers.vary, vary, `${status}`)
-  }
-})
-
-t.test('a malformed URL, which has no route, is a 400', async (t) => {
-  const app = Fastify(serverOptions())
-  await app.register(problems)
-  await app.register(caching)
-  app.get('/v1/texts/:id', { config: { caching: { vary: ['Accept'] } } }, () => ({}))
-  const { statusCode, headers } = await app.inject('/v1/texts/%zz')
-  t.equal(statusCode, 400)
-  t.notOk('vary' in headers)
-})
-
-t.test('HEAD has the headers of GET, also on a 304', async (t) => {
-  const app = await appWith()
-  app.get('/v1/users/:id', () => user)
-  const validators = () => ({ version: 7, lastModified: now })
-  app.get('/v1/orders/:id', { config: { caching: { validators } } }, () => user)
-  for (const url of ['/v1/users/1', '/v1/orders/1']) {
-    const { date: _, ...expected } = (await app.inject(url)).headers
-    const head = await app.inject({ method: 'HEAD', url })
-    t.match(head.headers, expected, url)
-    t.equal(head.payload, '')
-    const headers = { 'if-none-match': String(expected.etag) }
-    const again = await app.inject({ method: 'HEAD', url, headers })
-    t.strictSame([again.statusCode, again.headers.etag], [304, expected.etag])
-    t.notOk('content-length' in again.headers || 'content-type' in again.headers)
   }
 })
 

@@ -4,7 +4,7 @@ import etag from '@fastify/etag'
 import rateLimit from '@fastify/rate-limit'
 import Fastify from 'fastify'
 import t from 'tap'
-import { caching, conventions, fields, problems } from '../../../src/index.js'
+import { caching, fields, problems } from '../../../src/index.js'
 
 const user = { id: 1, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
 const properties = { id: { type: 'integer' }, name: { type: 'string' }, updated_at: { type: 'string' } }
@@ -108,27 +108,6 @@ t.test('fields: Last-Modified is read before projection, and each selection has 
     t.equal((await app.inject({ url: '/v1/users?fields=name', headers })).statusCode, 200)
     t.equal((await app.inject({ url: '/v1/users', headers })).statusCode, 304)
   }
-})
-
-t.test('the preset: twins, fields, problems and caching in one response', async (t) => {
-  const app = Fastify()
-  await app.register(conventions)
-  const id = { type: 'integer', format: 'int64' }
-  const updated_at = { type: 'string', format: 'date-time' }
-  const schema = { response: { 200: { type: 'object', properties: { ...properties, id, updated_at } } } }
-  app.get('/v1/users/:id', { schema }, () => ({ ...user, id: 2n ** 60n }))
-  const { headers, payload } = await app.inject('/v1/users/1')
-  t.match(payload, /"id":1152921504606846976,"id_str":"1152921504606846976"/)
-  t.match(headers, { 'cache-control': 'no-cache', 'last-modified': lastModified, etag: /^"/ })
-  const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': String(headers.etag) } })
-  t.equal(again.statusCode, 304)
-  const selected = await app.inject('/v1/users/1?fields=name')
-  t.equal(selected.headers['last-modified'], lastModified)
-  t.not(selected.headers.etag, headers.etag)
-  for (const url of ['/v1/users/1?fields=nothing', '/V1/users/1', '/v1/nothing'])
-    t.equal((await app.inject(url)).headers['cache-control'], 'no-store', url)
-  const refused = await app.inject({ method: 'DELETE', url: '/v1/users/1' })
-  t.equal(refused.headers['cache-control'], 'no-store')
 })
 
 t.test('onSend hooks of the app: the tag is of their payload; a 304 has no content', async (t) => {

@@ -246,6 +246,7 @@ t.test('the tag, version and date of validators are sent', async (t) => {
     [{ etag: 'W/"a"' }, 'W/"a"'],
     [{ etag: 'a' }, '"a"'],
     [{ version: 0 }, '"0"'],
+    [{ version: 'é 😀' }, '"%C3%A9%20%F0%9F%98%80"'],
     [{ version: 2n ** 60n }, '"1152921504606846976"'],
     [{ version: '2026-11-19 08:00:00.123+00' }, '"2026-11-19%2008%3A00%3A00.123%2B00"'],
     [{ etag: '"a"', version: 7 }, '"a"'],

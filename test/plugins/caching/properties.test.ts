@@ -6,31 +6,13 @@ import { caching, problems } from '../../../src/index.js'
 
 const modified = Date.UTC(2026, 10, 19, 8)
 const time = (seconds: number): string => new Date(modified + seconds * 1000).toUTCString()
-const tag = fc.constantFrom(
-  '"a"',
-  'W/"a"',
-  '"b"',
-  'W/"b"',
-  '"a--x"',
-  '""',
-  'a',
-  '"a',
-  '*',
-  '',
-  '"é"',
-  '"a""b"',
-)
+const tag = fc.constantFrom(...'"a" W/"a" "b" W/"b" "a--x" "" a "a * "é" "a""b"'.split(' '), '')
 const tags = fc.oneof(
   tag,
   fc.array(tag, { maxLength: 4 }).map((all) => all.join(', ')),
 )
-const otherForms = [
-  'Thursday, 19-Nov-26 08:00:00 GMT',
-  'Thu Nov 19 08:00:00 2026',
-  '2026-11-19T08:00:00Z',
-  '',
-]
-const date = fc.oneof(fc.integer({ min: -2, max: 2 }).map(time), fc.constantFrom('junk', ...otherForms))
+const otherForms = ['Thursday, 19-Nov-26 08:00:00 GMT', 'Thu Nov 19 08:00:00 2026', '2026-11-19T08:00:00Z']
+const date = fc.oneof(fc.integer({ min: -2, max: 2 }).map(time), fc.constantFrom('junk', '', ...otherForms))
 const conditions = fc
   .record(
     { 'if-match': tags, 'if-none-match': tags, 'if-modified-since': date, 'if-unmodified-since': date },
@@ -41,33 +23,6 @@ const validators = fc.record(
   { etag: fc.constantFrom('"a"', 'W/"a"', '"b"'), lastModified: fc.constant(modified) },
   { requiredKeys: ['etag'] },
 )
-
-t.test('GET with the tag of a GET is a 304; with another tag it has the same bytes', async () => {
-  const app = Fastify()
-  await app.register(caching)
-  let payload: unknown = {}
-  app.get('/v1/users', (_, reply) => reply.type('application/json').send(payload))
-  const payloads = fc.oneof(
-    fc.dictionary(fc.string(), fc.jsonValue()),
-    fc.string({ unit: 'binary', minLength: 1 }),
-    fc.uint8Array({ minLength: 1 }).map((bytes) => Buffer.from(bytes)),
-  )
-  const asked = (tag: string) => app.inject({ url: '/v1/users', headers: { 'if-none-match': tag } })
-  await fc.assert(
-    fc.asyncProperty(payloads, fc.string(), async (sent, other) => {
-      payload = sent
-      const first = await app.inject('/v1/users')
-      const { etag } = first.headers
-      const again = await asked(String(etag))
-      const different = await asked(`"${encodeURIComponent(other.toWellFormed())}"`)
-      const isSame = different.rawPayload.equals(first.rawPayload) && different.headers.etag === etag
-      const statuses = [first, again, different].map(({ statusCode }) => statusCode).join()
-      const isBare = again.rawPayload.length === 0 && again.headers.etag === etag
-      return statuses === '200,304,200' && isBare && isSame
-    }),
-    { numRuns: 300 },
-  )
-})
 
 t.test('reads are answered alike before and after the handler; writes performed or a 412', async (t) => {
   const app = Fastify()
