@@ -2,8 +2,8 @@
 import diagnostics from 'node:diagnostics_channel'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import Fastify, { type FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import Fastify from 'fastify'
+import t from 'tap'
 import { operationChannel, operations, problems } from '../../src/index.js'
 import { until } from '../support/until.js'
 import { blocksOf } from './markdown.js'
@@ -29,7 +29,10 @@ t.test('prom-client counts events and observes durations', async (t) => {
     },
   })
   t.teardown(() => diagnostics.unsubscribe(operationChannel, subscriber ?? (() => {})))
-  const app = await service(t)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(operations, { drain: 0 })
   app.operations.define('pay', async () => {})
   app.operations.define('fail', async () => Promise.reject(new Error('it fails')))
   await app.ready()
@@ -42,31 +45,19 @@ t.test('prom-client counts events and observes durations', async (t) => {
       2,
     )
   }
-  t.strictSame(counted, [
-    { operation: 'pay', event: 'start' },
-    { operation: 'pay', event: 'run' },
-    { operation: 'pay', event: 'end' },
-    { operation: 'fail', event: 'start' },
-    { operation: 'fail', event: 'run' },
-    { operation: 'fail', event: 'end' },
-  ])
-  t.strictSame(
-    observed.map(({ labels }) => labels),
-    [
-      { operation: 'pay', status: 'Succeeded' },
-      { operation: 'fail', status: 'Failed' },
-    ],
+  const events = ['start', 'run', 'end']
+  const counts = ['pay', 'fail'].flatMap((operation) => events.map((event) => ({ operation, event })))
+  t.strictSame(counted, counts)
+  const labels = [
+    { operation: 'pay', status: 'Succeeded' },
+    { operation: 'fail', status: 'Failed' },
+  ]
+  t.match(
+    observed,
+    labels.map((one) => ({ labels: one })),
   )
-  t.ok(observed.every(({ seconds }) => seconds >= 0 && seconds < 60))
+  t.ok(observed.length === 2 && observed.every(({ seconds }) => seconds >= 0 && seconds < 60))
 })
-
-async function service(t: Test): Promise<FastifyInstance> {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(problems)
-  await app.register(operations, { drain: 0 })
-  return app
-}
 
 function recipeWith(text: string): string {
   const found = recipes.filter((block) => block.text.includes(text))
