@@ -112,14 +112,6 @@ export const everydaySetUps: Readonly<Record<string, SetUp>> = {
     overlaps: { caching: '(all)' },
     dependsOnOrder: ['unknown'],
   },
-  'compress and etag': {
-    register: async (app) => {
-      await app.register(etag)
-      await app.register(compress, { threshold: 1 })
-    },
-    overlaps: { caching: '(all)' },
-    dependsOnOrder: ['unknown'],
-  },
   'swagger and swagger-ui': {
     register: async (app) => {
       await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })

@@ -4,7 +4,6 @@ import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import cors from '@fastify/cors'
 import csrfProtection from '@fastify/csrf-protection'
-import etag from '@fastify/etag'
 import formbody from '@fastify/formbody'
 import helmet from '@fastify/helmet'
 import jwt from '@fastify/jwt'
@@ -34,15 +33,6 @@ const part =
 
 /** What fewer apps have, by name. */
 export const rarerSetUps: Readonly<Record<string, SetUp>> = {
-  'helmet with a policy of its own': {
-    register: async (app) =>
-      app.register(helmet, {
-        contentSecurityPolicy: { directives: { defaultSrc: ["'self'", 'https://cdn.example'] } },
-        xFrameOptions: { action: 'deny' },
-        crossOriginResourcePolicy: false,
-      }),
-    overlaps: { securityHeaders: '(all)' },
-  },
   'helmet with nonces': {
     register: async (app) => app.register(helmet, { enableCSPNonces: true }),
     routes: (app) =>
@@ -70,11 +60,6 @@ export const rarerSetUps: Readonly<Record<string, SetUp>> = {
       }),
     requests: { 'a tag of caching': { url: '/v1/tags' } },
     overlaps: { caching: '(all)' },
-  },
-  'etag, weak': {
-    register: async (app) => app.register(etag, { weak: true, algorithm: 'sha1' }),
-    overlaps: { caching: '(all)' },
-    dependsOnOrder: ['unknown'],
   },
   compress: { register: async (app) => app.register(compress, { threshold: 1 }) },
   'under-pressure': {

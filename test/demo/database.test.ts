@@ -63,15 +63,4 @@ await onEachDatabase(async (t, database) => {
       t.notOk(error instanceof ProblemError)
     }
   })
-
-  await t.test('concurrent transactions all take effect', async (t) => {
-    await query(database, { text: 'create table counters as select 0 as value' })
-    const count = () =>
-      database.transaction().execute(async (queries) => {
-        const [row] = await query(queries, { text: 'select value from counters for update' })
-        await query(queries, { text: 'update counters set value = $1', values: [Number(row?.value) + 1] })
-      })
-    await Promise.all(Array.from({ length: 20 }, count))
-    t.strictSame(await query(database, { text: 'select value from counters' }), [{ value: 20 }])
-  })
 })

@@ -1,4 +1,4 @@
-/** The authorization server for development. The login flow is tested on the demo: test/demo/authorization-server.test.ts. */
+/** The authorization server for development. The login flow is tested on the demo: test/demo/logins.test.ts. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
