@@ -51,14 +51,79 @@ app.register(async (api) => {
 export default app
 `
 
-t.test('a plugin, as fastify-cli takes it: the findings, and 1', async (t) => {
-  const { code, out, err } = await check('app.mjs', plugin)
-  t.equal(code, 1, err)
-  t.match(out, /^1 finding, 0 observations, 0 exceptions\n/)
-  t.match(out, /^Checked in part or not at all: 1 route \(no response schema/m)
-  t.match(out, /^GET \/v1\/user\/:id +pathGuard\.plural +boot stopped .* \/v1\/users\/:id$/m)
-  t.match(out, /^OpenAPI document: none, @fastify\/swagger is not registered$/m)
-  t.match(err, /"module":"fastify-conventions"/, 'the log of the app is not in the report')
+const listening = `import Fastify from 'fastify'
+const app = Fastify()
+app.get('/v1/user', async () => ({}))
+await app.listen({ port: 1, host: '192.0.2.1' })
+app.listen({ port: 1, host: '192.0.2.1' }, (error) => { if (error) throw error })
+export default app
+`
+const withParameters = (way: string) => `import Fastify from 'fastify'
+export default ${way} (options) => Fastify(options.server).get('/v1/user', async () => ({}))
+`
+const undocumented = `export default async function (app, options) {
+  app.decorate('swagger', () => { throw new Error('no such schema') })
+}
+`
+const stopped = registering.replace(
+  'const app = Fastify()',
+  "const app = Fastify()\n  await app.register(import('@fastify/swagger'))",
+)
+const returnsItsContext = "export default async (app) => app.get('/v1/users', async () => ({ users: [] }))"
+const plural = /^GET \/v1\/user +pathGuard\.plural /m
+const forActions = ['--format', 'github', '--mode', 'enforce']
+
+type Row = readonly [about: string, source: string, code: number, out: readonly RegExp[], ...args: string[]]
+const rows: readonly Row[] = [
+  [
+    'a plugin, as fastify-cli takes it',
+    plugin,
+    1,
+    [
+      /^1 finding, 0 observations, 0 exceptions\n/,
+      /^Checked in part or not at all: 1 route \(no response schema/m,
+      /^GET \/v1\/user\/:id +pathGuard\.plural +boot stopped .* \/v1\/users\/:id$/m,
+      /^OpenAPI document: none, @fastify\/swagger is not registered$/m,
+    ],
+  ],
+  ['a plugin with one parameter, which returns its context', returnsItsContext, 0, [/^0 findings, /]],
+  ['a file that listens: it does not listen', listening, 1, [plural]],
+  ['an app that a function with parameters makes', withParameters(''), 1, [plural]],
+  ['an app that an async function with parameters makes', withParameters('async'), 1, [plural]],
+  [
+    'an app whose OpenAPI document cannot be made',
+    undocumented,
+    1,
+    [/^0 findings, /, /^OpenAPI document: cannot be made: no such schema$/m],
+  ],
+  [
+    'an app that its findings stop: its document is not made, and that is no further error',
+    stopped,
+    1,
+    [/^1 finding, /, /^OpenAPI document: not made, because findings stop the boot$/m],
+  ],
+  [
+    'an app, with the state of its OpenAPI document, for GitHub Actions',
+    instance,
+    0,
+    [/^::notice title=OpenAPI::OpenAPI document: 2\.0, 2 operations$/m],
+    ...forActions,
+  ],
+]
+
+for (const [about, source, expected, patterns, ...args] of rows) {
+  t.test(about, async (t) => {
+    const { code, out, err } = await check('app.mjs', source, ...args)
+    t.equal(code, expected, err)
+    for (const pattern of patterns) t.match(out, pattern)
+    if (source === plugin) t.match(err, /"module":"fastify-conventions"/, 'the log is not in the report')
+  })
+}
+
+t.test('a CommonJS function that returns an app, whose routes are declared at once', async (t) => {
+  const { code, out, err } = await check('app.cjs', factory)
+  t.equal(code, 0, err)
+  t.match(out, /^0 findings, /)
 })
 
 t.test('an app that its function makes ready, and whose boot fails, is closed', async (t) => {
@@ -88,48 +153,6 @@ t.test('a file without a default export is told what to export, without a stack'
   t.match(err, /exports no app as its default, but undefined: `export default app`/)
 })
 
-t.test('a file that listens is checked, and does not listen', async (t) => {
-  const source = `import Fastify from 'fastify'
-const app = Fastify()
-app.get('/v1/user', async () => ({}))
-await app.listen({ port: 1, host: '192.0.2.1' })
-app.listen({ port: 1, host: '192.0.2.1' }, (error) => { if (error) throw error })
-export default app
-`
-  const { code, out, err } = await check('app.mjs', source)
-  t.equal(code, 1, err)
-  t.match(out, /^GET \/v1\/user +pathGuard\.plural /m)
-})
-
-t.test('an app that a function with parameters makes is checked, too', async (t) => {
-  for (const way of ['', 'async']) {
-    const source = `import Fastify from 'fastify'
-export default ${way} (options) => Fastify(options.server).get('/v1/user', async () => ({}))
-`
-    const { code, out, err } = await check('app.mjs', source)
-    t.equal(code, 1, err)
-    t.match(out, 'pathGuard.plural', way)
-  }
-})
-
-t.test('an app whose OpenAPI document cannot be made: 1', async (t) => {
-  const source = `export default async function (app, options) {
-  app.decorate('swagger', () => { throw new Error('no such schema') })
-}
-`
-  const { code, out, err } = await check('app.mjs', source)
-  t.equal(code, 1, err)
-  t.match(out, /^0 findings, /)
-  t.match(out, /^OpenAPI document: cannot be made: no such schema$/m)
-})
-
-t.test('a plugin with one parameter, which returns its context', async (t) => {
-  const source = "export default async (app) => app.get('/v1/users', async () => ({ users: [] }))"
-  const { code, out, err } = await check('app.mjs', source)
-  t.equal(code, 0, err)
-  t.match(out, /^0 findings, /)
-})
-
 t.test('an app in TypeScript, by the lines of docs/check.md', async (t) => {
   const page = await readFile('docs/check.md', 'utf8')
   const lines = page.split('\n').filter((line) => line.includes('tsx'))
@@ -147,15 +170,6 @@ t.test('an app in TypeScript, by the lines of docs/check.md', async (t) => {
   }
 })
 
-t.test(
-  'a CommonJS function that returns an app, whose routes are declared at once: no finding, and 0',
-  async (t) => {
-    const { code, out, err } = await check('app.cjs', factory)
-    t.equal(code, 0, err)
-    t.match(out, /^0 findings, /)
-  },
-)
-
 t.test('an app that registers conventions itself is checked as it is, and closed', async (t) => {
   const { code, out, err } = await check('app.mjs', registering, '--format', 'json')
   t.equal(code, 1, err)
@@ -168,23 +182,6 @@ t.test('an app that registers conventions itself is checked as it is, and closed
   })
   t.equal(report.findings.length, 1)
   t.match(err, /closed/)
-})
-
-t.test('an app that its findings stop: its document is not made, and that is no further error', async (t) => {
-  const stopped = registering.replace(
-    'const app = Fastify()',
-    "const app = Fastify()\n  await app.register(import('@fastify/swagger'))",
-  )
-  const { code, out, err } = await check('app.mjs', stopped)
-  t.equal(code, 1, err)
-  t.match(out, /^1 finding, /)
-  t.match(out, /^OpenAPI document: not made, because findings stop the boot$/m)
-})
-
-t.test('an app, with the state of its OpenAPI document, for GitHub Actions', async (t) => {
-  const { code, out, err } = await check('app.mjs', instance, '--format', 'github', '--mode', 'enforce')
-  t.equal(code, 0, err)
-  t.match(out, /^::notice title=OpenAPI::OpenAPI document: 2\.0, 2 operations$/m)
 })
 
 t.test('an app that cannot be loaded: the reason, and 2', async (t) => {

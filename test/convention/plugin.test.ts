@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { conventionPlugin } from '../../src/convention/plugin.js'
-import conventions, { pathGuard, problems } from '../../src/index.js'
+import conventions, { problems } from '../../src/index.js'
 
 const handler = async () => ({})
 
@@ -54,20 +54,6 @@ t.test('two sibling contexts may register it once each', async (t) => {
     const { type } = (await app.inject(`${prefix}/users`)).json()
     t.equal(type, `https://errors.example${prefix}/internal-server-error`)
   }
-})
-
-t.test('the parent of a context that has it may register it too', async (t) => {
-  const app = Fastify()
-  app.register(async (child) => {
-    await child.register(pathGuard)
-    child.get('/v1/users', handler)
-  })
-  await app.register(pathGuard)
-  app.get('/v1/orders', handler)
-  await app.ready()
-
-  t.equal((await app.inject('/v1/users')).statusCode, 200)
-  t.equal((await app.inject('/v1/Orders')).statusCode, 404)
 })
 
 t.test('a misspelt name of a convention in config stops the boot', async (t) => {

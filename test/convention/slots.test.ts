@@ -17,28 +17,6 @@ t.test('a value of a route is visible to its requests only', async (t) => {
   t.strictSame(Object.getOwnPropertySymbols(config), [], 'the object of the app stays as it is')
 })
 
-t.test('a copy of a route has its own values', async (t) => {
-  const slot = routeSlot<string>('test.copied')
-  const app = Fastify()
-  app.addHook('onRoute', (route) => slot.set(route, route.path))
-  app.addHook('onRoute', (route) => {
-    if (route.path === '/one') app.route({ ...route, url: '/two' })
-  })
-  app.get('/one', { exposeHeadRoute: false }, (request) => ({ value: slot.of(request) }))
-  t.strictSame((await app.inject('/one')).json(), { value: '/one' })
-  t.strictSame((await app.inject('/two')).json(), { value: '/two' })
-})
-
-t.test('two copies of the package share their slots', async (t) => {
-  const [slot, copy] = [requestSlot<string>('test.request'), requestSlot<string>('test.request')]
-  const app = Fastify()
-  slot.declare(app)
-  copy.declare(app)
-  app.addHook('onRequest', async (request) => slot.set(request, request.url))
-  app.get('/one', (request) => ({ value: copy.get(request) }))
-  t.strictSame((await app.inject('/one')).json(), { value: '/one' })
-})
-
 t.test('each request has its own value, and setting it does not change the object’s shape', async (t) => {
   const slot = requestSlot<string>('test.shape')
   const app = Fastify()
