@@ -61,11 +61,10 @@ for (const [release, Fastify] of Object.entries(releases)) {
       const app = Fastify()
       app.addHook('onReady', async () => {
         const parsers = internals.bodyParsers(app).customParsers
-        parsers.set('application/json', {
-          ...parsers.get('application/json'),
-          ...{ asString: false, asBuffer: true },
-          fn: (_request, body, done) => done(null, Buffer.isBuffer(body)),
-        } as never)
+        const json = parsers.get('application/json')
+        if (json === undefined) throw new Error('no parser')
+        const fn: typeof json.fn = (_request, body, done) => done(null, Buffer.isBuffer(body))
+        parsers.set('application/json', { ...json, asString: false, asBuffer: true, fn })
       })
       app.post('/', async ({ body }) => ({ body }))
       t.strictSame((await app.inject({ method: 'POST', url: '/', body: { a: 1 } })).json(), { body: true })

@@ -130,20 +130,6 @@ t.test('ids may be text', async (t) => {
     t.same(named(readPage({ after_id: id }, textIds)), ['after_id'])
 })
 
-t.test('any query: no throw, a limit within the bounds, or issues with known names', async () => {
-  const value = fc.oneof(fc.string(), fc.stringMatching(/^-?\d{0,21}$/), fc.array(fc.string()), fc.anything())
-  const names = ['limit', 'include_total', ...cursorParameters]
-  const query = fc.dictionary(fc.constantFrom(...names, 'fields', '__proto__'), value)
-  fc.assert(
-    fc.property(query, fc.constantFrom(rules, textIds), (received, ruled) => {
-      const page = readPage(received, ruled)
-      if (isRefused(page)) return named(page).length > 0 && named(page).every((name) => names.includes(name))
-      return page.limit >= 1 && page.limit <= ruled.maxLimit && page.fetch === page.limit + 1
-    }),
-    { numRuns: 500 },
-  )
-})
-
 t.test('a row has an invalid cursor if and only if the next request would be refused', async () => {
   const text = fc.oneof(
     fc.string({ maxLength: 210 }),

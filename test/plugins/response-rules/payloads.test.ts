@@ -1,4 +1,4 @@
-import Fastify, { type RouteOptions } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type ResponseRulesOptions, responseRules } from '../../../src/plugins/response-rules/index.js'
@@ -73,27 +73,6 @@ t.test('the boot and the report say which routes have no response schema', async
   t.same(said, ['conventions: responseRules: 2 routes have no response schema'])
 })
 
-t.test('each rule that needs no schema has its mode', async (t) => {
-  const bad: Record<string, unknown> = {
-    object: [{ id: 1 }],
-    envelope: { data: { id: 1 } },
-    keys: { createdBy: 1 },
-    plural: { user: [] },
-    dates: { created_at: 'yesterday' },
-  }
-  for (const [rule, payload] of Object.entries(bad)) {
-    for (const mode of ['enforce', 'report', 'off'] as const) {
-      const app = await appWith({ rules: { [rule]: mode } }, { payload })
-      t.equal((await app.inject('/v1/things')).body, JSON.stringify(payload), `${rule}: ${mode}`)
-      const counted = app.conventions.report().observations.map((observation) => observation.rule)
-      t.same(counted, mode === 'off' ? [] : [rule], `${rule}: ${mode}`)
-    }
-    const others = await appWith({ rules: { [rule]: 'off' } }, { payload: { createdBy: 1, user: [] } })
-    await others.inject('/v1/things')
-    t.not(others.conventions.report().observations.length, 0, `${rule}: off, but not the other rules`)
-  }
-})
-
 t.test('the first payloads of success are checked', async (t) => {
   const app = Fastify()
   await app.register(responseRules)
@@ -121,35 +100,6 @@ t.test('a local offset is only counted, in enforce mode too', async (t) => {
   const off = await appWith({ rules: { dates: 'off' } }, { payload })
   await off.inject('/v1/things')
   t.same(off.conventions.report().observations, [])
-})
-
-t.test('only routes without a response schema for success have the hook', async (t) => {
-  const app = Fastify()
-  const routes: (RouteOptions & { readonly path: string })[] = []
-  const own = async () => undefined
-  await app.register(responseRules)
-  app.addHook('onRoute', (route) => void routes.push(route))
-  const handler = async () => ({})
-  const schema = (response: object) => ({ schema: { response } })
-  const off = (['object', 'envelope', 'keys', 'plural', 'dates'] as const).map((rule) => [rule, 'off'])
-  app.get('/no-schema', handler)
-  app.get('/own-hook', { preSerialization: own }, handler)
-  app.get('/errors', schema({ 400: { type: 'object' } }), handler)
-  app.get('/words', schema({ 200: { description: 'fine' } }), handler)
-  app.get('/schema', schema({ 200: { type: 'object' } }), handler)
-  app.get('/csv', schema({ 200: { content: { 'text/csv': { schema: { type: 'string' } } } } }), handler)
-  app.get('/files/*', handler)
-  app.get('/hidden', { schema: { hide: true } as object }, handler)
-  app.get('/off', { config: { responseRules: false } }, handler)
-  app.get('/rules-off', { config: { responseRules: { rules: Object.fromEntries(off) } } }, handler)
-  app.get('/mode-off', { config: { responseRules: { mode: 'off' } } }, handler)
-  await app.ready()
-  const watched = routes.filter(
-    ({ method, preSerialization }) =>
-      method === 'GET' && [preSerialization ?? []].flat().some((hook) => hook !== own),
-  )
-  const paths = watched.map(({ path }) => path)
-  t.same(paths, ['/no-schema', '/own-hook', '/errors', '/words'])
 })
 
 t.test('the check runs after the hooks of the route', async (t) => {
