@@ -88,27 +88,11 @@ t.test('the context of a handler', async (t) => {
 
 t.test('an outcome has a JSON result and an allowed resource; others are errors', async (t) => {
   const none = { status: 'Succeeded', resource: null, result: null }
-  const foreign = [
-    [
-      7,
-      '',
-      'payments/7',
-      '//example.com',
-      '/\\example.com',
-      '/a\nb',
-      '/a\r\nset-cookie: b=c',
-      '/a\u0000',
-      `/${'x'.repeat(4_096)}`,
-    ],
-    [
-      '/..//example.com',
-      '/.//example.com',
-      '/a/..//example.com',
-      '/%2e%2e//example.com',
-      '/..\\/example.com',
-    ],
-    ['javascript:alert(1)', 'https:/example.com', 'http://['],
-  ].flat()
+  const foreign: readonly unknown[] = [
+    ...[7, '', 'payments/7', '/a\nb', '/a\r\nset-cookie: b=c', '/a\u0000', `/${'x'.repeat(4_096)}`],
+    ...['//example.com', '/\\example.com', '/..//example.com', '/.//example.com', '/a/..//example.com'],
+    ...['/%2e%2e//example.com', '/..\\/example.com', 'javascript:alert(1)', 'https:/example.com', 'http://['],
+  ]
   const circle: unknown[] = []
   circle.push(circle)
   const rows: readonly (readonly [outcome: unknown, end: object | RegExp])[] = [

@@ -197,20 +197,6 @@ t.test('a route that answers something else with its schema still sends the whol
   }
 })
 
-t.test('work that never settles and heeds no signal ends by its timeout', async (t) => {
-  const { now, schedule, advance } = manualClock(startOfClock)
-  const app = await bare(t, { now, schedule })
-  app.operations.define('work', { timeout: '10 minutes' }, never)
-  await app.ready()
-  const { id } = await app.operations.start('work')
-  await advance(0)
-  await advance(599_999)
-  t.match(await app.operations.find(id), { status: 'In progress' })
-  await advance(1)
-  const error = { code: 'operation-timed-out', detail: /longer than it may/ }
-  t.match(await app.operations.find(id), { status: 'Failed', error })
-})
-
 t.test('an owner that is not an id is a 500, and is refused by start()', async (t) => {
   for (const owner of [{ id: 7 }, '', Number.NaN, 1.5, true] as unknown as string[]) {
     const app = await service(t, never, { identify: () => owner })

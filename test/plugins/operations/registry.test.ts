@@ -1,6 +1,5 @@
 /** The registry, the only place that changes records: over a store that works, and over one that does not. */
 import t from 'tap'
-import { cancelled } from '../../../src/plugins/operations/failures.js'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
 import { operationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
@@ -111,18 +110,6 @@ t.test('an engine that takes over claims a run at once, and needs no heartbeats'
   t.equal(await registry.renew(first, 0.6), null)
 })
 
-t.test('a cancelled operation does not run again: its release or retry ends it', async (t) => {
-  for (const again of ['release', 'retry'] as const) {
-    const { registry, create, claim, ended } = setUp()
-    const { id } = await create()
-    await claim(id)
-    await registry.cancel(id)
-    t.match(await registry[again](id, 1), cancelled)
-    t.match(await registry.find(id), cancelled)
-    t.equal(ended.length, 1)
-  }
-})
-
 t.test('a store that fails is operations-unavailable, and its cause is kept for the log', async (t) => {
   const { registry, store, create } = setUp()
   const record = await create({ input: '7' })
@@ -131,9 +118,6 @@ t.test('a store that fails is operations-unavailable, and its cause is kept for 
     create: () => create(),
     find: () => registry.find(record.id),
     claim: () => registry.claim(record.id, limits(3)),
-    finish: () => registry.finish(record.id, null, failed),
-    cancel: () => registry.cancel(record.id),
-    release: () => registry.release(record.id, 1),
     takeDue: () => registry.takeDue(1),
     expire: () => registry.ask((store) => store.expire(0, 1)),
   }
@@ -190,17 +174,6 @@ t.test('a change whose answer was lost is found when it is done again', async (t
   store.moods.replace = 'well'
   t.match(await registry.finish(id, 1, succeeded), { status: 'Succeeded', run: 1 })
   t.equal(ended.length, 1)
-})
-
-t.test('a heartbeat returns a cancellation', async (t) => {
-  const { registry, store, create, claim } = setUp()
-  const { id } = await create()
-  const run = await claim(id)
-  const reads = store.calls.get
-  t.match(await registry.renew(run, 0.1), { isCancelling: false })
-  t.equal(store.calls.get, reads, 'it reads nothing as long as nothing has changed')
-  await registry.cancel(id)
-  t.match(await registry.renew(run, 0.2), { isCancelling: true, progress: 0.2 })
 })
 
 t.test('due operations are taken once in an interval; a postponed one comes back earlier', async (t) => {

@@ -125,14 +125,6 @@ t.test('a run that is replaced or ended elsewhere is lost, and sends no more hea
   }
 })
 
-t.test('a late heartbeat loses nothing if no other run began', async (t) => {
-  const { clock, record, stops } = await setUp()
-  clock.skip(5 * lease)
-  await clock.advance(0)
-  t.strictSame(stops, [])
-  t.equal((await record()).runUntil, clock.now() + lease)
-})
-
 t.test('a store that fails or hangs for ten leases does not stop the run', async (t) => {
   for (const mood of ['fails', 'hangs'] as const) {
     const { clock, store, run, record, stops, failures, writes } = await setUp()

@@ -234,21 +234,6 @@ t.test('an end that cannot be stored is given up when the process has to close',
   await t.rejects(outcome, { code: 'operations-unavailable' })
 })
 
-t.test('a closing process waits for its handlers, with heartbeats, and then hands back', async (t) => {
-  const { running, runner, registry, work, find, clock, errors, lines } = setUp()
-  const { id, outcome, context } = await running()
-  await clock.advance(lease - 5_000)
-  runner.close()
-  t.match(context.signal.reason, { code: 'operation-interrupted' })
-  await clock.advance(unwind - 1)
-  t.notOk(await isSettled(outcome), 'its handler still unwinds')
-  t.match(await registry.claim(id, limits), { kind: 'later' }, 'no other process begins it meanwhile')
-  work.fail(context.signal.reason)
-  t.strictSame(await outcome, { kind: 'released' })
-  t.match(await find(id), { status: 'In progress', runUntil: null, counted: 0, dueAt: clock.now() })
-  t.strictSame([errors, lines], [[], []], 'it is not a failure')
-})
-
 t.test('a run that begins while the process closes is aborted', async (t) => {
   const { registry, runner, work, clock } = setUp()
   const { id } = await stored(registry, newOperation())
@@ -290,22 +275,4 @@ t.test('an operation that must not run here does not run, and the engine learns 
   t.strictSame(await runner.run(ended, false), { kind: 'ended', hasFailed: true })
   t.equal(work.contexts.length, 1)
   t.match(await find(id), { run: 1, runUntil: clock.now() + lease })
-})
-
-t.test('ten deploys do not fail a long operation', async (t) => {
-  const clock = manualClock(start)
-  const store = unruly(memoryOperationStore())
-  let id = ''
-  for (let deploy = 1; deploy <= 10; deploy += 1) {
-    const work = heldWork()
-    const { registry, runner } = testProcess({ store, clock, works: { work } })
-    if (id === '') ({ id } = await stored(registry, newOperation()))
-    const outcome = runner.run(id, false)
-    await clock.advance(0)
-    await clock.advance(lease)
-    runner.close()
-    work.fail(sure(work.contexts[0]).signal.reason)
-    t.strictSame(await outcome, { kind: 'released' })
-    t.match(await registry.find(id), { run: deploy, counted: 0, status: 'In progress' })
-  }
 })

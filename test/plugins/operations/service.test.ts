@@ -1,5 +1,4 @@
 /** Registry, runner, sweeper and engine of one process, and of two that share a store. */
-import { PassThrough } from 'node:stream'
 import Fastify from 'fastify'
 import t from 'tap'
 import { checksOf } from '../../../src/options.js'
@@ -83,7 +82,7 @@ t.test('a closing process waits for its handlers; only then another one begins t
   const [a, b] = [instance(5_000), instance(0)]
   await a.work()
   await b.work()
-  const { id } = await a.begin()
+  const { id } = await a.begin({ requestId: 'req-7' })
   await clock.advance(0)
   const steps: string[] = []
   const closed = a.service.close().then(() => steps.push('closed'))
@@ -100,8 +99,11 @@ t.test('a closing process waits for its handlers; only then another one begins t
   t.match(await b.find(id), { run: 1, counted: 0, runUntil: null })
   await clock.advance(lease)
   t.match(b.contexts, [{ operationId: id, run: 2 }])
-  const events = a.lines.flatMap(({ event }) => event ?? [])
-  t.strictSame(events, ['start', 'run', 'release'])
+  const events = a.lines.filter(({ event }) => event !== undefined)
+  t.strictSame(
+    events.map(({ event, operationId, reqId }) => [event, operationId, reqId]),
+    ['start', 'run', 'release'].map((event) => [event, id, 'req-7']),
+  )
   for (const { level } of [...a.lines, ...b.lines]) t.ok(level <= 30, 'a deploy is not a fault')
   await b.close()
 })
@@ -171,13 +173,6 @@ t.test('a wait ends with the operation, also in another process, or by its time 
   await clock.advance(0)
   for (let second = 0; second < 5; second += 1) await clock.advance(1_000)
   t.match(await late, { status: 'In progress' })
-  const gone = new PassThrough().destroy()
-  await clock.advance(0)
-  t.match(await service.ended(record, 5_000, gone), { status: 'In progress' })
-  const closing = service.ended(record, 60_000)
-  await clock.advance(0)
-  service.stopWaiting()
-  t.match(await closing, { status: 'In progress' })
   end()
   await clock.advance(0)
   await service.close()
@@ -196,20 +191,6 @@ t.test('a wait ends in time, also if the clock of the store is set back', async 
   await close()
 })
 
-t.test('a cancellation of a run of this process aborts its signal at once', async (t) => {
-  const { begin, work, service, clock, contexts, end, find, close } = setUp()
-  await work()
-  const { id } = await begin()
-  await clock.advance(0)
-  const cancelled = service.cancel(id)
-  await clock.advance(0)
-  t.ok(contexts[0]?.signal.aborted)
-  end(sure(contexts[0]).signal.reason)
-  t.match(await cancelled, { error: { code: 'operation-cancelled' } })
-  t.match(await find(id), { error: { code: 'operation-cancelled' } })
-  await close()
-})
-
 t.test('Retry-After: that of the definition, or of the options, or the delay of the operation', async (t) => {
   const { service, clock } = setUp({ retryAfter: 7 })
   service.definitions.define('slow', { retryAfter: 60 }, async () => {}, Fastify().log)
@@ -223,19 +204,6 @@ t.test('Retry-After: that of the definition, or of the options, or the delay of 
   ] as const) {
     t.equal(service.retryAfter({ name, notBefore }), seconds)
   }
-})
-
-t.test('the events of an operation have the id of its request', async (t) => {
-  const { begin, work, clock, lines, end, close } = setUp()
-  await work()
-  const { id } = await begin({ requestId: 'req-7' })
-  await clock.advance(0)
-  end()
-  await clock.advance(0)
-  const events = lines.filter(({ event }) => event !== undefined)
-  t.match(events, [{ event: 'start' }, { event: 'run' }, { event: 'end', status: 'Succeeded' }])
-  for (const line of events) t.match(line, { operationId: id, reqId: 'req-7', operation: 'work' })
-  await close()
 })
 
 t.test('work() before the start lets the process work from the start on', async (t) => {

@@ -154,21 +154,6 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   t.equal(new Set(queued()).size, 5)
 })
 
-t.test('an engine that cannot be reached is tried again, and its fault is logged', async (t) => {
-  const { clock, engine, create, sweep, queued, faults } = setUp()
-  const { id } = await create()
-  clock.skip(lease)
-  const { enqueue } = engine
-  engine.enqueue = () => Promise.reject(new Error('ECONNREFUSED'))
-  await sweep()
-  t.strictSame(faults, ['operations that are due cannot be checked'])
-  engine.enqueue = enqueue
-  clock.skip(lease)
-  await sweep()
-  t.strictSame(queued(), [id])
-  t.equal(faults.at(-1), 'recovered')
-})
-
 t.test('a store that fails or hangs is asked again at the next sweep', async (t) => {
   for (const mood of ['fails', 'hangs'] as const) {
     const { clock, queued, store, create, sweeper, faults } = setUp()
