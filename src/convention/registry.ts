@@ -15,14 +15,15 @@ import {
 import { documentHeadRoute } from './document.js'
 import { explain, watch } from './explain.js'
 import { findMisspelt } from './misspelt.js'
-import { phases, placesOf, type StepPlace } from './order.js'
+import { phases, placesOf, type Side, type StepPlace } from './order.js'
 import { findUnread, noteRoute } from './route-schemas.js'
 import {
   type AnyHook,
   type CompiledRoute,
   compiledOf,
   compiledOn,
-  hooks,
+  hookOfApp,
+  hookOfRoute,
   newRoute,
   ofConventions,
   type Place,
@@ -164,8 +165,8 @@ function newRoot(app: FastifyInstance): Root {
   const explainRequest = (request: InjectOptions | string) => explain(app, request)
   Object.assign(reporter.face, { explain: explainRequest, watch })
   compiledOn.declare(app)
-  app.addHook('onRequest', hooks.onRequest.beforeApp as never)
-  app.addHook('onSend', hooks.onSend.beforeApp as never)
+  app.addHook('onRequest', hookOfApp('onRequest') as never)
+  app.addHook('onSend', hookOfApp('onSend') as never)
   app.addHook('onRoute', function compileOrShare(options) {
     const declared = routes.of(options)
     const route = declared.route === options ? compileRoute(root, declared) : shareRoute(declared, options)
@@ -238,15 +239,13 @@ function compileLater(context: FastifyInstance): Compile {
 type Compile = NonNullable<RouteOptions['serializerCompiler']>
 
 function addHooks(options: RouteOptions, route: CompiledRoute): void {
-  const taken = new Set<AnyHook>()
-  for (const [{ phase, side }] of stepsOf(route.parts)) taken.add(hooks[phase][side])
+  const taken = new Set(stepsOf(route.parts).map(([{ phase, side }]) => `${phase} ${side}`))
   for (const phase of phases) {
-    const { beforeRoute, afterRoute } = hooks[phase]
+    const hookOn = (side: Side) => (taken.has(`${phase} ${side}`) ? [hookOfRoute(route, phase, side)] : [])
     const given = options[phase] as AnyHook | AnyHook[] | undefined
     // The app may have copied the options of another route, with the hooks of that route.
     const own = given === undefined ? [] : [given].flat().filter((hook) => !(ofConventions in hook))
-    const all = taken.has(beforeRoute) ? [beforeRoute, ...own] : own
-    if (taken.has(afterRoute)) all.push(afterRoute)
+    const all = [...hookOn('beforeRoute'), ...own, ...hookOn('afterRoute')]
     if (all.length > 0) options[phase] = all as never
   }
 }

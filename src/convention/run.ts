@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { kept } from '../bounded-cache.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import { logOf, type Reporter } from '../report/report.js'
 import { hookError, isPreflight, passString } from './exchange.js'
-import { type Phase, phases, type Side, sides } from './order.js'
+import type { Phase, Side } from './order.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
 import type {
   Effect,
@@ -60,28 +61,37 @@ export const ofConventions = Symbol.for('fastify-conventions.hook')
 
 const phasesWithPayload: ReadonlySet<Phase> = new Set(['preParsing', 'preSerialization', 'onSend'])
 
-/** Returns the hook that runs the steps of a place, with the parameters that Fastify gives to hooks of the phase. */
-function hookAt(phase: Phase, side: Side): AnyHook {
-  const place: Place = `${phase} ${side}`
+type StepsOf = (request: FastifyRequest) => readonly PlacedStep[]
+
+/** Returns a hook that runs steps, with the parameters that Fastify gives to hooks of the phase. */
+function hookAt(phase: Phase, side: Side, stepsOf: StepsOf): AnyHook {
   function run(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next): void {
-    const steps = routeOf(request).steps.get(place) ?? noSteps
-    runSteps({ steps, phase, request, reply, next }, payload)
+    runSteps({ steps: stepsOf(request), phase, request, reply, next }, payload)
   }
   function runWithoutPayload(request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    run(request, reply, undefined, next)
+    runSteps({ steps: stepsOf(request), phase, request, reply, next }, undefined)
   }
   // Steps do not handle errors: the response is sent without the step.
   function runOnError(request: FastifyRequest, reply: FastifyReply, _: unknown, next: Next): void {
-    run(request, reply, undefined, () => next())
+    runWithoutPayload(request, reply, () => next())
   }
   const hook = phase === 'onError' ? runOnError : phasesWithPayload.has(phase) ? run : runWithoutPayload
+  const place: Place = `${phase} ${side}`
   Object.defineProperty(hook, 'name', { value: `conventions ${place}` })
   return Object.assign(hook, { [ofConventions]: place })
 }
 
-export const hooks = Object.fromEntries(
-  phases.map((phase) => [phase, Object.fromEntries(sides.map((side) => [side, hookAt(phase, side)]))]),
-) as Readonly<Record<Phase, Readonly<Record<Side, AnyHook>>>>
+/** Returns the hook of all routes of an app for a phase. */
+export function hookOfApp(phase: Phase): AnyHook {
+  const place: Place = `${phase} beforeApp`
+  return hookAt(phase, 'beforeApp', (request) => routeOf(request).steps.get(place) ?? noSteps)
+}
+
+/** Returns the hook of a route for a place, whose steps are known later. */
+export function hookOfRoute({ steps }: CompiledRoute, phase: Phase, side: Side): AnyHook {
+  const there = kept(steps, `${phase} ${side}`, () => [])
+  return hookAt(phase, side, () => there)
+}
 
 export interface Turn {
   readonly steps: readonly PlacedStep[]

@@ -12,7 +12,7 @@ import {
 import { type Limits, limitsWith, patience } from './counter.js'
 import { type CallerKey, isMax, type Quota, type Request, type ResolvedRateLimit } from './options.js'
 
-interface QuotaCaller {
+export interface QuotaCaller {
   /** Bounded in length; keys of an address, of a subject and of the app are never equal. */
   readonly key: string
   /** What a function for `max` gets: the own key or the known subject; empty for an address. */

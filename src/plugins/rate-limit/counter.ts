@@ -89,27 +89,36 @@ interface Window {
 export function memoryCounter(callers: number, now: () => number = () => Date.now()): Counter {
   const windowsOf = new Map<Quota, BoundedCache<string, Window>>()
 
-  const windowsIn = (quota: Quota) => kept(windowsOf, quota, () => new BoundedCache<string, Window>(callers))
+  const newWindows = () => new BoundedCache<string, Window>(callers)
+  const windowsIn = (quota: Quota) => kept(windowsOf, quota, newWindows)
+
+  function windowOf(caller: string, quota: Quota, time: number): Window {
+    const known = windowsIn(quota).get(caller)
+    const ttl = known === undefined ? 0 : known.end - time
+    // A clock that was set back does not make a window longer.
+    return known !== undefined && ttl > 0 && ttl <= quota.timeWindow
+      ? known
+      : { used: 0, end: time + quota.timeWindow }
+  }
 
   return function countInMemory(_request, caller, limits) {
     const time = now()
+    const windows: Window[] = []
     let isRefused = false
-    const windows = limits.map(({ quota, max }) => {
-      const known = windowsIn(quota).get(caller)
-      const ttl = known === undefined ? 0 : known.end - time
-      // A clock that was set back does not make a window longer.
-      const isCurrent = known !== undefined && ttl > 0 && ttl <= quota.timeWindow
-      const window = isCurrent ? known : { used: 0, end: time + quota.timeWindow }
+    for (const { quota, max } of limits) {
+      const window = windowOf(caller, quota, time)
+      windows.push(window)
       if (window.used >= max) isRefused = true
-      return window
-    })
-    return limits.map((limit, index) => {
+    }
+    const states: State[] = []
+    for (const [index, limit] of limits.entries()) {
       const window = windows[index] as Window
       const isExceeded = window.used >= limit.max
       if (!isRefused) window.used += 1
       if (window.used > 0) windowsIn(limit.quota).set(caller, window)
-      return { limit, used: window.used, ttl: window.end - time, isExceeded }
-    })
+      states.push({ limit, used: window.used, ttl: window.end - time, isExceeded })
+    }
+    return states
   }
 }
 

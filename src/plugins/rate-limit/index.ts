@@ -6,11 +6,12 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { serverSettings } from '../../convention/internals.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
 import { problemsOf, type RouteDescription, retryAfterDescribed } from '../../problem/route-description.js'
-import { type MaybeAsync, Outage, whenSettled, withValue } from '../../time/async.js'
-import { callers, keptCallers, limitsOf } from './caller.js'
+import { isPromise, Outage } from '../../time/async.js'
+import { callers, keptCallers, limitsOf, type QuotaCaller } from './caller.js'
 import {
   boundedCounter,
   type Counter,
+  type Limits,
   memoryCounter,
   quotaFields,
   quotaProblem,
@@ -120,30 +121,52 @@ async function stepMaker(app: FastifyInstance, { key, redis }: ResolvedRateLimit
     })
   }
 
+  function uncounted(request: FastifyRequest, err: unknown): undefined {
+    if (outage.begins())
+      request.log.error({ err }, 'rateLimit: requests cannot be counted, and are served uncounted')
+  }
+
   return function stepOf(quotas: Parameters<typeof limitsOf>[0]): RequestStep {
     const limitsOfCaller = limitsOf(quotas)
-    const effectFor = (request: FastifyRequest, reply: FastifyReply): MaybeAsync<Effect | undefined> =>
-      withValue(callerOf(request), (caller) => {
-        if (caller === null) return undefined
-        return withValue(limitsOfCaller(request, caller), (limits) => {
-          if (limits.list.length === 0) return undefined
-          return withValue(count(request, caller.key, limits.list), (states) => {
-            if (outage.ends()) request.log.info('rateLimit: requests are counted again')
-            return effectOf(limits.policy, states, reply)
-          })
-        })
-      })
 
-    return (request, reply) =>
-      whenSettled(
-        () => effectFor(request, reply),
-        (effect) => effect,
-        (err) => {
-          if (outage.begins())
-            request.log.error({ err }, 'rateLimit: requests cannot be counted, and are served uncounted')
-          return undefined
-        },
-      )
+    function countCaller(request: FastifyRequest, reply: FastifyReply, caller: QuotaCaller | null) {
+      if (caller === null) return undefined
+      const limits = limitsOfCaller(request, caller)
+      return isPromise(limits)
+        ? limits.then((known) => countWithin(request, reply, caller, known))
+        : countWithin(request, reply, caller, limits)
+    }
+
+    function countWithin(request: FastifyRequest, reply: FastifyReply, { key }: QuotaCaller, limits: Limits) {
+      if (limits.list.length === 0) return undefined
+      const states = count(request, key, limits.list)
+      return isPromise(states)
+        ? states.then((known) => tell(request, reply, limits, known))
+        : tell(request, reply, limits, states)
+    }
+
+    function tell(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      { policy }: Limits,
+      states: readonly State[],
+    ) {
+      if (outage.ends()) request.log.info('rateLimit: requests are counted again')
+      return effectOf(policy, states, reply)
+    }
+
+    // Closures are made for promises only.
+    return function countRequest(request, reply) {
+      try {
+        const caller = callerOf(request)
+        const effect = isPromise(caller)
+          ? caller.then((known) => countCaller(request, reply, known))
+          : countCaller(request, reply, caller)
+        return isPromise(effect) ? effect.then(undefined, (err: unknown) => uncounted(request, err)) : effect
+      } catch (err) {
+        return uncounted(request, err)
+      }
+    }
   }
 }
 

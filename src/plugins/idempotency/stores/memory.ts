@@ -1,3 +1,4 @@
+import { kept } from '../../../bounded-cache.js'
 import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import type { IdempotencyRecord, IdempotencyStore } from './store.js'
 
@@ -21,7 +22,8 @@ interface Entry extends IdempotencyRecord {
   readonly key: string
   readonly token: string
   readonly caller: string | null
-  readonly expiresAt: number
+  answer: string | null
+  expiresAt: number
 }
 
 /** What a caller has of the store. */
@@ -38,7 +40,7 @@ function newShare(): Share {
   return { size: 0, kept, oldest: kept.values() }
 }
 
-function sizeOf({ answer }: IdempotencyRecord): number {
+function sizeOf(answer: string | null): number {
   return 1 + Math.floor((answer?.length ?? 0) / 4096)
 }
 
@@ -58,23 +60,19 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
   const shares = new Map<string | null, Share>()
   let size = 0
 
-  function add(entry: Entry): void {
-    const share = shares.get(entry.caller) ?? newShare()
-    shares.set(entry.caller, share)
-    entries.set(entry.key, entry)
-    if (entry.answer !== null) share.kept.add(entry)
-    share.size += sizeOf(entry)
-    size += sizeOf(entry)
+  /** Adds to what the store and a caller have. */
+  function grow(caller: string | null, by: number): Share {
+    const share = kept(shares, caller, newShare)
+    share.size += by
+    size += by
+    if (share.size === 0) shares.delete(caller)
+    return share
   }
 
   function remove(entry: Entry): void {
-    const share = shares.get(entry.caller)
-    if (share === undefined || entries.get(entry.key) !== entry) return
+    if (entries.get(entry.key) !== entry) return
     entries.delete(entry.key)
-    share.kept.delete(entry)
-    share.size -= sizeOf(entry)
-    size -= sizeOf(entry)
-    if (share.size === 0) shares.delete(entry.caller)
+    grow(entry.caller, -sizeOf(entry.answer)).kept.delete(entry)
   }
 
   function find(key: string): Entry | undefined {
@@ -109,22 +107,30 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
       const found = find(key)
       if (found !== undefined) return found
       makeRoom(caller, 1)
-      add({ key, caller, token, fingerprint, answer: null, expiresAt: now() + lease })
+      grow(caller, 1)
+      entries.set(key, { key, caller, token, fingerprint, answer: null, expiresAt: now() + lease })
       return null
     },
     renew({ key, token }, lease) {
       const found = find(key)
       if (found?.token !== token || found.answer !== null) return false
-      entries.set(key, { ...found, expiresAt: now() + lease })
+      found.expiresAt = now() + lease
       return true
     },
     complete({ key, caller, token, fingerprint }, answer, keepFor) {
       const found = find(key)
       if (found !== undefined && found.token !== token) return false
-      const entry = { key, caller, token, fingerprint, answer, expiresAt: now() + keepFor }
-      makeRoom(caller, sizeOf(entry) - (found === undefined ? 0 : sizeOf(found)))
-      if (found !== undefined) remove(found)
-      add(entry)
+      makeRoom(caller, sizeOf(answer) - (found === undefined ? 0 : sizeOf(found.answer)))
+      // Making room may have removed its earlier answer.
+      const known = entries.get(key)
+      const entry = known ?? { key, caller, token, fingerprint, answer, expiresAt: 0 }
+      const share = grow(caller, sizeOf(answer) - (known === undefined ? 0 : sizeOf(known.answer)))
+      entry.answer = answer
+      entry.expiresAt = now() + keepFor
+      entries.set(key, entry)
+      // The newest of its caller.
+      share.kept.delete(entry)
+      share.kept.add(entry)
       return true
     },
     release({ key, token }) {
