@@ -531,6 +531,14 @@ t.test('invalid options are refused', async (t) => {
     [{ issuer: 'http://id.test' }, /bearer\.issuer: expected an https URL, or http on the loopback/],
     [{ issuer: 'http://127.0.0.1.evil.test' }, /bearer\.issuer: expected an https URL/],
     [{ issuer: 'https://a@id.test' }, /bearer\.issuer: expected an absolute URL/],
+    [{ issuer: 'https://id.test/#a' }, /bearer\.issuer: expected an absolute URL/],
+    [{ issuer: 'https://id.test/ a' }, /bearer\.issuer: expected an absolute URL/],
+    [{ issuer: 'ftp://id.test' }, /bearer\.issuer: expected an absolute URL/],
+    [{ issuer: 'http://localhost.test' }, /bearer\.issuer: expected an https URL/],
+    [{ issuer: 'http://my-localhost' }, /bearer\.issuer: expected an https URL/],
+    [{ securityScheme: 'a b' }, /bearer\.securityScheme: expected a name/],
+    [{ scopes: ['a"b'] }, /bearer\.scopes\[0\]: expected a scope/],
+    [{ scopes: ['a\\b'] }, /bearer\.scopes\[0\]: expected a scope/],
     [{ issuer: 'https://a:b@id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ jwksUri: 'http://id.test/jwks' }, /bearer\.jwksUri: expected an https URL/],
     [{ algorithms: ['none'] }, /bearer\.algorithms\[0\]: expected one of 'RS256'/],
@@ -550,6 +558,9 @@ t.test('invalid options are refused', async (t) => {
     const all = { issuer: url, audience, ...options }
     await t.rejects(async () => Fastify().register(bearer, all as BearerOptions), { message })
   }
+  const loopback = ['http://localhost:1', 'http://id.localhost', 'http://[::1]', 'http://127.1.2.3']
+  for (const url of loopback) await Fastify().register(bearer, { issuer: url, audience, jwks })
+  await Fastify().register(bearer, { issuer: 'http://id.test', audience, jwks, allowHttp: true })
   const app = await serviceWith()
   for (const [own, message] of [
     [true, `GET /x ${ofRoute}: expected an object or false`],

@@ -72,6 +72,10 @@ t.test('tokens that are not for this service are refused', async (t) => {
     [{ sub: undefined }, /sub/],
     [{ cnf: { jkt: 'x' } }, /cnf/],
     [{ token_type: 'DPoP' }, /not a bearer token/],
+    [{ token_type: 'bearer-2' }, /not a bearer token/],
+    [{ token_type: 'x-bearer' }, /not a bearer token/],
+    [{ token_type: 'access_token_2' }, /not a bearer token/],
+    [{ token_type: 'x_access_token' }, /not a bearer token/],
   ]
   for (const [claims, reason] of rows) {
     log.lines.length = 0
@@ -87,6 +91,7 @@ t.test('what else an issuer may say is accepted', async (t) => {
     { aud: ['https://else.test', audience] },
     { sub: undefined, client_id: 'ada' },
     { iss: undefined, exp: undefined, token_type: 'Bearer' },
+    { token_type: 'access_token' },
   ]) {
     state.answer = { ...active, ...claims }
     t.match((await ask()).json(), { subject: 'ada' })

@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream'
 import AjvCompiler from '@fastify/ajv-compiler'
+import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { keepLogs } from '../../support/logs.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const header = (method: string) => ({ 'x-http-method-override': method })
@@ -556,3 +558,37 @@ t.test(
     t.strictSame((await post(app, byHeader('DELETE'))).json(), { route: 'DELETE' }, 'by header')
   },
 )
+
+t.test(
+  'the OpenAPI document has the header on routes for other methods, and the refusals on POST',
+  async (t) => {
+    const app = Fastify()
+    await app.register(swagger, { openapi: {} })
+    await app.register(methodOverride)
+    const schema = { response: { 200: { type: 'object' } } }
+    for (const method of ['GET', 'POST', 'DELETE'])
+      app.route({ method, url: '/v1/users', schema, handler: () => ({}) })
+    await app.ready()
+    const {
+      get,
+      post,
+      delete: remove,
+    } = (withoutReferences(app.swagger()) as unknown as Document).paths['/v1/users'] ?? {}
+    const field = {
+      in: 'header',
+      name: 'X-HTTP-Method-Override',
+      schema: { type: 'string', enum: ['DELETE'] },
+    }
+    t.match(remove, { parameters: [field], responses: { 400: undefined, 405: undefined } })
+    t.match(post, {
+      parameters: undefined,
+      responses: { 405: { headers: { Allow: { schema: { type: 'string' } } } } },
+    })
+    t.match(JSON.stringify(post?.responses), /method-override-invalid.*method-not-allowed/)
+    t.match(get, { parameters: undefined, responses: { 405: undefined } })
+  },
+)
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>
+}

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { mock } from 'node:test'
 import fastifyCors from '@fastify/cors'
 import fastifyRateLimit from '@fastify/rate-limit'
+import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import { decodeJwt } from 'jose'
 import t from 'tap'
@@ -20,6 +21,7 @@ import { ProblemError } from '../../../src/problem/problem-error.js'
 import { conventionsReport } from '../../../src/report/report.js'
 import { testIssuer } from '../../../src/testing/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 // Made before a test replaces the clock.
@@ -416,6 +418,7 @@ t.test('invalid options fail the boot, by name', async (t) => {
     [{ quotas: [daily, burst, burst] }, /rateLimit\.quotas\[2\]\.name: expected a name that no other/],
     [{ quotas: [{ ...burst, name: 'a b' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, name: '1a' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
+    [{ quotas: [{ ...burst, name: 'a'.repeat(65) }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, max: 0 }] }, /rateLimit\.quotas\[0\]\.max/],
     [{ quotas: [{ ...burst, cost: 1 }] }, /rateLimit\.quotas\[0\]\.cost: there is no such option/],
     [{ quotas: [burst], max: 5 }, /rateLimit\.max: expected no such option beside quotas/],
@@ -540,18 +543,21 @@ t.test('a request that one quota refuses takes nothing from the others', async (
 })
 
 t.test('a route may have several quotas of its own', async (t) => {
-  const app = await appWith({ quotas: [burst, daily] })
+  const name = 'd'.repeat(64)
+  const app = await appWith({ quotas: [burst, { ...daily, name }] })
   app.get('/v1/exports', { config: { rateLimit: { quotas: [burst, { ...daily, max: 3 }] } } }, () => ({}))
   app.get('/v1/simple', { config: { rateLimit: { max: 7 } } }, () => ({}))
   const left = '"GET /v1/exports burst";r=1;t=1, "GET /v1/exports daily";r=2;t=86400'
   t.match(await ask(app, '/v1/exports'), { left })
   t.match(await ask(app, '/v1/simple'), { left: '"GET /v1/simple";r=6;t=60' })
+  t.match(await ask(app), { left: `"burst";r=1;t=1, "${name}";r=4;t=86400` })
 })
 
 t.test('max by caller: a function, sync or async, whose result is kept for a minute', async (t) => {
   for (const isAsync of [false, true]) {
     const calls: string[] = []
     const plans = new Map<string, number | null>([
+      ['largest', 999_999_999_999_999],
       ['free', 2],
       ['paid', 100],
       ['unlimited', null],
@@ -572,6 +578,7 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
       ['free', 200, '"default";r=0;t=60'],
       ['free', 429, '"default";r=0;t=60'],
       ['paid', 200, '"default";r=99;t=60'],
+      ['largest', 200, '"default";r=999999999999998;t=60'],
       [undefined, 200, '"default";r=0;t=60'],
       ['unlimited', 200, undefined],
       ['infinite', 200, undefined],
@@ -580,7 +587,7 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
       const answer = await ask(app, user === undefined ? '/v1/users' : as(user))
       t.strictSame([answer.status, answer.left], [status, left], String(user))
     }
-    t.same(calls, ['free', 'paid', '', 'unlimited', 'infinite', 'blocked'], 'once for each caller')
+    t.same(calls, ['free', 'paid', 'largest', '', 'unlimited', 'infinite', 'blocked'], 'once for each caller')
     const { headers } = await ask(app, as('free'))
     t.equal(headers['ratelimit-policy'], '"default";q=2;w=60')
     t.equal((await ask(app, as('blocked'))).headers['retry-after'], '60')
@@ -638,4 +645,28 @@ t.test('with bearer, whichever is registered first, a verified token has a quota
     t.match(await ask(app, ada), { status: 200, left: '"default";r=48;t=60' })
     t.match(await ask(app, from('203.0.113.7', await bearing('bob'))), { status: 429 })
   }
+})
+
+t.test('the OpenAPI document has the header fields and the 429, where the mode is enforce', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: {} })
+  await app.register(rateLimit)
+  const schema = { response: { 200: { type: 'object' } } }
+  for (const mode of ['enforce', 'report'] as const)
+    app.get(`/v1/${mode}`, { schema, config: { rateLimit: { mode } } }, () => ({}))
+  await app.ready()
+  const { paths } = withoutReferences(app.swagger()) as {
+    paths: Record<string, { get: { responses: object } }>
+  }
+  const ofText = { schema: { type: 'string' } }
+  const fields = { 'RateLimit-Policy': ofText, RateLimit: ofText }
+  const documented = {
+    200: { headers: fields },
+    429: {
+      headers: { ...fields, 'Retry-After': {} },
+      content: { 'application/problem+json': {} },
+    },
+  }
+  t.match(paths['/v1/enforce']?.get.responses, documented)
+  t.notMatch(paths['/v1/report']?.get.responses, { 429: {} })
 })
