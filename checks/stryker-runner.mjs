@@ -25,6 +25,7 @@ const { setTimeout, clearTimeout } = globalThis
 
 class BundleRunner {
   #evaluations = 0
+  #folder = process.cwd()
   #times
   #fail = () => {}
 
@@ -121,6 +122,8 @@ class BundleRunner {
       }
       clearTimeout(timer)
       this.#fail = () => {}
+      // `testdir` of tap leaves it.
+      process.chdir(this.#folder)
       mock.reset()
     }
   }
