@@ -93,9 +93,8 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
       announcePath: plans.some(({ isAnnounced }) => isAnnounced) ? announcePath : undefined,
     }
   },
-  route({ name, path, route, options, modeOf, exclusionReason, state, addFinding }) {
+  route({ name, path, options, modeOf, exclusionReason, state, addFinding }) {
     const { listed, readVersion, refuse, refusePath, announcePath } = state
-    if (route === null) return { onRequest: refusePath, onSend: announcePath }
     const version = readVersion(path)
     if (exclusionReason === null && version !== null && listed.size > 0 && !listed.has(version)) {
       const known = [...listed.keys()].map((one) => `/v${one}`).join(', ')
@@ -105,7 +104,7 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
     const { deprecated, sunset, link, now } = options
     const isOwn = deprecated !== undefined || sunset !== undefined || link !== undefined
     if (!isOwn && ofVersion === undefined) {
-      // A path of a version may match it: that of a wildcard or of a parameter.
+      // A path of a version may match it: that of a wildcard or of a parameter, or of no route.
       return /[*:]/.test(path) ? { onRequest: refusePath, onSend: announcePath } : undefined
     }
     const plan = lifecycleOf(`${name} config.versions`, version, options, modeOf, ofVersion)
