@@ -103,24 +103,26 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
       onRequest: steps.checkRequest,
       preValidation: isWrite ? steps.checkForm : undefined,
       onSend: isEnforced ? steps.setCookie : undefined,
-      describe: isEnforced && (isWrite || requestedWith) ? describeXsrf(isWrite && !login) : undefined,
+      describe: isEnforced ? describeXsrf(requestedWith && methods.some(isRead), isWrite, login) : undefined,
     }
   },
 })
 
-// The header is optional in the document, because other clients do not need it.
-function describeXsrf(needsToken: boolean): RouteDescription {
+function describeXsrf(checksReads: boolean, isWrite: boolean, login: boolean): RouteDescription {
   const description = 'The XSRF token of the session; required if a cookie authenticates the request'
+  const cause = login
+    ? 'The request is'
+    : 'A cookie authenticates the request, which has no valid XSRF token, or is'
   return {
     problems: problemsOf({
-      'requested-with-missing':
-        'A cookie authenticates the request, which may be for an element of a page of another origin',
-      ...(needsToken && {
-        'xsrf-token-invalid':
-          'A cookie authenticates the request, which is from another origin or has no valid XSRF token',
+      ...(checksReads && {
+        'requested-with-missing':
+          'A cookie authenticates the request, which may be for an element of a page of another origin',
       }),
+      ...(isWrite && { 'xsrf-token-invalid': `${cause} from a page of another origin` }),
     }),
-    ...(needsToken && { parameters: { [tokenHeader]: { schema: { type: 'string', description } } } }),
+    // Optional in the document, because other clients do not need it.
+    ...(isWrite && !login && { parameters: { [tokenHeader]: { schema: { type: 'string', description } } } }),
   }
 }
 

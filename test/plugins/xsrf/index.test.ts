@@ -225,6 +225,11 @@ t.test('reads by a cookie are refused to elements of other pages', async (t) => 
     t.equal((await get(url, headers)).statusCode, 200, about)
   const { app: lenient } = await service(t, { requestedWith: false })
   t.equal((await get('/v1/users', script, lenient)).statusCode, 200)
+  const excepted = lenient.conventions.report().exceptions.filter(({ plugin }) => plugin === 'xsrf')
+  t.strictSame(
+    excepted.map(({ route }) => route),
+    ['POST /hooks/pay'],
+  )
 })
 
 t.test('caches: reads vary, refusals are not stored, public responses set no cookie', async (t) => {
@@ -268,6 +273,7 @@ t.test('a route with config.xsrf: false, preflights and unknown paths are not ch
   for (const [name, rules, reason] of [
     ['POST /hooks/pay', ['origin', 'token', 'requestedWith'], 'config.xsrf is false'],
     ['GET /page', ['requestedWith'], 'hidden from the OpenAPI document: not part of the API'],
+    ['GET /v1/pictures/:id', ['requestedWith'], 'config.xsrf.requestedWith is false'],
   ] as const)
     t.match(
       listed.find(({ route }) => route === name),
@@ -320,22 +326,28 @@ t.test('report changes nothing and counts; off does nothing', async (t) => {
   t.equal((await sendOff('GET', '/token')).statusCode, 200)
 })
 
-t.test('the OpenAPI document has the header and the 403', async (t) => {
-  const { app } = await service(t, {}, (app) => app.register(swagger, { openapi: { openapi: '3.1.0' } }))
-  const { paths } = withoutReferences(app.swagger()) as unknown as {
-    paths: Record<
-      string,
-      Record<string, { parameters?: { name: string; in: string; required?: boolean }[]; responses: object }>
-    >
+t.test('the OpenAPI document has the header and the 403, where they are enforced', async (t) => {
+  type Operation = { readonly parameters?: readonly { readonly name: string }[]; readonly responses: object }
+  const documentOf = async (options: Partial<XsrfOptions>) => {
+    const { app } = await service(t, options, (app) => app.register(swagger, { openapi: {} }))
+    return withoutReferences(app.swagger()).paths as Record<string, Record<string, Operation>>
   }
-  const write = paths['/v1/described']?.post
-  const header = write?.parameters?.find(({ name }) => name === 'X-XSRF-TOKEN')
-  t.match(header, { in: 'header', schema: { type: 'string' } })
-  t.notOk(header?.required, 'other clients do not need it')
-  t.match(write?.responses, { 403: { description: /no valid XSRF token/ } })
-  const read = paths['/v1/described']?.get
-  t.notOk(read?.parameters?.some(({ name }) => name === 'X-XSRF-TOKEN'))
-  t.match(read?.responses, { 403: { description: /element of a page/ } })
+  const [enforced, reported] = [await documentOf({}), await documentOf({ mode: 'report' })]
+  const header = { in: 'header', schema: { type: 'string' }, required: undefined }
+  for (const [method, path, description, isInHeader] of [
+    ['post', '/v1/described', /^(?!.*element of a page).*no valid XSRF token/s, true],
+    ['get', '/v1/described', /^(?!.*XSRF token).*element of a page/s, false],
+    ['post', '/login', /^(?!.*XSRF token).*page of another origin/s, false],
+    ['get', '/v1/pictures/{id}', null, false],
+  ] as const) {
+    const { parameters, responses } = enforced[path]?.[method] ?? { responses: {} }
+    const found = parameters?.find(({ name }) => name === 'X-XSRF-TOKEN')
+    if (isInHeader) t.match(found, header, 'other clients do not need it')
+    else t.equal(found, undefined, `${method} ${path}`)
+    if (description === null) t.notOk('403' in responses)
+    else t.match(responses, { 403: { description } }, `${method} ${path}`)
+    t.notOk('403' in (reported[path]?.[method]?.responses ?? {}), `${method} ${path}: report`)
+  }
 })
 
 t.test('bad options fail the registration, and do not show the secret', async (t) => {
