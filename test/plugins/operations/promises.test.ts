@@ -78,8 +78,8 @@ t.test('a result with a BigInt is sent beside a serializer of the app', async (t
   await app.register(operations)
   app.operations.define('work', async () => ({ result: { id: 9007199254740993n } }))
   app.post('/work', async (_request, reply) => reply.startOperation('work'))
-  const { id } = (await app.inject({ method: 'POST', url: '/work' })).json()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  const headers = { prefer: 'wait=5' }
+  const { id } = (await app.inject({ method: 'POST', url: '/work', headers })).json()
   for (const path of [id, `${id}/status`]) {
     const answer = await app.inject(`/v1/operations/${path}`)
     t.equal(answer.statusCode, 200)
