@@ -56,46 +56,43 @@ async function namesOf(app: FastifyInstance, url = '/'): Promise<unknown> {
   return (await app.inject(url)).json()
 }
 
-t.test(
-  'a HEAD route that Fastify adds shares the plan of its GET route; one of the app has its own',
-  async (t) => {
-    const compiled: string[] = []
-    const counting = convention({
-      ...ofModes,
-      name: 'counting',
-      route({ name }) {
-        compiled.push(name)
-        return { preHandler: () => ({ rule: 'counted', given: '', headers: { 'x-plan': name } }) }
-      },
-    })
-    const app = Fastify()
-    // A hook of the app may configure the HEAD route alone.
-    app.addHook('onRoute', (route) => {
-      if (route.method === 'HEAD') route.config = Object.assign({}, route.config, { ofHead: true })
-    })
-    const configs: object[] = []
-    app.addHook('onRequest', async ({ routeOptions }) => void configs.push(routeOptions.config))
-    await app.register(counting)
-    app.get('/a', { config: { counting: {} } as object }, answer)
-    app.get('/b', { constraints: { version: '1.0.0' } }, answer)
-    app.head('/b', { constraints: { version: '2.0.0' } }, answer)
-    app.head('/c', answer)
-    await app.register(async (child) => void child.get('/', answer), { prefix: '/d' })
-    for (const [url, plan, version] of [
-      ['/a', 'GET /a'],
-      ['/b', 'GET /b', '1.0.0'],
-      ['/b', 'HEAD /b', '2.0.0'],
-      ['/c', 'HEAD /c'],
-      ['/d', 'GET /d'],
-      ['/d/', 'GET /d'],
-    ] as const) {
-      const headers = version === undefined ? {} : { 'accept-version': version }
-      t.equal((await app.inject({ method: 'HEAD', url, headers })).headers['x-plan'], plan, url)
-    }
-    t.strictSame(compiled, ['*', 'GET /a', 'GET /b', 'HEAD /b', 'HEAD /c', 'GET /d'])
-    t.match(configs[0], { counting: {}, ofHead: true })
-  },
-)
+t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app has its own', async (t) => {
+  const compiled: string[] = []
+  const counting = convention({
+    ...ofModes,
+    name: 'counting',
+    route({ name }) {
+      compiled.push(name)
+      return { preHandler: () => ({ rule: 'counted', given: '', headers: { 'x-plan': name } }) }
+    },
+  })
+  const app = Fastify()
+  // A hook of the app may configure the HEAD route alone.
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'HEAD') route.config = Object.assign({}, route.config, { ofHead: true })
+  })
+  const configs: object[] = []
+  app.addHook('onRequest', async ({ routeOptions }) => void configs.push(routeOptions.config))
+  await app.register(counting)
+  app.get('/a', { config: { counting: {} } as object }, answer)
+  app.get('/b', { constraints: { version: '1.0.0' } }, answer)
+  app.head('/b', { constraints: { version: '2.0.0' } }, answer)
+  app.head('/c', answer)
+  await app.register(async (child) => void child.get('/', answer), { prefix: '/d' })
+  for (const [url, plan, version] of [
+    ['/a', 'GET /a'],
+    ['/b', 'GET /b', '1.0.0'],
+    ['/b', 'HEAD /b', '2.0.0'],
+    ['/c', 'HEAD /c'],
+    ['/d', 'GET /d'],
+    ['/d/', 'GET /d'],
+  ] as const) {
+    const headers = version === undefined ? {} : { 'accept-version': version }
+    t.equal((await app.inject({ method: 'HEAD', url, headers })).headers['x-plan'], plan, url)
+  }
+  t.strictSame(compiled, ['*', 'GET /a', 'GET /b', 'HEAD /b', 'HEAD /c', 'GET /d'])
+  t.match(configs[0], { counting: {}, ofHead: true })
+})
 
 t.test('hooks that onRoute hooks of the app add keep their place', async (t) => {
   for (const hooksOf of [
@@ -306,24 +303,21 @@ t.test('explain() returns the steps that a request passed, and what each said', 
   t.equal((await app.conventions.explain('/nowhere')).steps.length, 3)
 })
 
-t.test(
-  'watch() returns the steps of the request it is given, also after its body, and of no other',
-  async (t) => {
-    const app = Fastify()
-    const watched: (readonly { readonly step: string }[])[] = []
-    app.addHook('onRequest', async (request) => {
-      if (request.headers.watched !== undefined) watched.push(app.conventions.watch(request))
-    })
-    await app.register(noting('versions', 'onRequest'))
-    await app.register(noting('fields', 'preHandler'))
-    app.post('/', answer)
-    const { origin } = await serve(t, app)
-    const post = (headers: Record<string, string>) => fetch(origin, { method: 'POST', body: 'a', headers })
-    await Promise.all([post({}), post({ watched: '1' }), post({ watched: '1' })])
-    const steps = ['versions', 'fields']
-    t.strictSame(
-      watched.map((one) => one.map(({ step }) => step)),
-      [steps, steps],
-    )
-  },
-)
+t.test('watch() returns the steps of its request alone, also after the body', async (t) => {
+  const app = Fastify()
+  const watched: (readonly { readonly step: string }[])[] = []
+  app.addHook('onRequest', async (request) => {
+    if (request.headers.watched !== undefined) watched.push(app.conventions.watch(request))
+  })
+  await app.register(noting('versions', 'onRequest'))
+  await app.register(noting('fields', 'preHandler'))
+  app.post('/', answer)
+  const { origin } = await serve(t, app)
+  const post = (headers: Record<string, string>) => fetch(origin, { method: 'POST', body: 'a', headers })
+  await Promise.all([post({}), post({ watched: '1' }), post({ watched: '1' })])
+  const steps = ['versions', 'fields']
+  t.strictSame(
+    watched.map((one) => one.map(({ step }) => step)),
+    [steps, steps],
+  )
+})

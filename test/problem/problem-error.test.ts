@@ -55,16 +55,13 @@ t.test('a problem may have detail, errors, headers and extensions', async (t) =>
   t.notOk('cause' in plain, 'without a cause, the error has no member `cause`')
 })
 
-t.test(
-  'the issues of an error are bounded, so that response and log do not grow with the input',
-  async (t) => {
-    const message = 'is wrong'
-    const errors = Array.from({ length: 60 }, () => ({ in: 'body', pointer: '/a', message }) as const)
-    t.strictSame(new ProblemError('validation', { errors }).errors, errors.slice(0, 50))
-    const long = { in: 'query', name: 'n'.repeat(100_000), message } as const
-    t.match(new ProblemError('validation', { errors: [long, ...errors] }).errors, [{ name: /^n{300}…$/ }])
-  },
-)
+t.test('the issues of an error are bounded: response and log do not grow with the input', async (t) => {
+  const message = 'is wrong'
+  const errors = Array.from({ length: 60 }, () => ({ in: 'body', pointer: '/a', message }) as const)
+  t.strictSame(new ProblemError('validation', { errors }).errors, errors.slice(0, 50))
+  const long = { in: 'query', name: 'n'.repeat(100_000), message } as const
+  t.match(new ProblemError('validation', { errors: [long, ...errors] }).errors, [{ name: /^n{300}…$/ }])
+})
 
 t.test('the title of a code of the app is the code in words; it needs an error status', async (t) => {
   t.match(new ProblemError('not-retryable', { status: 409 }), { title: 'Not retryable', statusCode: 409 })
@@ -101,18 +98,15 @@ const docs = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf
 const problemDocs = chapter('Problem codes')
 const bootDocs = chapter('Boot errors')
 
-t.test(
-  'docs/errors.md: a section for each problem code, in the order of the registry, and no other',
-  async (t) => {
-    const sections = sectionsOf(problemDocs)
-    t.same([...sections.keys()], Object.keys(problemTypes))
-    for (const [code, { status, title }] of Object.entries(problemTypes)) {
-      const section = sections.get(code) ?? ''
-      t.ok(section.startsWith(`**${status} ${title}.** `), `${code}: status and title`)
-      t.match(section, /\*\*Do:\*\*\s\S/, `${code}: what the client should do`)
-    }
-  },
-)
+t.test('docs/errors.md: a section for each problem code, in the order of the registry', async (t) => {
+  const sections = sectionsOf(problemDocs)
+  t.same([...sections.keys()], Object.keys(problemTypes))
+  for (const [code, { status, title }] of Object.entries(problemTypes)) {
+    const section = sections.get(code) ?? ''
+    t.ok(section.startsWith(`**${status} ${title}.** `), `${code}: status and title`)
+    t.match(section, /\*\*Do:\*\*\s\S/, `${code}: what the client should do`)
+  }
+})
 
 t.test('docs/errors.md: a section for each boot error, and no other', async (t) => {
   const sections = sectionsOf(bootDocs)

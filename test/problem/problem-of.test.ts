@@ -147,7 +147,7 @@ t.test('an error body that a handler sends keeps its members', async (t) => {
 })
 
 t.test(
-  'the detail is that of the body, else its message; message stays if it says something else',
+  'the detail is that of the body, else its message, which stays if it says another thing',
   async (t) => {
     for (const [body, detail, message] of [
       [{ detail: 'd', message: 'm' }, 'd', 'm'],

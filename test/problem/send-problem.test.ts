@@ -106,27 +106,24 @@ async function sent(error: ProblemError) {
   return [await app.inject('/v1/orders'), logs.lines] as const
 }
 
-t.test(
-  'refuse() sends the problem, unless the context leaves it to the error handler of the app',
-  async (t) => {
-    for (const [refusals, hasHandler] of [
-      ['answer', false],
-      ['answer', true],
-      ['errorHandler', true],
-    ] as const) {
-      const app = Fastify()
-      problemStyle.set(app, { ...defaultStyle, refusals })
-      if (hasHandler) app.setErrorHandler(async ({ code }: Error & { code?: string }) => ({ own: code }))
-      app.addHook('onRequest', (request, reply, next) =>
-        refuse(request, reply, new ProblemError('not-found'), next),
-      )
-      app.get('/v1/users', async () => t.fail('the handler runs'))
-      const answer = await app.inject('/v1/users')
-      if (refusals === 'answer') isProblem(t, injected(answer), { status: 404, code: 'not-found' })
-      else t.strictSame([answer.statusCode, answer.json()], [404, { own: 'not-found' }])
-    }
-  },
-)
+t.test('refuse() sends the problem, or leaves it to the error handler of the app', async (t) => {
+  for (const [refusals, hasHandler] of [
+    ['answer', false],
+    ['answer', true],
+    ['errorHandler', true],
+  ] as const) {
+    const app = Fastify()
+    problemStyle.set(app, { ...defaultStyle, refusals })
+    if (hasHandler) app.setErrorHandler(async ({ code }: Error & { code?: string }) => ({ own: code }))
+    app.addHook('onRequest', (request, reply, next) =>
+      refuse(request, reply, new ProblemError('not-found'), next),
+    )
+    app.get('/v1/users', async () => t.fail('the handler runs'))
+    const answer = await app.inject('/v1/users')
+    if (refusals === 'answer') isProblem(t, injected(answer), { status: 404, code: 'not-found' })
+    else t.strictSame([answer.statusCode, answer.json()], [404, { own: 'not-found' }])
+  }
+})
 
 function notJson(): never {
   throw new TypeError('secret')

@@ -13,33 +13,30 @@ const singular: Finding = {
   effect: 'boot stopped',
 }
 
-t.test(
-  'the table: a row for each route with all its rules, and how to except a route from each rule, once',
-  async (t) => {
-    const doubled: Finding = { ...singular, rule: 'slash', problem: 'has two slashes in a row' }
-    const other: Finding = {
-      ...singular,
-      route: 'GET, HEAD /v1/order',
-      problem: "'order' is one",
-      instead: '/v1/orders',
-    }
-    t.equal(
-      findingsTable([singular, other, doubled]),
-      [
-        'route                rule              what is wrong                              write instead',
-        '-------------------  ----------------  -----------------------------------------  -------------',
-        "GET /v1/user/:id     pathGuard.plural  'user' names a collection in the singular  /v1/users/:id",
-        '                     pathGuard.slash   has two slashes in a row',
-        "GET, HEAD /v1/order  pathGuard.plural  'order' is one                             /v1/orders",
-        '',
-        'rule              except a route by                    see, in fastify-conventions',
-        '----------------  -----------------------------------  ---------------------------',
-        "pathGuard.plural  config.pathGuard.except: ['plural']  docs/path-guard.md",
-        "pathGuard.slash   config.pathGuard.except: ['slash']   docs/path-guard.md",
-      ].join('\n'),
-    )
-  },
-)
+t.test('a row for each route with all its rules; how to except a route from each rule, once', async (t) => {
+  const doubled: Finding = { ...singular, rule: 'slash', problem: 'has two slashes in a row' }
+  const other: Finding = {
+    ...singular,
+    route: 'GET, HEAD /v1/order',
+    problem: "'order' is one",
+    instead: '/v1/orders',
+  }
+  t.equal(
+    findingsTable([singular, other, doubled]),
+    [
+      'route                rule              what is wrong                              write instead',
+      '-------------------  ----------------  -----------------------------------------  -------------',
+      "GET /v1/user/:id     pathGuard.plural  'user' names a collection in the singular  /v1/users/:id",
+      '                     pathGuard.slash   has two slashes in a row',
+      "GET, HEAD /v1/order  pathGuard.plural  'order' is one                             /v1/orders",
+      '',
+      'rule              except a route by                    see, in fastify-conventions',
+      '----------------  -----------------------------------  ---------------------------',
+      "pathGuard.plural  config.pathGuard.except: ['plural']  docs/path-guard.md",
+      "pathGuard.slash   config.pathGuard.except: ['slash']   docs/path-guard.md",
+    ].join('\n'),
+  )
+})
 
 t.test('a cell that is too wide goes on in the next line, indented', async (t) => {
   const reason = 'a text of several words that is too wide for the table'

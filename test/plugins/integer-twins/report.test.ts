@@ -16,40 +16,37 @@ const answers: Readonly<Record<string, readonly [value: unknown, schema?: object
   nothing: [{ id: 5 }],
 }
 
-t.test(
-  'integers that would get a twin are counted per route, and logged once, without the value',
-  async (t) => {
-    const { logger, lines } = keepLogs('warn')
-    const app = Fastify({ logger })
-    await app.register(integerTwins, { mode: 'report' })
-    routes(app)
-    const names = ['declared', 'declared', 'schemaless', 'rounded', 'nothing', 'small', 'lost', 'both']
-    for (const name of names) await app.inject(`/v1/${name}`)
-    const { observations } = app.conventions.report()
-    const twin = { plugin: 'integerTwins', rule: 'twin', count: 1, example: 'integers would get twins' }
-    const example =
-      'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string'
-    const lost = { plugin: 'integerTwins', rule: 'lost-digits', count: 1, example }
-    t.match(observations, [
-      { ...twin, route: 'GET /v1/declared', count: 2, requestId: 'req-1' },
-      { ...twin, route: 'GET /v1/schemaless', requestId: 'req-3' },
-      { ...twin, route: 'GET /v1/small' },
-      { ...lost, route: 'GET /v1/lost' },
-      { ...lost, route: 'GET /v1/both' },
-    ])
-    t.strictSame(
-      observations.map(({ rule, example }) => [rule, example]),
-      [...Array(3).fill(['twin', twin.example]), ...Array(2).fill(['lost-digits', example])],
-    )
-    const logged = lines.filter(({ msg }) => msg === 'convention not kept')
-    t.match(logged[0], { route: 'GET /v1/declared', level: levels.warn, convention: 'integerTwins.twin' })
-    t.strictSame(
-      logged.map(({ convention }) => convention),
-      ['integerTwins.twin', 'integerTwins.lost-digits'],
-    )
-    t.notMatch(JSON.stringify([logged, observations]), /11529215046068/)
-  },
-)
+t.test('integers that would get a twin are counted per route, and logged without their value', async (t) => {
+  const { logger, lines } = keepLogs('warn')
+  const app = Fastify({ logger })
+  await app.register(integerTwins, { mode: 'report' })
+  routes(app)
+  const names = ['declared', 'declared', 'schemaless', 'rounded', 'nothing', 'small', 'lost', 'both']
+  for (const name of names) await app.inject(`/v1/${name}`)
+  const { observations } = app.conventions.report()
+  const twin = { plugin: 'integerTwins', rule: 'twin', count: 1, example: 'integers would get twins' }
+  const example =
+    'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string'
+  const lost = { plugin: 'integerTwins', rule: 'lost-digits', count: 1, example }
+  t.match(observations, [
+    { ...twin, route: 'GET /v1/declared', count: 2, requestId: 'req-1' },
+    { ...twin, route: 'GET /v1/schemaless', requestId: 'req-3' },
+    { ...twin, route: 'GET /v1/small' },
+    { ...lost, route: 'GET /v1/lost' },
+    { ...lost, route: 'GET /v1/both' },
+  ])
+  t.strictSame(
+    observations.map(({ rule, example }) => [rule, example]),
+    [...Array(3).fill(['twin', twin.example]), ...Array(2).fill(['lost-digits', example])],
+  )
+  const logged = lines.filter(({ msg }) => msg === 'convention not kept')
+  t.match(logged[0], { route: 'GET /v1/declared', level: levels.warn, convention: 'integerTwins.twin' })
+  t.strictSame(
+    logged.map(({ convention }) => convention),
+    ['integerTwins.twin', 'integerTwins.lost-digits'],
+  )
+  t.notMatch(JSON.stringify([logged, observations]), /11529215046068/)
+})
 
 t.test('a route may have another mode than the app', async (t) => {
   const schema = { response: { 200: { type: 'object', properties: { id } } } }

@@ -50,25 +50,22 @@ t.test('invalid values are one 400 that names all of them', async (t) => {
   }
 })
 
-t.test(
-  'the limits are options of the plugin and of the route, and maxLimit lowers the default',
-  async (t) => {
-    const unset = { maxLimit: 5, defaultLimit: undefined } as object
-    const table: readonly (readonly [ListsOptions, ListsRouteOptions, query: string, limit: number])[] = [
-      [{ defaultLimit: 10, maxLimit: 20 }, {}, '', 10],
-      [{ defaultLimit: 10, maxLimit: 20 }, {}, 'limit=50', 20],
-      [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, '', 3],
-      [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, 'limit=50', 5],
-      [{}, { maxLimit: 5 }, '', 5],
-      // The plugin set it, but not for this route.
-      [{ defaultLimit: 30 }, unset, '', 5],
-    ]
-    for (const [options, config, query, limit] of table) {
-      const page = await pageOf(await appWithList(options, config), query)
-      t.match(page, { limit }, JSON.stringify([options, config, query]))
-    }
-  },
-)
+t.test('limits are options of the plugin and of the route; maxLimit lowers the default', async (t) => {
+  const unset = { maxLimit: 5, defaultLimit: undefined } as object
+  const table: readonly (readonly [ListsOptions, ListsRouteOptions, query: string, limit: number])[] = [
+    [{ defaultLimit: 10, maxLimit: 20 }, {}, '', 10],
+    [{ defaultLimit: 10, maxLimit: 20 }, {}, 'limit=50', 20],
+    [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, '', 3],
+    [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, 'limit=50', 5],
+    [{}, { maxLimit: 5 }, '', 5],
+    // The plugin set it, but not for this route.
+    [{ defaultLimit: 30 }, unset, '', 5],
+  ]
+  for (const [options, config, query, limit] of table) {
+    const page = await pageOf(await appWithList(options, config), query)
+    t.match(page, { limit }, JSON.stringify([options, config, query]))
+  }
+})
 
 t.test('the member with the items is the last literal of the path, or the option member', async (t) => {
   const table: readonly (readonly [path: string, url: string, config: ListsRouteOptions, member: string])[] =

@@ -54,67 +54,54 @@ t.test('the plugin takes exceptions for routes whose config is out of reach', as
   )
 })
 
-t.test(
-  'the url of an exception is the whole pattern; /* is for the path before it and all below',
-  async (t) => {
-    const boot = async (url: string, ...paths: string[]) => {
-      const app = Fastify()
-      await app.register(pathGuard, { exceptions: [{ url, except: ['version'], reason: 'monitoring' }] })
-      for (const path of paths) app.get(path, nothing)
-      app.register(async (child) => void (url === '/*' && child.get('/users', nothing)), {
-        prefix: '/internals',
-      })
-      await app.ready()
-    }
-    for (const url of ['/stat', '/stats/', '/*/stats', '/v1/stats'])
-      await t.rejects(boot(url, '/stats'), { code: 'FST_CONV_FINDINGS' }, url)
-    await t.resolves(boot('/stats/*', '/stats', '/stats/cpus'))
-    await t.resolves(boot('/*', '/stats'))
-  },
-)
-
-t.test(
-  'an exception is in the debug log, and reported once for a GET route and its HEAD route',
-  async (t) => {
-    const { logger, lines } = keepLogs('debug')
-    const app = Fastify({ logger })
-    await app.register(pathGuard)
-    app.get('/v1/order_items', excepted(['underscore'], 'published before the rule'), nothing)
+t.test('the url of an exception is a whole pattern; /* is for the path and all below', async (t) => {
+  const boot = async (url: string, ...paths: string[]) => {
+    const app = Fastify()
+    await app.register(pathGuard, { exceptions: [{ url, except: ['version'], reason: 'monitoring' }] })
+    for (const path of paths) app.get(path, nothing)
+    app.register(async (child) => void (url === '/*' && child.get('/users', nothing)), {
+      prefix: '/internals',
+    })
     await app.ready()
-    const line = lines.find(({ msg }) => msg === 'conventions: exception')
-    t.match(line, { level: levels.debug, ...exception('GET /v1/order_items', ['underscore']) })
-    t.equal(app.conventions.report().exceptions.length, 1)
-    t.equal(
-      (await app.inject({ method: 'HEAD', url: '/v1/order_items' })).statusCode,
-      200,
-      'and holds for it',
-    )
-  },
-)
+  }
+  for (const url of ['/stat', '/stats/', '/*/stats', '/v1/stats'])
+    await t.rejects(boot(url, '/stats'), { code: 'FST_CONV_FINDINGS' }, url)
+  await t.resolves(boot('/stats/*', '/stats', '/stats/cpus'))
+  await t.resolves(boot('/*', '/stats'))
+})
 
-t.test(
-  'wildcard, WebSocket and hidden routes are not checked at boot, and listed with the reason',
-  async (t) => {
-    const hidden = 'hidden from the OpenAPI document: not part of the API'
-    const left: readonly (readonly [url: string, options: object, reason: string])[] = [
-      ['/Files/*', {}, 'a wildcard route: files or a proxy'],
-      ['*', {}, 'a wildcard route: files or a proxy'],
-      ['/Socket', { websocket: true }, 'a WebSocket route'],
-      ['/Docs_page', { schema: { hide: true } }, hidden],
-      ['/get_User', { config: { pathGuard: false } }, 'config.pathGuard is false'],
-    ]
-    for (const [url, options, reason] of left) {
-      const app = Fastify()
-      await app.register(pathGuard)
-      app.get(url, options, nothing)
-      await app.ready()
-      const { findings, exceptions } = app.conventions.report()
-      t.strictSame(findings, [], url)
-      t.match(exceptions, [{ route: `GET ${url}`, reason }], url)
-      t.strictSame([exceptions.length, exceptions[0]?.rules.length], [1, 8], `${url}: all rules`)
-    }
-  },
-)
+t.test('an exception is in the debug log, and reported once for GET and HEAD', async (t) => {
+  const { logger, lines } = keepLogs('debug')
+  const app = Fastify({ logger })
+  await app.register(pathGuard)
+  app.get('/v1/order_items', excepted(['underscore'], 'published before the rule'), nothing)
+  await app.ready()
+  const line = lines.find(({ msg }) => msg === 'conventions: exception')
+  t.match(line, { level: levels.debug, ...exception('GET /v1/order_items', ['underscore']) })
+  t.equal(app.conventions.report().exceptions.length, 1)
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/order_items' })).statusCode, 200, 'and holds for it')
+})
+
+t.test('wildcard, WebSocket and hidden routes are not checked, and listed with the reason', async (t) => {
+  const hidden = 'hidden from the OpenAPI document: not part of the API'
+  const left: readonly (readonly [url: string, options: object, reason: string])[] = [
+    ['/Files/*', {}, 'a wildcard route: files or a proxy'],
+    ['*', {}, 'a wildcard route: files or a proxy'],
+    ['/Socket', { websocket: true }, 'a WebSocket route'],
+    ['/Docs_page', { schema: { hide: true } }, hidden],
+    ['/get_User', { config: { pathGuard: false } }, 'config.pathGuard is false'],
+  ]
+  for (const [url, options, reason] of left) {
+    const app = Fastify()
+    await app.register(pathGuard)
+    app.get(url, options, nothing)
+    await app.ready()
+    const { findings, exceptions } = app.conventions.report()
+    t.strictSame(findings, [], url)
+    t.match(exceptions, [{ route: `GET ${url}`, reason }], url)
+    t.strictSame([exceptions.length, exceptions[0]?.rules.length], [1, 8], `${url}: all rules`)
+  }
+})
 
 t.test('websocket: false and hide: false exclude no route', async (t) => {
   for (const route of [{ websocket: false }, { schema: { hide: false } }] as object[]) {

@@ -393,19 +393,16 @@ t.test('a breach describes the fault with the names of the route', async (t) => 
   for (const [route, problem] of problems) t.match(breachesOf(route), [{ problem }], route)
 })
 
-t.test(
-  'every known verb is an action: allowed at the end of a POST, a breach for any other method',
-  async (t) => {
-    // What these leave behind has the same name, and can be read.
-    const nouns = ['archive', 'capture', 'invite', 'refund']
-    for (const verb of knownVerbs) {
-      const path = `/v1/orders/:id/${verb}`
-      t.same(verdicts(`POST ${path}`), [], `POST ${path}`)
-      t.same(verdicts(`GET ${path}`), nouns.includes(verb) ? [] : [`action: POST ${path}`], `GET ${path}`)
-    }
-    t.same(knownVerbs, [...new Set(knownVerbs)].sort(), 'sorted, and none twice')
-  },
-)
+t.test('every known verb is an action: right at the end of a POST, wrong for a GET', async (t) => {
+  // What these leave behind has the same name, and can be read.
+  const nouns = ['archive', 'capture', 'invite', 'refund']
+  for (const verb of knownVerbs) {
+    const path = `/v1/orders/:id/${verb}`
+    t.same(verdicts(`POST ${path}`), [], `POST ${path}`)
+    t.same(verdicts(`GET ${path}`), nouns.includes(verb) ? [] : [`action: POST ${path}`], `GET ${path}`)
+  }
+  t.same(knownVerbs, [...new Set(knownVerbs)].sort(), 'sorted, and none twice')
+})
 
 const collection = fc.constantFrom('users', 'orders', 'purchase-orders', 'people', 'addresses', 'order-items')
 const resource = fc

@@ -18,7 +18,7 @@ async function appWith(options: ResponseRulesOptions, answer: Answer, logs = kee
 }
 
 t.test(
-  'a write that is done is never a 500: a payload that breaks a rule is sent, counted, logged',
+  'a payload that breaks a rule is sent, counted and logged: no write that is done is a 500',
   async (t) => {
     const logs = keepLogs()
     const app = Fastify({ logger: logs.logger })
