@@ -96,6 +96,7 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
     ['no time', [{ id: 1 }], at, noTime],
     ['no date', [{ id: 1, created_at: new Date(Number.NaN) }], at, noTime],
 
+    ['text before a time', [{ id: 1, created_at: 'x2026-01-01T00:00:00Z' }], at, noTime],
     ['text after a time', [{ id: 1, created_at: '2026-01-01T00:00:00Zx' }], at, noTime],
 
     ['a number', [{ id: 1, created_at: 5 }], at, noTime],
