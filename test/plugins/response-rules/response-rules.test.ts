@@ -60,6 +60,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [object({ status: states, result: anything, error: anything }), 'an operation with its states'],
     [object({ data: anything }), [[/^\/data wraps the resource/, /the members of data at the top level/]]],
     [object({ data: list(anything), meta: anything }), [[/^\/data wraps the list/, /<collection>/]]],
+    [object({ data: anything, _links: anything, has_more: truth }), [[/^\/data wraps/, /./]]],
     [object({ headers: anything, response: anything }), [[/^\/response wraps/, /status and headers/]]],
     [object({ status: { enum: ['success', 'error'] }, data: anything }), [[/^\/data/, /./]]],
     [object({ result: {}, code: integer, message: word }), [[/^\/result/, /./]]],
