@@ -1,6 +1,7 @@
 /** Who may read and write what. */
 import t from 'tap'
 import { scopes, userScopes } from '../../examples/demo-server/caller.js'
+import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf, type Json, serve, tagOf } from './client.js'
 import { emptyDatabase } from './databases.js'
 import { onDatabase } from './each-database.js'
@@ -36,6 +37,12 @@ await onDatabase(async (t, database) => {
   })
 
   await t.test('a record of somebody else is answered as one that there is not, byte for byte', async (t) => {
+    const invoice = `/v1/orders/${alan.orders.id}/invoice`
+    await client.patch(`/v1/orders/${alan.orders.id}`, { status: 'paid' })
+    await until(
+      () => client.get(invoice),
+      ({ status }) => status === 200,
+    )
     for (const name of collectionNames) {
       const foreign = alan[name].id
       const tag = tagOf(await client.get(`/v1/${name}/${foreign}`))

@@ -142,6 +142,32 @@ await onDatabase(async (t, actual) => {
     t.match(await client.call('GET', path, { headers }), { status: 200 })
   })
 
+  await t.test('ids, references and amounts are exact, also where a Number rounds them', async (t) => {
+    const path = `/v1/orders/${firstId}`
+    const total_amount = Number.MAX_SAFE_INTEGER
+    const { text, json } = await client.patch(path, { total_amount })
+    t.match(text, '"total_amount":9007199254740991,"currency"', 'without a twin')
+    const id = json.user_id as bigint
+    const rounded = { user_id: Number(id), user_id_str: String(id) }
+    for (const given of [{ user_id: id }, { user_id_str: String(id) }, rounded])
+      t.match(await client.patch(path, given), {
+        status: 200,
+        json: { user_id: id, user_id_str: String(id) },
+      })
+    // Rounds to the same Number as the first id, and is that of nobody.
+    const neighbour = firstId - 1n
+    for (const [given, status, code] of [
+      [{ user_id: neighbour }, 422, 'reference-not-found'],
+      [{ user_id_str: String(neighbour) }, 422, 'reference-not-found'],
+      [{ user_id: id, user_id_str: String(id + 10n) }, 400, 'integer-twin-mismatch'],
+      [{ user_id: 2n ** 63n }, 400, 'validation'],
+    ] as const)
+      t.match(await client.patch(path, given), { status, json: { code } })
+    for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', {}], ['PUT', sampleOf.users()]] as const)
+      t.match(await client.call(method, `/v1/users/${neighbour}`, { body }), { status: 404 }, method)
+    t.strictSame((await client.get(`/v1/orders?user_id=${neighbour}`)).json, { orders: [] }, 'nor a filter')
+  })
+
   await t.test('a form updates, replaces and deletes', async (t) => {
     const user = await newUser(client)
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -19,8 +19,13 @@ await onEachDatabase(async (t, database) => {
 
   await t.test('the API returns the sample data, which is the same every time and valid', async (t) => {
     const rows: Readonly<Record<string, readonly object[]>> = seedRows(defaultSeedSize)
-    for (const { name, fields } of collections) {
+    for (const { name, fields, references } of collections) {
       const shown = await everything(client, name)
+      for (const field of ['id', ...references])
+        t.ok(
+          shown.every((item) => (item[field] as bigint) > 2n ** 53n),
+          `${name}: ${field} is beyond 2^53`,
+        )
       t.same(shown, rows[name]?.toReversed().map(withTwins), name)
       const isWritable = ([field]: [string, unknown]) => field in fields && !readOnlyFields.includes(field)
       for (const row of shown) {
