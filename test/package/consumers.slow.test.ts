@@ -42,94 +42,41 @@ const pathGuardAlone: readonly Row[] = [
   { asked: 'GET /v1/Users/abc', status: 400, code: 'path-uppercase' },
 ]
 
-const listsAlone: readonly Row[] = [
-  { asked: 'GET /v1/users?limit=1', status: 200, headers: { link: /rel="next"/ } },
-  { asked: 'GET /v1/users?before_id=some', status: 400, code: 'validation' },
-]
-
-const problemsAlone: readonly Row[] = [
-  { asked: 'GET /v1/invoices/7', status: 200, headers: { 'content-type': /^text\/csv/ } },
-  { asked: 'GET /nope', status: 404, code: 'not-found' },
-]
-
-const fieldsAlone: readonly Row[] = [
-  { asked: 'GET /v1/users/1', status: 200, body: '{"id":1}' },
-  { asked: 'GET /v1/users/1?fields=name', status: 200, body: '{"name":"knows name"}' },
-  { asked: 'GET /v1/users/1?fields=password', status: 400, code: 'fields-invalid' },
-]
-
-const integerTwinsAlone: readonly Row[] = [
-  {
-    asked: 'GET /v1/users/9007199254740992',
-    status: 200,
-    body: '{"id":9007199254740993,"id_str":"9007199254740993"}',
-  },
-  { asked: 'GET /v1/users/9223372036854775808', status: 400, code: 'validation' },
-]
-
-const responseRulesAlone: readonly Row[] = [
-  { asked: 'GET /v1/users/1', status: 200, body: '{"firstName":"Ada"}' },
-  { asked: 'GET /v1/users', status: 200 },
-]
-
-const cachingAlone: readonly Row[] = [
-  {
-    asked: 'GET /v1/users/1',
-    status: 200,
-    headers: { etag: /^"7"$/, 'cache-control': /^public, max-age=60$/ },
-  },
-  {
-    asked: 'GET /v1/users',
-    status: 200,
-    headers: { etag: /^"[0-9a-z]{1,13}"$/, 'cache-control': /^no-cache$/ },
-  },
-]
-
-const maintenanceAlone: readonly Row[] = [
-  {
-    asked: 'GET /v1/users',
-    status: 503,
-    code: 'maintenance',
-    headers: { 'retry-after': /^30$/, 'cache-control': /^no-store$/ },
-  },
-  { asked: 'GET /nope', status: 503, code: 'maintenance' },
-  { asked: 'GET /v1/health', status: 200, body: '{"maintenance":"The database moves"}' },
-]
-
-const versionsAlone: readonly Row[] = [
-  {
-    asked: 'GET /v1/users/1',
-    status: 200,
-    headers: { deprecation: /^@1767225600$/, link: /^<\/v2>; rel="successor-version"$/ },
-  },
-  { asked: 'GET /v0/users', status: 410, code: 'version-retired' },
-]
-
-const selfAliasAlone: readonly Row[] = [
-  { asked: 'GET /v1/users/7', status: 200, body: '{"id":"7"}' },
-  { asked: 'GET /v1/users/me', status: 401, code: 'unauthorized' },
-  { asked: 'GET /v1/orders/me', status: 200, body: '{"id":"me"}' },
-]
-
-const securityHeadersAlone: readonly Row[] = [
-  { asked: 'GET /v1/users', status: 200, headers: { 'x-frame-options': /^DENY$/ } },
-]
-
-const corsAlone: readonly Row[] = [{ asked: 'GET /v1/users', status: 200, headers: { vary: /^Origin$/ } }]
-
-const rateLimitAlone: readonly Row[] = [
-  { asked: 'GET /v1/users', status: 200, headers: { ratelimit: /^"default";r=99;t=30$/ } },
-]
-
-const operationsAlone: readonly Row[] = [
-  {
-    asked: 'POST /v1/payments/7/retry',
-    status: 202,
-    headers: { location: /^\/v1\/operations\/[0-9a-f]{32}$/, 'retry-after': /^2$/ },
-  },
-  { asked: 'GET /v1/operations/7', status: 404 },
-  { asked: 'GET /v1/invoices/7', status: 202, body: '{"status":"In progress","progress":0.5}' },
-]
+/** What servers with one convention, imported by its subpath, answer: the convention is there. */
+const alone: Readonly<Record<string, readonly Row[]>> = {
+  'path-guard': pathGuardAlone,
+  lists: [{ asked: 'GET /v1/users?limit=1', status: 200, headers: { link: /rel="next"/ } }],
+  problems: [{ asked: 'GET /nope', status: 404, code: 'not-found' }],
+  fields: [{ asked: 'GET /v1/users/1?fields=name', status: 200, body: '{"name":"knows name"}' }],
+  'integer-twins': [
+    {
+      asked: 'GET /v1/users/9007199254740992',
+      status: 200,
+      body: '{"id":9007199254740993,"id_str":"9007199254740993"}',
+    },
+  ],
+  'response-rules': [{ asked: 'GET /v1/users', status: 200 }],
+  caching: [
+    {
+      asked: 'GET /v1/users/1',
+      status: 200,
+      headers: { etag: '"7"', 'cache-control': 'public, max-age=60' },
+    },
+  ],
+  maintenance: [
+    { asked: 'GET /v1/users', status: 503, code: 'maintenance', headers: { 'retry-after': '30' } },
+    { asked: 'GET /v1/health', status: 200, body: '{"maintenance":"The database moves"}' },
+  ],
+  versions: [{ asked: 'GET /v0/users', status: 410, code: 'version-retired' }],
+  'self-alias': [{ asked: 'GET /v1/users/me', status: 401, code: 'unauthorized' }],
+  'security-headers': [{ asked: 'GET /v1/users', status: 200, headers: { 'x-frame-options': 'DENY' } }],
+  cors: [{ asked: 'GET /v1/users', status: 200, headers: { vary: 'Origin' } }],
+  'rate-limit': [{ asked: 'GET /v1/users', status: 200, headers: { ratelimit: '"default";r=99;t=30' } }],
+  operations: [
+    { asked: 'POST /v1/payments/7/retry', status: 202, headers: { 'retry-after': '2' } },
+    { asked: 'GET /v1/invoices/7', status: 202, body: '{"status":"In progress","progress":0.5}' },
+  ],
+}
 
 const followed = 'In progress, 0.5 DELETE, Succeeded, r-7, id, refused 404 not-found'
 
@@ -155,40 +102,6 @@ await install(
   [oldest, newest].map((version) => `typescript-${version}@npm:typescript@~${version}.0`),
 )
 
-const programNames = [
-  'server',
-  'path-guard',
-  'lists',
-  'problems',
-  'fields',
-  'formats',
-  'integer-twins',
-  'idempotency',
-  'response-rules',
-  'caching',
-  'maintenance',
-  'method-override',
-  'versions',
-  'self-alias',
-  'bearer',
-  'security-headers',
-  'cors',
-  'https-only',
-  'xsrf',
-  'rate-limit',
-  'operations',
-  'testing',
-  'dev-issuer',
-  'client',
-  'stores',
-  'typebox',
-  'zod',
-  'with-json-schema',
-  'with-typebox',
-  'with-zod',
-  'routes',
-]
-
 // Most of the time goes into installing and compiling.
 t.jobs = 2
 
@@ -202,26 +115,20 @@ for (const fixture of ['esm', 'cjs']) {
 
 for (const type of ['module', 'commonjs']) {
   t.test(`TypeScript, compiled to ${type}`, { buffered: true }, async (t) => {
-    const folder = await consumer(type, 'typescript')
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
+    const folder = await typescriptConsumer(type, type)
     // A program for each file: the types that one subpath brings along must not be there through another.
-    const programs = programNames.map((name) => `tsconfig.${name}.json`)
+    const files = (await readdir(join(folder, 'src'))).filter((file) =>
+      /^(?!of-|with-provider).*\.ts$/.test(file),
+    )
+    const programs = files.map((file) => `tsconfig.${file.replace('.ts', '.json')}`)
+    for (const [index, file] of files.entries()) {
+      const config = { extends: './tsconfig.json', files: [`src/${file}`] }
+      const path = join(folder, programs[index] ?? '')
+      if (file !== 'client.ts') await writeFile(path, JSON.stringify(config))
+    }
     await t.resolves(compile(newest, folder, '--build', ...programs), 'compiles')
     await serves(t, folder, 'dist/server.js', whole)
-    await serves(t, folder, 'dist/path-guard.js', pathGuardAlone)
-    await serves(t, folder, 'dist/lists.js', listsAlone)
-    await serves(t, folder, 'dist/problems.js', problemsAlone)
-    await serves(t, folder, 'dist/fields.js', fieldsAlone)
-    await serves(t, folder, 'dist/integer-twins.js', integerTwinsAlone)
-    await serves(t, folder, 'dist/response-rules.js', responseRulesAlone)
-    await serves(t, folder, 'dist/caching.js', cachingAlone)
-    await serves(t, folder, 'dist/maintenance.js', maintenanceAlone)
-    await serves(t, folder, 'dist/versions.js', versionsAlone)
-    await serves(t, folder, 'dist/self-alias.js', selfAliasAlone)
-    await serves(t, folder, 'dist/security-headers.js', securityHeadersAlone)
-    await serves(t, folder, 'dist/cors.js', corsAlone)
-    await serves(t, folder, 'dist/rate-limit.js', rateLimitAlone)
-    await serves(t, folder, 'dist/operations.js', operationsAlone)
+    for (const [name, rows] of Object.entries(alone)) await serves(t, folder, `dist/${name}.js`, rows)
     const outputOf = (file: string) => runCommand(process.execPath, [`dist/${file}`], folder)
     t.match(await outputOf('testing.js'), /clauses are kept/)
     t.match(await outputOf('dev-issuer.js'), /^Bearer orders:read$/m)
@@ -239,20 +146,22 @@ for (const type of ['module', 'commonjs']) {
 
 for (const type of ['module', 'commonjs']) {
   t.test(`TypeScript ${oldest}, ${type}, without skipLibCheck`, { buffered: true }, async (t) => {
-    const folder = await consumer(`oldest-${type}`, 'typescript')
-    await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
+    const folder = await typescriptConsumer(`oldest-${type}`, type)
     // TypeBox is an ES module, which CommonJS may import with the types of TypeScript 5.8.
     const program = type === 'module' ? 'tsconfig.oldest.json' : 'tsconfig.oldest-commonjs.json'
     await t.resolves(compile(oldest, folder, '--noEmit', '--project', program), 'compiles')
     // The declarations of fastify-type-provider-zod need TypeScript 5.8.
-    const withZod = ['--noEmit', '--project', 'tsconfig.with-zod.json', '--skipLibCheck']
+    await writeFile(
+      join(folder, 'zod.json'),
+      '{ "extends": "./tsconfig.json", "files": ["src/with-zod.ts"] }',
+    )
+    const withZod = ['--noEmit', '--project', 'zod.json', '--skipLibCheck']
     await t.resolves(compile(oldest, folder, ...withZod), 'compiles with Zod')
   })
 }
 
 t.test('the TypeScript of the pages compiles', { buffered: true }, async (t) => {
-  const folder = await consumer('pages', 'typescript')
-  await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+  const folder = await typescriptConsumer('pages', 'module')
   const root = new URL('../../', import.meta.url)
   // The tutorial is a program in several files, which a test of its own runs.
   const isPage = (name: string) => name.endsWith('.md') && name !== 'tutorial.md'
@@ -294,6 +203,16 @@ function compile(version: string, folder: string, ...options: readonly string[])
 async function consumer(name: string, fixture: string): Promise<string> {
   const folder = join(work, name)
   await cp(fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url)), folder, { recursive: true })
+  return folder
+}
+
+/** The same in TypeScript, with the program of each type provider. */
+async function typescriptConsumer(name: string, type: string): Promise<string> {
+  const folder = await consumer(name, 'typescript')
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
+  const program = await readFile(join(folder, 'src/with-provider.ts'), 'utf8')
+  for (const provider of ['json-schema', 'typebox', 'zod'])
+    await writeFile(join(folder, `src/with-${provider}.ts`), program.replace('of-typebox', `of-${provider}`))
   return folder
 }
 
