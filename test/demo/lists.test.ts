@@ -102,49 +102,26 @@ await onDatabase(async (t, database) => {
     t.ok(both.length > 0 && both.every(({ status, currency }) => status === 'failed' && currency === 'EUR'))
   })
 
-  for (const [name, start] of [
-    ['by id', '/v1/users?limit=30'],
-    ['by time', '/v1/users?limit=30&before_time=2100-01-01T00:00:00Z'],
-  ] as const) {
-    await t.test(
-      `${name}: after inserts and deletes between pages, no other row is repeated or missing`,
-      async (t) => {
-        const before = idsOf(await walk(client, '/v1/users')) as bigint[]
-        const seen: bigint[] = []
-        const deletedAhead: bigint[] = []
-        let target: string | null = start
-        while (target !== null) {
-          const page: Answer = await client.get(target)
-          seen.push(...(idsOf([page]) as bigint[]))
-          target = nextOf(page)
-          await newUser(client)
-          // The row the link leads on from, and one that is still to come.
-          const last = seen.at(-1) ?? 0n
-          const ahead = before.find((id) => id < last - 3n) ?? 0n
-          await deleteUser(last)
-          await deleteUser(ahead)
-          deletedAhead.push(ahead)
-        }
-        const expected = before.filter((id) => seen.includes(id) || !deletedAhead.includes(id))
-        t.strictSame(seen, expected)
-      },
-    )
-  }
-
-  await t.test('after an insert among rows with the same time, no row is repeated', async (t) => {
-    const first = await client.get(`/v1/users?limit=20&before_time=${justAfter}`)
-    const row = {
-      name: 'Late',
-      age: 1,
-      email: 'late@example.com',
-      created_at: sharedTime,
-      updated_at: sharedTime,
+  await t.test('after inserts and deletes between pages, no other row is repeated or missing', async (t) => {
+    const before = idsOf(await walk(client, '/v1/users')) as bigint[]
+    const seen: bigint[] = []
+    const deletedAhead: bigint[] = []
+    let target: string | null = '/v1/users?limit=30&before_time=2100-01-01T00:00:00Z'
+    while (target !== null) {
+      const page: Answer = await client.get(target)
+      seen.push(...(idsOf([page]) as bigint[]))
+      target = nextOf(page)
+      await newUser(client)
+      // The row the link leads on from, and one that is still to come.
+      const last = seen.at(-1) ?? 0n
+      const ahead = before.find((id) => id < last - 3n) ?? 0n
+      await deleteUser(last)
+      await deleteUser(ahead)
+      deletedAhead.push(ahead)
     }
-    const late = await database.insertInto('users').values(row).returning('id').executeTakeFirst()
-    const rest = await walk(client, nextOf(first) ?? '')
-    const ids = idsOf([first, ...rest])
-    t.equal(new Set(ids).size, ids.length, 'no row twice')
-    t.notOk(ids.includes(late?.id), 'the new row has the largest id of its time: it lies behind')
+    const expected = before.filter((id) => seen.includes(id) || !deletedAhead.includes(id))
+    t.ok(seen.length > 900)
+    t.strictSame(seen, expected)
   })
 
   async function deleteUser(id: bigint): Promise<void> {
