@@ -123,6 +123,26 @@ t.test('an empty list still has the header row; without twins there are no colum
   }
 })
 
+t.test(
+  'CSV has the list of config.lists, the file name of the handler, and formulas if they are kept',
+  async (t) => {
+    const app = Fastify()
+    await app.register(formats, { formulas: 'keep' })
+    const list = (name: string) => ({ type: 'array', items: { type: 'object', properties: { [name]: {} } } })
+    const properties = { tags: list('tag'), people: list('name') }
+    const options = {
+      schema: { response: { 200: { type: 'object', properties } } },
+      config: { formats: ['csv'], lists: { member: 'people' } },
+    } as const
+    app.get('/v1/users', options, async (_request, reply) =>
+      reply.header('content-disposition', 'inline').send({ tags: [], people: [{ name: '=1+1' }] }),
+    )
+    const { headers, body } = await app.inject('/v1/users?format=csv')
+    t.equal(headers['content-disposition'], 'inline')
+    t.equal(body, 'name\r\n=1+1\r\n')
+  },
+)
+
 t.test('the root element has the title of the schema, or the singular of the path', async (t) => {
   const app = await presetApp({ integerTwins: false })
   const item = { type: 'object', properties: { id: { type: 'integer' } } }

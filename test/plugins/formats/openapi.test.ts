@@ -48,6 +48,7 @@ t.test('parameter, and media types of responses', async (t) => {
   const { description, headers, content } = at(get, 'responses', '200')
   t.equal(description, 'Users')
   t.ok(at({ headers }, 'headers').ETag, 'the headers of caching stay')
+  t.match(at({ headers }, 'headers')['Content-Disposition'], { schema: { type: 'string' } })
   t.strictSame(Object.keys(content as object), [
     'application/json',
     'application/xml',
