@@ -401,18 +401,7 @@ t.test('over a socket: several Cookie fields, and header fields that appear twic
   t.strictSame(handled, ['GET /v1/users'])
 })
 
-interface Service {
-  readonly app: FastifyInstance
-  readonly handled: string[]
-  readonly seen: string[]
-  /** Sends a request of the own page, with the cookie. */
-  send(
-    method: NonNullable<InjectOptions['method']>,
-    url: string,
-    headers?: Record<string, string>,
-    payload?: string | object,
-  ): Promise<LightMyRequestResponse>
-}
+type Service = Awaited<ReturnType<typeof build>>
 
 let usual: Promise<Service> | undefined
 
@@ -433,7 +422,7 @@ async function build(
   options: Partial<XsrfOptions> = {},
   before: (app: FastifyInstance) => unknown = () => {},
   preset: ConventionsOptions = {},
-): Promise<Service> {
+) {
   const app: FastifyInstance = Fastify({ trustProxy: true, forceCloseConnections: true })
   t?.teardown(() => app.close())
   const handled: string[] = []
@@ -501,13 +490,16 @@ async function build(
   app.get('/v1/described', described, async () => ({}))
   app.post('/v1/described', described, async () => ({}))
   await app.ready()
-  const send: Service['send'] = (method, url, headers, payload) =>
-    app.inject({
-      method,
-      url,
-      headers: { ...own, cookie: session, ...headers },
-      ...(payload !== undefined && { payload }),
-    })
+  /** Sends a request of the own page, with the cookie. */
+  const send = (
+    method: NonNullable<InjectOptions['method']>,
+    url: string,
+    headers: Record<string, string> = {},
+    payload?: string | object,
+  ) => {
+    const request = { method, url, headers: { ...own, cookie: session, ...headers } }
+    return app.inject(payload === undefined ? request : { ...request, payload })
+  }
   return { app, handled, seen, send }
 }
 
