@@ -9,19 +9,12 @@ import { type IdempotencyOptions, idempotency } from '../../../src/plugins/idemp
 import { problems } from '../../../src/plugins/problems/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
-/** An app with the plugin, and a counter of the handlers that ran. */
-export interface Service {
-  readonly app: FastifyInstance
-  /** Number of payments that were made. */
-  readonly payments: () => number
-}
-
-/** Builds an app with `POST /v1/payments`. A caller is who the header `x-user` names. `prepare` runs before the plugin. */
+/** Builds an app with `POST /v1/payments`, and a counter of the payments. A caller is who the header `x-user` names. `prepare` runs before the plugin. */
 export async function serviceWith(
   options: IdempotencyOptions = {},
   server: FastifyServerOptions = {},
   prepare: (app: FastifyInstance) => unknown = () => {},
-): Promise<Service> {
+): Promise<{ readonly app: FastifyInstance; readonly payments: () => number }> {
   const app: FastifyInstance = Fastify(server)
   await app.register(problems)
   await prepare(app)

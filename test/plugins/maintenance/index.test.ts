@@ -1,5 +1,5 @@
 import cors from '@fastify/cors'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import conventions, { problems, serverOptions } from '../../../src/index.js'
 import {
@@ -18,14 +18,8 @@ const maintenanceProblem = { status: 503, code: 'maintenance', title: 'In mainte
 /** What every refusal has, two minutes before the end. */
 const sent = { 'retry-after': '120', 'cache-control': 'no-store' }
 
-interface Served {
-  readonly app: FastifyInstance
-  readonly clock: ReturnType<typeof manualClock>
-  /** The hooks and handlers of the app that ran. */
-  readonly ran: string[]
-}
-
-async function serviceWith(options: MaintenanceOptions = {}, withProblems = true): Promise<Served> {
+/** An app with its clock, and the hooks and handlers of it that ran. */
+async function serviceWith(options: MaintenanceOptions = {}, withProblems = true) {
   const clock = manualClock(start)
   const ran: string[] = []
   const app = Fastify(serverOptions())

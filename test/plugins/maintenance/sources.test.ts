@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { maintenanceSignal } from '../../../src/convention/contexts.js'
 import {
@@ -18,18 +18,7 @@ import { memoryMaintenanceStore } from './memory-store.js'
 const start = '2026-11-20T08:00:00.000Z'
 const until = '2026-11-20T08:02:00.000Z'
 
-interface Served {
-  readonly app: FastifyInstance
-  readonly clock: ManualClock
-  readonly logs: Logs
-  status(): Promise<number>
-}
-
-async function serviceWith(
-  t: Test,
-  options: MaintenanceOptions,
-  clock = manualClock(start),
-): Promise<Served> {
+async function serviceWith(t: Test, options: MaintenanceOptions, clock = manualClock(start)) {
   const logs = keepLogs()
   const app = Fastify({ logger: logs.logger })
   await app.register(maintenance, { now: clock.now, schedule: clock.schedule, ...options })
