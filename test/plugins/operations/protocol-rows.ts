@@ -24,24 +24,7 @@ export interface ProtocolSetUp {
   openEngine(t: Test): OperationEngine | Promise<OperationEngine>
 }
 
-interface Service {
-  readonly origin: string
-  readonly store: OperationStore
-  /** Asks as `caller`; follows nothing. */
-  ask(method: string, path: string, request?: AskOptions): Promise<AnyAnswer>
-  /** Starts an operation that does what it is told to; its path. */
-  start(work: Work, request?: AskOptions): Promise<string>
-  /** Reads the operation until it is in such a state, which is final unless it is given. */
-  until(path: string, isThere?: (document: StatusDocument) => boolean): Promise<StatusDocument>
-  /** Starts an operation, and waits for its end; its path. */
-  done(does: Deed): Promise<string>
-  /** Lets work that is held go on, by its key. */
-  letGo(key: string): void
-  /** How often work was begun. */
-  readonly runs: { readonly operationId: string; readonly run: number }[]
-  /** Moves the clock of the plugin. */
-  later(milliseconds: number): void
-}
+type Service = Awaited<ReturnType<typeof openService>>
 
 interface AskOptions {
   readonly caller?: string
@@ -332,17 +315,10 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
 
   const takeOver = async (t: Test, { store, until, runs }: Service) => {
     const limits = { checkInterval: 1_000, takesOver: false, retention: day }
-    const registry = operationRegistry({
-      ...{ store, lease: 1_000, ...limits },
-      ...{ now: Date.now, schedule: scheduleTimeout },
-    })
-    const operation = {
-      name: 'payments.retry',
-      owner: 'ann',
-      access: 'owner',
-      input: '{"does":"creates"}',
-    } as const
-    const { id } = await stored(registry, newOperation(operation))
+    const clock = { now: Date.now, schedule: scheduleTimeout }
+    const registry = operationRegistry({ store, lease: 1_000, ...limits, ...clock })
+    const ofCaller = { owner: 'ann', access: 'owner', input: '{"does":"creates"}' } as const
+    const { id } = await stored(registry, newOperation({ name: 'payments.retry', ...ofCaller }))
     // A process claims the operation, and dies.
     t.match(await registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 })), { record: { run: 1 } })
     const ended = await until(`/v1/operations/${id}`)
@@ -373,7 +349,7 @@ function isFinal({ status }: StatusDocument): boolean {
   return status !== 'In progress'
 }
 
-async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOptions): Promise<Service> {
+async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOptions) {
   const store = await setUp.openStore(t)
   const engine = await setUp.openEngine(t)
   const runs: { operationId: string; run: number }[] = []
@@ -447,6 +423,7 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
   )
   const { origin } = await serve(t, app)
 
+  /** Asks as `caller`; follows nothing. */
   const ask = async (method: string, path: string, { caller = 'ann', headers, body }: AskOptions = {}) => {
     const sent = new Headers(headers)
     if (caller !== '') sent.set('x-caller', caller)
@@ -455,8 +432,8 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
     const json = body === undefined ? null : JSON.stringify(body)
     return fetched(await fetch(`${origin}${path}`, { ...init, body: json }))
   }
-  // Past the limit of polls, which is another row.
-  const until: Service['until'] = async (path, isThere = isFinal) =>
+  /** Waits for a state of the operation, past the limit of polls, which is another row. */
+  const until = async (path: string, isThere = isFinal) =>
     sure(
       await untilEnough(
         () => app.operations.find(path.slice('/v1/operations/'.length)),
@@ -465,7 +442,8 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
         10,
       ),
     )
-  const start: Service['start'] = async (work, request) => {
+  /** Starts an operation that does what it is told to; its path. */
+  const start = async (work: Work, request?: AskOptions) => {
     const answer = await ask('POST', retry, { ...request, body: work })
     if (answer.status !== 202) throw new Error(`not started: ${answer.status} ${answer.body}`)
     return sure(headerOf(answer, 'location'))
@@ -478,18 +456,21 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
     runs,
     start,
     until,
-    async done(does) {
+    /** Starts an operation, and waits for its end; its path. */
+    async done(does: Deed) {
       const path = await start({ does })
       await until(path)
       return path
     },
-    letGo(key) {
+    /** Lets work that is held go on. */
+    letGo(key: string) {
       const resolve = held.get(key)
       held.delete(key)
       if (resolve === undefined) gone.add(key)
       else resolve()
     },
-    later(milliseconds) {
+    /** Moves the clock of the plugin. */
+    later(milliseconds: number) {
       shift += milliseconds
     },
   }

@@ -8,46 +8,21 @@ import type { FaultLog, OperationEventName } from '../../../src/plugins/operatio
 import type { Log } from '../../../src/plugins/operations/options.js'
 import type { NewOperation, OperationEnd, OperationRecord } from '../../../src/plugins/operations/record.js'
 import {
-  type OperationRegistry,
   operationRegistry,
   type RegistryOptions,
   storeClock,
 } from '../../../src/plugins/operations/registry.js'
-import { type OperationRunner, operationRunner } from '../../../src/plugins/operations/runner.js'
+import { operationRunner } from '../../../src/plugins/operations/runner.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
-import { type OperationSweeper, operationSweeper } from '../../../src/plugins/operations/sweeper.js'
+import { operationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import type { ManualClock } from '../../support/manual-clock.js'
 import { failure, lease, newOperation, retention, stored, succeeded } from './samples.js'
 
-/** What one process has of the machinery, over a store that it may share with others. */
-export interface TestProcess {
-  readonly registry: OperationRegistry
-  readonly runner: OperationRunner
-  readonly engine: OperationEngine
-  readonly sweeper: OperationSweeper
-  /** Records that this process ended. */
-  readonly ended: OperationRecord[]
-  /** The faults in the log, and `'recovered'` after each. */
-  readonly faults: string[]
-  /** Errors of the work that became failures. */
-  readonly errors: unknown[]
-  /** The emitted events, with their record. */
-  readonly events: { readonly event: OperationEventName; readonly record: OperationRecord }[]
-  /** The lines of the log. */
-  readonly lines: unknown[]
-  /** Stores an operation, and adds it to the engine. */
-  begin(over?: Partial<NewOperation>): Promise<OperationRecord>
-  /** Runs operations, listens to announcements and sweeps. */
-  start(): Promise<void>
-  /** Sweeps once. */
-  sweep(): Promise<void>
-}
-
 /** How a process is set up. */
-export interface ProcessOptions extends InProcessEngineOptions {
+interface ProcessOptions extends InProcessEngineOptions {
   readonly store: OperationStore
   readonly clock: ManualClock
-  /** By name; `'work'` is what {@link TestProcess.begin} begins unless told otherwise. */
+  /** By name; `'work'` is what `begin` begins unless told otherwise. */
   readonly works?: Readonly<Record<string, Partial<OperationWork>>>
   readonly engine?: OperationEngine
   readonly registry?: Partial<RegistryOptions>
@@ -55,6 +30,7 @@ export interface ProcessOptions extends InProcessEngineOptions {
   readonly unwind?: number
 }
 
+/** Returns what one process has of the machinery, over a store that it may share with others. */
 export function testProcess({
   store,
   clock,
@@ -63,7 +39,8 @@ export function testProcess({
   registry: registryOptions = {},
   unwind = 10_000,
   ...limits
-}: ProcessOptions): TestProcess {
+}: ProcessOptions) {
+  // Records that this process ended; the faults in the log, and `'recovered'` after each; errors that became failures.
   const [ended, faults, errors]: [OperationRecord[], string[], unknown[]] = [[], [], []]
   const [events, lines]: [{ event: OperationEventName; record: OperationRecord }[], unknown[]] = [[], []]
   const { now, schedule } = clock
@@ -136,11 +113,13 @@ export function testProcess({
     errors,
     events,
     lines,
-    async begin(over = {}) {
+    /** Stores an operation, and adds it to the engine. */
+    async begin(over: Partial<NewOperation> = {}) {
       const record = await stored(registry, newOperation(over))
       await enqueue(record)
       return record
     },
+    /** Runs operations, and sweeps. */
     async start() {
       await engine.start({
         run: (id, isLast) => runner.run(id, isLast),
@@ -163,15 +142,8 @@ export function testProcess({
   }
 }
 
-/** Work that a test ends. */
-export interface HeldWork extends OperationWork {
-  readonly contexts: WorkContext[]
-  end(end?: OperationEnd): void
-  fail(error: unknown): void
-}
-
 /** Returns work that a test ends; it ignores its signal. */
-export function heldWork(over: Partial<OperationWork> = {}): HeldWork {
+export function heldWork(over: Partial<OperationWork> = {}) {
   const contexts: WorkContext[] = []
   const waiting: { resolve(end: OperationEnd): void; reject(error: unknown): void }[] = []
   return {
@@ -179,12 +151,12 @@ export function heldWork(over: Partial<OperationWork> = {}): HeldWork {
     timeout: 3_600_000,
     isRetried: () => false,
     contexts,
-    run: (context) => {
+    run: (context: WorkContext) => {
       contexts.push(context)
-      return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+      return new Promise<OperationEnd>((resolve, reject) => waiting.push({ resolve, reject }))
     },
     end: (end = succeeded) => waiting.shift()?.resolve(end),
-    fail: (error) => waiting.shift()?.reject(error),
+    fail: (error: unknown) => waiting.shift()?.reject(error),
     ...over,
   }
 }

@@ -1,17 +1,12 @@
 /** The rules of engines. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { OperationEngine, RunOutcome } from '../../../../src/plugins/operations/engines/engine.js'
-import {
-  type FakeWorker,
-  fakeWorker,
-  gate,
-  isDone,
-  newJob,
-  newJobs,
-  succeeded,
-  until,
-} from './fake-worker.js'
+import type {
+  OperationEngine,
+  OperationWorker,
+  RunOutcome,
+} from '../../../../src/plugins/operations/engines/engine.js'
+import { fakeWorker, gate, isDone, newJob, newJobs, succeeded, until } from './fake-worker.js'
 
 /** Options that all shared engines have. */
 export interface SharedEngineOptions {
@@ -27,7 +22,7 @@ export type NewEngine = (options?: SharedEngineOptions) => OperationEngine
 export async function started(
   t: Test,
   engine: OperationEngine,
-  worker: FakeWorker,
+  worker: OperationWorker,
 ): Promise<OperationEngine> {
   t.teardown(() => engine.close())
   await engine.start(worker)

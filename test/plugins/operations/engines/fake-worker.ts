@@ -6,28 +6,16 @@ import type {
   RunOutcome,
 } from '../../../../src/plugins/operations/engines/engine.js'
 
-/** A worker that records what an engine calls. */
-export interface FakeWorker extends OperationWorker {
-  /** The ids that were run, in their order. */
-  readonly ran: readonly string[]
-  /** When each of them began. */
-  readonly ranAt: readonly number[]
-  /** Whether each of them was the last try. */
-  readonly lasts: readonly boolean[]
-  /** The ids whose lock was lost. */
-  readonly lostIds: readonly string[]
-  /** The log as the registry would write it: each failure once, and `'recovered'`. */
-  readonly log: readonly string[]
-}
-
 /** What a run does; `count` is the number of runs of this operation so far. */
-export type FakeRun = (id: string, count: number) => Promise<RunOutcome> | RunOutcome
+type FakeRun = (id: string, count: number) => Promise<RunOutcome> | RunOutcome
 
 export const succeeded: RunOutcome = { kind: 'ended', hasFailed: false }
 
-export function fakeWorker(run: FakeRun = () => succeeded, lease = 30_000): FakeWorker {
+/** A worker that records what an engine calls: the runs in their order, and the log as the registry would write it. */
+export function fakeWorker(run: FakeRun = () => succeeded, lease = 30_000) {
   const ran: string[] = []
   const ranAt: number[] = []
+  // Whether each was the last try.
   const lasts: boolean[] = []
   const lostIds: string[] = []
   const log: string[] = []
@@ -39,20 +27,20 @@ export function fakeWorker(run: FakeRun = () => succeeded, lease = 30_000): Fake
     log,
     lease,
     now: Date.now,
-    async run(id, isLast) {
+    async run(id: string, isLast: boolean) {
       lasts.push(isLast)
       ran.push(id)
       ranAt.push(Date.now())
       return run(id, ran.filter((other) => other === id).length)
     },
-    lost: (id) => void lostIds.push(id),
-    failed: (what) => {
+    lost: (id: string) => void lostIds.push(id),
+    failed: (what: string) => {
       if (log.at(-1) !== what) log.push(what)
     },
     recovered: () => {
       if (log.length > 0 && log.at(-1) !== 'recovered') log.push('recovered')
     },
-  }
+  } satisfies OperationWorker & Record<string, unknown>
 }
 
 /** Returns the job of a new operation. */
