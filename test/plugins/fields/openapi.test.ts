@@ -1,6 +1,6 @@
 /** The `fields` parameter as OpenAPI shows it. */
 import t from 'tap'
-import { documentFields, namesFields } from '../../../src/plugins/fields/openapi.js'
+import { documentFields } from '../../../src/plugins/fields/openapi.js'
 import { type Operation, openApiOf } from '../../../src/schema/openapi.js'
 import { array, object, text } from './one-route.js'
 
@@ -32,11 +32,6 @@ t.test('a string, or a list if it is repeated; the description has the default',
   }
 })
 
-const user = object({ name: text })
-const shared = { user: { $id: 'user', ...user }, text: { $id: 'text', ...text } }
-const list = (items: object): object => object({ users: array(items) })
-const names = (response: unknown, lists: string[] = []) => namesFields(response, lists, () => shared)
-
 t.test('nothing is required of what fields are selected from, and the rest stays required', async (t) => {
   const $ref = '#/components/schemas/item'
   const item = object({ name: text, of: { $ref } }, { required: ['name'] })
@@ -50,30 +45,4 @@ t.test('nothing is required of what fields are selected from, and the rest stays
   t.equal(selected?.[404], responses[404])
   const single = documented({ responses: { 200: answer({ $ref } as never) } }, undefined, { item })
   t.strictSame(single.responses?.[200], answer(optional as never))
-})
-
-t.test('the parameter is added if the schema of 200 names fields', async (t) => {
-  const rows: readonly (readonly [about: string, schema: unknown, named: boolean])[] = [
-    ['an object', user, true],
-    ['a reference to nothing, yet', { $ref: 'late#' }, true],
-    ['a part', { allOf: [{ $ref: 'user#' }, { required: ['name'] }] }, true],
-    ['a case', { if: false, else: user }, true],
-    ['items', array(array(user)), true],
-    ['items of a list by reference', list({ $ref: 'user#' }), true],
-    ['itself', array({ $ref: '#' }), false],
-    ['a text by reference', { $ref: 'text#' }, false],
-    ['items that are texts', list(text), false],
-    ['an object without members', { type: 'object' }, false],
-    ['a map', { type: 'object', additionalProperties: user }, false],
-    ['a tuple', { type: 'array', items: [user] }, false],
-    ['no schema', true, false],
-  ]
-  for (const [about, schema, named] of rows) {
-    t.equal(names({ 200: schema }, ['users']), named, about)
-    t.equal(names({ '2XX': schema }, ['users']), named, `${about}, by its class`)
-    t.equal(names({ 404: user, 200: schema }, ['users']), named, `${about}, beside errors`)
-  }
-  t.equal(names({ 200: list(text) }), true, 'an array that is no list is a field')
-  for (const response of [undefined, null, {}, { 201: user }, { 404: user }, { '4xx': user }])
-    t.equal(names(response), false, JSON.stringify(response))
 })
