@@ -502,7 +502,9 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
   const keys = redis.keys().map((key) => key.replace(/^.*-(?=address)/, ''))
   t.same(keys, ['address:127.0.0.1 burst', 'address:127.0.0.1 daily'])
   await leftOf(app)
-  t.equal(await leftOf(app), '"burst";r=0;t=1, "daily";r=1;t=86400', 'burst refuses, and daily is only read')
+  const { left, body } = await ask(app)
+  t.equal(left, '"burst";r=0;t=1, "daily";r=1;t=86400', 'burst refuses, and daily is only read')
+  t.strictSame(body.violated_policies, ['burst'])
   mock.timers.tick(1000)
   t.equal(await leftOf(app), '"burst";r=1;t=1, "daily";r=0;t=86399')
   for (const violated_policies of [['daily'], ['burst', 'daily']]) {

@@ -38,6 +38,12 @@ t.test('the quota whose window ends last decides when a refused request is sent 
     extensions: { v: ['burst', 'hourly'] },
   })
   t.match(of(true), { headers: { 'retry-after': '1' }, extensions: { v: ['burst'] } })
+  const reversed = stateOf(
+    [quota('hourly', 9, 3_600_000), quota('burst', 1, 1000)],
+    [9, 9001, true],
+    [1, 7, true],
+  )
+  t.match(quotaProblem(...reversed, 'v'), { headers: { 'retry-after': '10' } }, 'in any order')
 })
 
 t.test('Retry-After is at least a second, and what is left at least none', async (t) => {
