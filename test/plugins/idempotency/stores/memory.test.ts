@@ -2,19 +2,16 @@
 import t from 'tap'
 import { memoryIdempotency } from '../../../../src/plugins/idempotency/stores/memory.js'
 import { idempotencyStoreContract } from '../../../../src/testing/idempotency-store-contract.js'
+import { keepsContract } from '../../../support/contract.js'
 import { superlinearSeeds } from '../../../support/growth.js'
 
-for (const { name, run } of idempotencyStoreContract({
-  async open() {
+t.test('the contract', async (t) => {
+  const open = async () => {
     const store = memoryIdempotency()
-    return [store, store]
-  },
-})) {
-  t.test(`in memory: ${name}`, async (t) => {
-    await run()
-    t.pass(name)
-  })
-}
+    return [store, store] as const
+  }
+  await keepsContract(t, idempotencyStoreContract({ open }))
+})
 
 const claimOf = (key: string, caller: string | null = null) => ({
   key,

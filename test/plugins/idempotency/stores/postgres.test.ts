@@ -4,6 +4,7 @@ import { Pool, type PoolConfig } from 'pg'
 import t, { type Test } from 'tap'
 import { postgresIdempotency } from '../../../../src/plugins/idempotency/stores/postgres.js'
 import { idempotencyStoreContract } from '../../../../src/testing/idempotency-store-contract.js'
+import { keepsContract } from '../../../support/contract.js'
 import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
 
 const obstacle = await obstacleToPostgres()
@@ -41,12 +42,7 @@ t.test('in PostgreSQL', { skip }, async (t) => {
         return { connection, end }
       },
     })
-    for (const { name, run } of contract) {
-      await t.test(`pools ${which}: ${name}`, async (t) => {
-        await run()
-        t.pass(name)
-      })
-    }
+    await keepsContract(t, contract, `pools ${which}: `)
   }
 
   const pool = connect()
@@ -67,12 +63,7 @@ t.test('in PGlite', async (t: Test) => {
   t.teardown(() => database.close())
   const store = postgresIdempotency(database)
   await store.migrate()
-  for (const { name, run } of idempotencyStoreContract({ open: async () => [store, store] })) {
-    await t.test(name, async (t) => {
-      await run()
-      t.pass(name)
-    })
-  }
+  await keepsContract(t, idempotencyStoreContract({ open: async () => [store, store] }))
 })
 
 t.test('bad options throw', async (t) => {

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import t from 'tap'
 import { redisIdempotency } from '../../../../src/plugins/idempotency/stores/redis.js'
 import { idempotencyStoreContract } from '../../../../src/testing/idempotency-store-contract.js'
+import { keepsContract } from '../../../support/contract.js'
 import { obstacleToRedis, startRedis } from '../../../support/redis.js'
 
 const obstacle = await obstacleToRedis()
@@ -22,12 +23,7 @@ t.test('in Redis', { skip }, async (t) => {
   const contract = idempotencyStoreContract({
     open: async () => [redisIdempotency(one), redisIdempotency(other)],
   })
-  for (const { name, run } of contract) {
-    await t.test(name, async (t) => {
-      await run()
-      t.pass(name)
-    })
-  }
+  await keepsContract(t, contract)
 
   const claim = { key: 'a', caller: null, token: 'token', fingerprint: 'f' }
 

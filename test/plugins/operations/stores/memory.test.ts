@@ -1,19 +1,16 @@
 import t from 'tap'
 import { memoryOperationStore } from '../../../../src/plugins/operations/stores/memory.js'
 import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
+import { keepsContract } from '../../../support/contract.js'
 import { ended, started } from './records.js'
 
-for (const { name, run } of operationStoreContract({
-  async open() {
+t.test('the contract', async (t) => {
+  const open = async () => {
     const store = memoryOperationStore()
-    return [store, store]
-  },
-})) {
-  t.test(`in memory: ${name}`, async (t) => {
-    await run()
-    t.pass(name)
-  })
-}
+    return [store, store] as const
+  }
+  await keepsContract(t, operationStoreContract({ open }))
+})
 
 t.test('a full store deletes the operation that ended first, and none that is in progress', async (t) => {
   const store = memoryOperationStore({ maxOperations: 3 })

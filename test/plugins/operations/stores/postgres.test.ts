@@ -9,6 +9,7 @@ import {
   type OperationStoreSetUp,
   operationStoreContract,
 } from '../../../../src/testing/operation-store-contract.js'
+import { keepsContract } from '../../../support/contract.js'
 import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
 import { until as untilEnough } from '../../../support/until.js'
 import { obstacleToPgBouncer, startPgBouncer } from './pgbouncer.js'
@@ -55,12 +56,7 @@ t.test('in PostgreSQL', { skip }, async (t) => {
   } satisfies Readonly<Record<string, PoolConfig>>
   for (const [which, config] of Object.entries(pools)) {
     const [one, other] = [connect(t, postgres, config), connect(t, postgres, config)]
-    for (const { name, run } of operationStoreContract(setUpOf(one, other))) {
-      await t.test(`pools ${which}: ${name}`, async (t) => {
-        await run()
-        t.pass(name)
-      })
-    }
+    await keepsContract(t, operationStoreContract(setUpOf(one, other)), `pools ${which}: `)
   }
 
   const one = connect(t, postgres)
@@ -202,12 +198,7 @@ t.test('behind PgBouncer in transaction mode', { skip: skip || (await obstacleTo
   const pooler = await startPgBouncer(postgres)
   t.teardown(() => pooler.stop())
   const [one, other] = [connect(t, pooler), connect(t, pooler)]
-  for (const { name, run } of operationStoreContract(setUpOf(one, other))) {
-    await t.test(name, async (t) => {
-      await run()
-      t.pass(name)
-    })
-  }
+  await keepsContract(t, operationStoreContract(setUpOf(one, other)))
 })
 
 t.test('an invalid pool is an error', async (t) => {

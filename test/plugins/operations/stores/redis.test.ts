@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { OperationStoreFullError } from '../../../../src/plugins/operations/stores/store.js'
 import { type RedisOperationClient, redisOperationStore } from '../../../../src/stores/redis.js'
 import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
+import { keepsContract } from '../../../support/contract.js'
 import { obstacleToRedis, type PrivateRedis, startRedis } from '../../../support/redis.js'
 import { until as untilEnough } from '../../../support/until.js'
 import { ended, started, time } from './records.js'
@@ -64,12 +65,7 @@ t.test('in Redis', { skip }, async (t) => {
       await one.flushall()
       return [redisOperationStore(one), redisOperationStore(other)] as const
     }
-    for (const { name, run } of operationStoreContract({ open })) {
-      await t.test(`clients ${which}: ${name}`, async (t) => {
-        await run()
-        t.pass(name)
-      })
-    }
+    await keepsContract(t, operationStoreContract({ open }), `clients ${which}: `)
   }
 
   const [one, other] = [connect(t, redis), connect(t, redis)]
