@@ -18,8 +18,6 @@ export interface RunnerOptions extends RunOptions {
 
 type Settled = { readonly end: OperationEnd } | { readonly error: unknown }
 
-export type OperationRunner = ReturnType<typeof operationRunner>
-
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
 export function operationRunner(options: RunnerOptions) {
   const { registry, lease, unwind, schedule, workOf, failureOf, faults, emit, log } = options

@@ -18,8 +18,6 @@ export interface SweeperOptions {
   readonly faults: FaultLog
 }
 
-export type OperationSweeper = ReturnType<typeof operationSweeper>
-
 /**
  * Finds operations whose job is gone, adds them to the engine again, and deletes expired records. All instances do this; the
  * store gives each record to one of them.
