@@ -16,9 +16,9 @@ import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
-import { openEmbeddedDatabase } from '../../examples/demo-server/database-embedded.js'
 import { migrate } from '../../examples/demo-server/migrations.js'
 import { seal } from '../../examples/demo-server/sessions.js'
+import { emptyDatabase } from '../demo/databases.js'
 import { adminToken, issuer } from '../demo/issuer.js'
 import { query } from '../demo/query.js'
 import { sampleOf } from '../demo/samples.js'
@@ -145,8 +145,7 @@ async function serveDemo(
   certificate: { readonly key: string; readonly cert: string },
   mode: XsrfOptions['mode'] = 'enforce',
 ): Promise<Demo> {
-  const database = await openEmbeddedDatabase()
-  t.teardown(() => database.destroy())
+  const database = await emptyDatabase(t)
   await migrate(database)
   const calls: Call[] = []
   const arrived = new Set<string>()
@@ -211,19 +210,11 @@ async function adminSession(): Promise<string> {
 }
 
 async function contentOf(database: Database): Promise<string> {
-  const tables = await query(database, {
-    text: "select table_name from information_schema.tables where table_schema = 'public' order by 1",
-    values: [],
-  })
+  const text =
+    "select table_name as name from information_schema.tables where table_schema = 'public' order by 1"
   const rows: unknown[] = []
-  for (const { table_name: name } of tables) {
-    rows.push(
-      await query(database, {
-        text: `select to_jsonb(r)::text as row from "${name}" r order by 1`,
-        values: [],
-      }),
-    )
-  }
+  for (const { name } of await query(database, { text }))
+    rows.push(await query(database, { text: `select to_jsonb(r)::text as row from "${name}" r order by 1` }))
   return JSON.stringify(rows)
 }
 
