@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../examples/demo-server/database.js'
+import { once } from '../../examples/demo-server/work.js'
 import { type Answer, type Client, type Json, serve } from './client.js'
 import { onDatabase } from './each-database.js'
 import { query } from './query.js'
@@ -155,6 +156,14 @@ await onDatabase(async (t, database) => {
       for (const target of [location, `${location}/status`]) t.match(await caller.get(target), { status })
       t.match(await caller.delete(location), { status })
     }
+  })
+
+  await t.test('of two runs of one operation, the second has the outcome of the first', async (t) => {
+    let runs = 0
+    const work = async () => ({ resource: `/v1/orders/${++runs}` })
+    const run = () => once(database, { operationId: 'run-twice' }, work)
+    const outcome = { resource: '/v1/orders/1' }
+    t.strictSame([...(await Promise.all([run(), run()])), await run()], [outcome, outcome, outcome])
   })
 
   await t.test('a cancelled retry makes no payment', async (t) => {

@@ -19,11 +19,8 @@ export const friends: FastifyPluginAsyncTypebox<Service> = async function mountF
     visibility: 'Users see the friends that they have, and admins all.',
     codes: { 'already-exists': 409, 'reference-not-found': 422, 'friend-of-self': 422 },
     caching: {
-      // Used without asking again, by one browser; who logs in to it next has other friends.
-      list: {
-        cacheControl: { private: true, maxAge: 5, staleWhileRevalidate: 30 },
-        vary: ['Authorization'],
-      },
+      // Used without asking again, by one browser; who logs in to it next has other friends: `bearer` sends `Vary`.
+      list: { cacheControl: { private: true, maxAge: 5, staleWhileRevalidate: 30 } },
       item: { private: true, noCache: true },
     },
   })
