@@ -39,7 +39,6 @@ t.test('BigInts are exact, and followed by their twins; rounded Numbers have non
     [{ ids: [2 ** 53, big] }, `{"ids":[9007199254740992,${big}],"ids_str":[null,"${big}"]}`],
     [{ big: 1n, list: Object.assign([1], { 2: 3 }) }, '{"big":1,"list":[1,null,3]}'],
     [{ big: Object(1n), n: new Number(2), s: new String('s') }, '{"big":1,"n":2,"s":"s"}'],
-    [{ list: [2n, { boxed: Object(3n) }], made: { toJSON: () => 4n } }, '{"list":[2,{"boxed":3}],"made":4}'],
     [{ ids: [1, big] }, '{"ids":[1,9007199254740993],"ids_str":["1","9007199254740993"]}'],
     [[{ id: big }], '[{"id":9007199254740993,"id_str":"9007199254740993"}]'],
     [[big], '[9007199254740993]'],
@@ -95,9 +94,26 @@ t.test('getters are read once by the exact writer', async (t) => {
   t.equal(reads, 1)
 })
 
-t.test('a BigInt is found wherever JSON has it', async (t) => {
-  t.equal(holdsBigInt({ a: [{ toJSON: () => [5n] }] }), true)
-  t.equal(holdsBigInt({ a: ['5', new Map([[1, 1n]])] }), false)
+t.test('a BigInt is found wherever JSON has it, and nowhere else', async (t) => {
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  const throwing = Object.defineProperty({}, 'a', { enumerable: true, get: () => JSON.parse('') })
+  const found = [5n, [[5n]], { a: [{ toJSON: () => [5n] }] }, { toJSON: () => 5n }, Object(5n)]
+  for (const value of [...found, new BigInt64Array(1), new BigUint64Array(1), [circle, 5n]])
+    t.equal(holdsBigInt(value), true)
+  for (const value of ['5', null, undefined, new Map([[1, 1n]]), circle, { toJSON: () => circle }, throwing])
+    t.equal(holdsBigInt(value), false)
+  t.equal(holdsBigInt([new Uint8Array(1), () => 5n, { a: 5 }]), false)
+})
+
+t.test('a BigInt.prototype.toJSON of the app changes nothing', async (t) => {
+  const value = { id: big, list: [2n, { boxed: Object(3n) }], made: { toJSON: () => 4n } }
+  const json = `{"id":${big},"id_str":"${big}","list":[2,{"boxed":3}],"made":4}`
+  t.equal(exactJson(value, true), json)
+  Object.defineProperty(BigInt.prototype, 'toJSON', { configurable: true, value: String })
+  t.teardown(() => Reflect.deleteProperty(BigInt.prototype, 'toJSON'))
+  t.equal(exactJson(value, true), json)
+  t.equal(exactJson({ a: 1 }, true), '{"a":1}')
 })
 
 t.test('the twin of a single value', async (t) => {
