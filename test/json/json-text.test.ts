@@ -1,7 +1,7 @@
 /** What the package writes as JSON text is what `JSON.stringify` writes; long digit runs are always found. */
 import fc from 'fast-check'
 import t from 'tap'
-import { hasLongDigits, isPlainText, textOf } from '../../src/json/exact-json.js'
+import { hasLongDigits, hasLongInteger, isPlainText, textOf } from '../../src/json/exact-json.js'
 
 t.test('a string is written as JSON.stringify writes it, at every length', async (t) => {
   const units = ['a', '"', '\\', '\u0000', '\u001f', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udfff', '/']
@@ -35,6 +35,23 @@ t.test('16 digits in a row are found at every position, 15 are not', async (t) =
     })
     t.strictSame(new Set(found.flat()), new Set([length >= 16]), `${length} digits`)
   }
+})
+
+t.test('a long integer is found; a fraction, an exponent and the digits of a text are none', async (t) => {
+  const digits = '9007199254740993'
+  for (const json of [digits, `{"id":${digits}}`, `[1,-${digits} ]`, `{"a":"x","id":${digits},"b":1}`])
+    t.ok(hasLongInteger(json), json)
+  const parts = [
+    `1.${digits}`,
+    `${digits}.5`,
+    `${digits}e3`,
+    `${digits}E3`,
+    `1e${digits}`,
+    `1e+${digits}`,
+    `1e-${digits}`,
+  ]
+  for (const part of [...parts, `"${digits}"`, `"-${digits}"`, digits.slice(1)])
+    t.notOk(hasLongInteger(`{"a":${part}}`), part)
 })
 
 t.test('in random text the result is that of a regular expression', async (t) => {
