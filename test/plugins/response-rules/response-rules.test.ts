@@ -26,6 +26,7 @@ const instant: Json = { type: 'string', format: 'date-time' }
 const map = (additionalProperties: Json): Json => ({ type: 'object', additionalProperties })
 const anything = object({ id: { type: 'integer' } })
 const states: Json = { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] }
+const outcomes = ['Success', 'fail', 'failure', 'error', 'ok', 0]
 const notASex = /^\/patient_sex has values that are not a biological sex: nonbinary/
 
 const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
@@ -62,7 +63,9 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [object({ data: list(anything), meta: anything }), [[/^\/data wraps the list/, /<collection>/]]],
     [object({ data: anything, _links: anything, has_more: truth }), [[/^\/data wraps/, /./]]],
     [object({ headers: anything, response: anything }), [[/^\/response wraps/, /status and headers/]]],
-    [object({ status: { enum: ['success', 'error'] }, data: anything }), [[/^\/data/, /./]]],
+    [object({ status: { enum: outcomes }, data: anything }), [[/^\/data/, /./]]],
+    [object({ code: { enum: ['paid'] }, data: anything }), [[/^\/data/, /./]]],
+    [object({ first_name: word, data: anything }), 'a resource with a name, and data of its own'],
     [object({ result: {}, code: integer, message: word }), [[/^\/result/, /./]]],
     [{ allOf: [object({ success: truth }), object({ payload: anything })] }, [[/^\/payload/, /./]]],
     [{ allOf: [object({ id: word }), object({ payload: anything })] }, 'parts that make a resource'],

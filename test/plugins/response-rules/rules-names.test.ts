@@ -21,7 +21,7 @@ t.test('a member is a twin only beside its number', async (t) => {
 t.test('a list under a singular name has a suggestion', async (t) => {
   const right =
     'users friend_ids friendIds friend_ids_str children data metadata series information history skus'
-  const others = 'items_by_sku orders_in_transit fields_changed users2 _'
+  const others = 'items_by_sku orders_in_transit fields_changed users22 _'
   for (const name of ['', ...right.split(' '), ...others.split(' ')])
     t.equal(pluralName(name, new Set()), null, name)
   const cases: [string, string][] = [
@@ -35,6 +35,7 @@ t.test('a list under a singular name has a suggestion', async (t) => {
     ['line_item_changed', 'line_items_changed'],
     ['by_user', 'by_users'],
     ['bed', 'beds'],
+    ['b2b', 'b2bs'],
   ]
   for (const [name, plural] of cases) t.equal(pluralName(name, new Set()), plural, name)
 })
@@ -79,9 +80,11 @@ t.test('names of times', async (t) => {
     ['startTime', 'clock'],
   ]
   const none =
-    'birthday lastSeen created_at_unix createdAtUnix created_ts expires response_time waitTime at _at'
+    'birthday lastSeen created_at_unix createdAtUnix created_ts expires response_time waitTime start_time_zone at _at'
   for (const name of ['', ...none.split(' '), 'seat', 'candidate', 'update', 'time', 'name'])
     t.equal(timeFormats(name, unixTimes), null, name)
+  t.equal(timeFormats('last_seen_at', ['_seen_at']), null, 'an ending of Unix times')
+  t.strictSame(timeFormats('seen_at', ['_seen_at']), formats.instant, 'which is not all of the name')
   for (const [name, time] of cases) t.strictSame(timeFormats(name, unixTimes), formats[time], name)
 })
 
@@ -104,10 +107,11 @@ t.test('RFC 3339, and texts that look like it', async (t) => {
   for (const [text, expected] of dateTimes) t.equal(isDateTime(text), expected, text)
   for (const text of ['2026-01-31', '2024-02-29']) t.ok(isDay(text), text)
   for (const text of ['2026-02-29', '2026-1-31', '31.01.2026', '']) t.notOk(isDay(text), text)
-  for (const text of ['14:00', '14:00:30', '14:00:30.5Z', '14:00:00+02:00', 'PT90M', 'P1DT2H', 'P2W']) {
-    t.ok(isClockOrDuration(text), text)
-  }
-  for (const text of ['24:00', '2 pm', 'P', 'PT', 'soon', '']) t.notOk(isClockOrDuration(text), text)
+  const clocks = ['14:00', '14:00:30', '14:00:30.25Z', '14:00:00+02:00']
+  const durations = ['PT90M', 'P1DT2H', 'P12W', 'P12Y', 'P12M', 'P30D', 'P12Y10M30DT10H20M15.25S', 'PT15S']
+  for (const text of [...clocks, ...durations]) t.ok(isClockOrDuration(text), text)
+  for (const text of ['24:00', '2 pm', 'at 14:00', '14:00 h', 'P', 'PT', 'aP1D', 'PxD', 'PT1.xS', 'soon', ''])
+    t.notOk(isClockOrDuration(text), text)
   for (const text of ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00+00:00'])
     t.notOk(hasLocalOffset(text), text)
   t.ok(hasLocalOffset('2026-01-31T12:00:00+02:00'))
