@@ -1,7 +1,13 @@
 /** The `errors` of a validation problem; RFC 6901 (JSON Pointer). */
 import fc from 'fast-check'
 import t from 'tap'
-import { boundedIssues, IssueList, textOfIssues, validationIssues } from '../../src/problem/issues.js'
+import {
+  boundedIssues,
+  IssueList,
+  isDefaultMessage,
+  textOfIssues,
+  validationIssues,
+} from '../../src/problem/issues.js'
 import type { ProblemIssue } from '../../src/problem/problem-error.js'
 
 type SchemaFault = Readonly<Record<string, unknown>>
@@ -27,6 +33,10 @@ t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
     [{ keyword: 'const', params: { allowedValue: 'v1' } }, '', 'must be v1'],
     [{ ...pattern, instancePath: '/sku' }, '/sku', 'must match the required pattern'],
     [{ instancePath: '/tags', message: 'too long', propertyName: 'a/b' }, '/tags/a~1b', 'too long'],
+    [{ instancePath: '/tags', message: 'too long', params: { propertyName: 'a' } }, '/tags/a', 'too long'],
+    [{ keyword: 'enum', message: 'must be equal', params: {} }, '', 'must be equal'],
+    [{ message: 'must be right', params: { allowedValues: ['a'] } }, '', 'must be right'],
+    [{ message: 'must be short', params: { pattern: '^a$' } }, '', 'must be short'],
     [{ keyword: 'false schema' }, '', 'is invalid'],
     [{ instancePath: 7, message: 7 }, '', 'is invalid'],
     ['a text of another validator', '', 'a text of another validator'],
@@ -34,6 +44,21 @@ t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
   for (const [fault, pointer, message] of rows) {
     t.strictSame(validationIssues([fault], 'body'), [{ in: 'body', pointer, message }], JSON.stringify(fault))
   }
+})
+
+t.test('a fault of TypeBox may name several members; one as a schema `false` repeats another', async (t) => {
+  for (const name of ['requiredProperties', 'additionalProperties', 'unevaluatedProperties']) {
+    const fault = { instancePath: '/x', message: 'is wrong', params: { [name]: ['a', 7, 'b'] } }
+    t.strictSame(validationIssues([fault, { keyword: 'boolean' }], 'body'), [issue('/x/a'), issue('/x/b')])
+  }
+})
+
+t.test('the message that Fastify makes of faults is known', async (t) => {
+  const fault = { instancePath: '/age', message: 'must be >= 0' }
+  for (const message of ['body/age must be >= 0', 'body/age must be >= 0, body must be object'])
+    t.equal(isDefaultMessage(message, [fault], 'body'), true)
+  t.equal(isDefaultMessage(' must be >= 0', [{ message: 'must be >= 0' }]), true)
+  t.equal(isDefaultMessage('not body/age must be >= 0', [fault], 'body'), false)
 })
 
 t.test('faults of other parts have the name of the parameter or field', async (t) => {
@@ -55,6 +80,9 @@ t.test('faults of other parts have the name of the parameter or field', async (t
 t.test('at most 20 values of an enum are named', async (t) => {
   const values = Array.from({ length: 21 }, (_, index) => `v${index}`)
   t.equal(validationIssues([oneOf('/x', values)], 'body')[0]?.message.split(', ').length, 20)
+  t.match(validationIssues([oneOf('/x', [{ a: 2n ** 60n }])], 'body'), [
+    { message: /"a":1152921504606846976\}$/ },
+  ])
 })
 
 t.test('an unknown part counts as the body', async (t) => {
@@ -126,6 +154,7 @@ function resolve(value: unknown, pointer: string): unknown {
 t.test('50 issues of ordinary length are kept as they are, and no more', async (t) => {
   const given = Array.from({ length: 60 }, (_, index) => issue(`/items/${index}/quantity`, 'x'.repeat(100)))
   t.strictSame(boundedIssues(given), given.slice(0, 50))
+  t.strictSame(boundedIssues([{ ...issue('/a'), extra: 7 } as never]), [issue('/a')], 'texts only')
   const list = new IssueList()
   t.equal(list.isFull, false)
   for (const one of given) list.add(one)
