@@ -22,6 +22,7 @@ t.test('payloads that keep the rules', async (t) => {
     'keys of links and schemas': { _Links: {}, $Ref: 'x' },
     'what JSON leaves out': { createdBy: undefined, doIt: () => 1, aSymbol: Symbol('x') },
     'a state beside a result': { status: 'Succeeded', result: { id: 1 } },
+    'a sex, of which only the schema is judged': { sex: 'm' },
     bytes: { file: new Uint8Array(3) },
     null: null,
     nothing: undefined,
@@ -48,6 +49,10 @@ t.test('payloads that break a rule', async (t) => {
     ['a day for an instant', { created_at: '2026-01-31' }, [notDateTime]],
     ['a number for a time', { created_at: 1_700_000_000 }, ['dates: /created_at is a time as a number']],
 
+    ['one number is a list', { position: [1] }, ['plural: /position is a list under a singular name']],
+    ['numbers and words are a list', { tag: [1, 'a'] }, ['plural: /tag is a list under a singular name']],
+    ['a BigInt', { aB: 1n }, ['keys: /aB is not in snake_case']],
+    ['a truth value', { aB: true }, ['keys: /aB is not in snake_case']],
     ['five numbers are a list', { box: [1, 2, 3, 4, 5] }, ['plural: /box is a list under a singular name']],
     ['strings are a list', { tag: ['a', 'b'] }, ['plural: /tag is a list under a singular name']],
     ['a Unix time for a time of day', { start_time: 1e9 }, ['dates: /start_time is a time as a number']],
