@@ -76,6 +76,7 @@ t.test('reads: a page of another origin cannot use the response', (t) => {
       'requestedWith',
     ],
     ['a destination without a mode', site('cross-site'), 'requestedWith'],
+    ['a script by CORS', { ...site('cross-site', 'script'), 'sec-fetch-mode': 'cors' }, 'requestedWith'],
     ['a service worker of the own page', { ...site('same-origin'), 'sec-fetch-mode': 'no-cors' }, null],
     ['X-Requested-With', { 'x-requested-with': 'XMLHttpRequest' }, null],
     [
@@ -113,5 +114,6 @@ t.test('a WebSocket handshake is refused from other origins', (t) => {
   t.equal(decideXsrf({ host, 'sec-fetch-mode': 'websocket', origin: other }, get), 'origin')
   t.equal(decideXsrf({ ...handshake, upgrade: 'h2c, WebSocket', origin: other }, get), 'origin')
   t.equal(decideXsrf({ ...handshake, origin: other }, { ...get, hasSession: false }), null)
+  t.equal(decideXsrf({ ...handshake, upgrade: 'h2c', origin: other }, get), 'requestedWith', 'none')
   t.end()
 })

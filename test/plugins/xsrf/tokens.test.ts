@@ -78,6 +78,7 @@ t.test('the session after a response: begun, ended, or as before', (t) => {
   const rows: readonly (readonly [set: string[], header: string | undefined, after: string | null])[] = [
     [[], 'session=1', 'session=1'],
     [['other=1'], 'session=1', 'session=1'],
+    [['nonsense'], 'session=1', 'session=1'],
     [['session=2; Path=/'], undefined, 'session=2'],
     [['session=2; Path=/'], 'session=1', 'session=2'],
     [['session=2', 'session=3'], 'session=1', 'session=3'],
