@@ -134,14 +134,6 @@ t.test('onSend hooks of the app: the tag is of their payload; a 304 has no conte
   t.equal((await app.inject('/v1/bare')).headers.etag, headers.etag)
 })
 
-t.test('exposeHeadRoutes: false leaves no HEAD route, and GET as it is', async (t) => {
-  const app = Fastify({ exposeHeadRoutes: false })
-  await app.register(caching)
-  app.get('/v1/users', () => ({}))
-  t.match((await app.inject('/v1/users')).headers.etag, /^"/)
-  t.equal((await app.inject({ method: 'HEAD', url: '/v1/users' })).statusCode, 404)
-})
-
 t.test('wildcard routes, and those with false, are not changed, and are in the report', async (t) => {
   const app = Fastify()
   await app.register(caching)
