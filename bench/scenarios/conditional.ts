@@ -28,7 +28,7 @@ export default loadScenario({
   requests: [{ target, headers: { accept } }],
   requestsPerRound: 1_500,
   sameBody: true,
-  bounds: { cachingValidators: { max: 0.3 }, cachingBytes: { max: 0.99, to: 'etag304' } },
+  bounds: { cachingValidators: { max: 0.32 }, cachingBytes: { max: 0.99, to: 'etag304' } },
   variants: {
     bare: { about: 'Fastify, 200', build: () => withList(Fastify()) },
     etag: { about: '@fastify/etag, 200', build: async () => withList(await withEtag()) },

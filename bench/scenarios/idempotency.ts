@@ -21,7 +21,7 @@ export default loadScenario({
     },
   ],
   sameBody: true,
-  bounds: { withoutKey: { max: 1.02 }, withKey: { max: 1.25, to: 'bareWithKey' } },
+  bounds: { withoutKey: { max: 1.02 }, withKey: { max: 1.4, to: 'bareWithKey' } },
   variants: {
     bare: { about: 'Fastify', build: () => withPayments(Fastify()) },
     withoutKey: {

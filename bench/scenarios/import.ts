@@ -6,6 +6,7 @@ const peers = ['@fastify/helmet', '@fastify/cors', '@fastify/rate-limit', '@fast
 export default importScenario({
   title: 'loading the modules, in a fresh process',
   baseline: 'fastify',
+  bounds: { conventions: { max: 1.4 } },
   variants: {
     fastify: { about: 'fastify', modules: ['fastify'] },
     peers: { about: 'fastify, @fastify/helmet, cors, rate-limit and etag', modules: ['fastify', ...peers] },

@@ -34,6 +34,7 @@ export default loadScenario({
   baseline: 'bare404',
   requests: unknownPath.requests,
   sameBody: false,
+  bounds: { problems404: { max: 1.5 } },
   variants: {
     bare404: { about: 'Fastify: 404', ...unknownPath, build: () => withRoute(Fastify()) },
     problems404: {

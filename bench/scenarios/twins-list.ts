@@ -23,7 +23,7 @@ export default loadScenario({
   requests,
   requestsPerRound: 1_500,
   sameBody: false,
-  bounds: { preset: { max: 1.12 } },
+  bounds: { preset: { max: 1.29 } },
   variants: {
     bare: { about: 'Fastify; the ids are small numbers', build: () => withList(Fastify(), plain) },
     bareBigInt: {
