@@ -292,7 +292,7 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
   const config = { formats: ['xml'] as const }
   for (const [path, type, payload] of bodies)
     app.get(`/v1/${path}`, { config }, async (_request, reply) => {
-      if (path === 'strings') reply.header('content-length', json.length)
+      if (path === 'strings') reply.headers({ 'content-length': json.length, vary: 'Origin' })
       return reply.type(type).send(payload)
     })
   app.get('/v1/nothing', { config }, async (_request, reply) => reply.code(204).send())
@@ -301,7 +301,14 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
     const { body, headers } = await get(path)
     t.equal(body, expected, path)
     if (path === 'patches') t.match(headers['content-type'], /^application\/geo\+json/)
-    if (path === 'strings') t.equal(headers['content-length'], String(body.length))
+    t.equal(headers.vary, path === 'strings' ? 'Origin, accept' : 'accept', path)
+    if (path !== 'strings') continue
+    const head = await app.inject({
+      method: 'HEAD',
+      url: '/v1/strings',
+      headers: { accept: 'application/xml' },
+    })
+    t.match(head.headers, { 'content-length': String(body.length), 'content-disposition': undefined })
   }
   t.equal((await get('nothing')).headers['content-type'], undefined)
   const { observations } = app.conventions.report()
