@@ -1,8 +1,36 @@
 import dgram from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { inTime, LateError, Outage, scheduleTimeout } from '../../src/time/async.js'
+import { checksOf } from '../../src/options.js'
+import {
+  inTime,
+  isPromise,
+  LateError,
+  Outage,
+  scheduleTimeout,
+  whenSettled,
+  withValue,
+} from '../../src/time/async.js'
+import { clockOption, timerOption } from '../../src/time/clock.js'
 import { manualClock } from '../support/manual-clock.js'
+
+t.test('a value that is there is used at once, and that of a promise when it comes', async (t) => {
+  const fail = (error: unknown) => `failed: ${(error as Error).message}`
+  const no = (): never => {
+    throw new Error('no')
+  }
+  t.equal(withValue(1, String), '1')
+  t.equal(await withValue(Promise.resolve(1), String), '1')
+  t.equal(
+    whenSettled(() => 1, String, fail),
+    '1',
+  )
+  t.equal(whenSettled(no, String, fail), 'failed: no')
+  t.equal(await whenSettled(async () => 1, String, fail), '1')
+  t.equal(await whenSettled(async () => no(), String, fail), 'failed: no')
+  t.throws(() => whenSettled(() => 1, no, fail), { message: 'no' }, 'what the use throws is no failure')
+  for (const value of [1, null, undefined, { at: 1 }]) t.equal(isPromise<unknown>(value), false)
+})
 
 t.test('the callback runs once, later, unless it is cancelled', async (t) => {
   const target = new EventTarget()
@@ -45,6 +73,7 @@ t.test('a promise that is late rejects, and its later rejection is handled', asy
   const rejected = t.rejects(waited, new LateError('an answer did not come within 10 ms'))
   await clock.advance(10)
   await rejected
+  t.equal(new LateError('').name, 'LateError')
   fail(new Error('later'))
 })
 
@@ -76,4 +105,10 @@ t.test('outages that follow each other within the interval are not logged', asyn
   t.strictSame([outage.begins(), outage.ends()], [false, false])
   now += 1
   t.strictSame([outage.begins(), outage.ends()], [true, true])
+})
+
+t.test('without options of tests, the clock and the timers are those of the machine', async (t) => {
+  const [, { now, schedule }] = checksOf({ ...clockOption, ...timerOption })
+  t.type(now(), 'number')
+  t.equal(schedule, scheduleTimeout)
 })
