@@ -134,7 +134,7 @@ export function writeFormat({ writer }: RouteFormats): PayloadStep {
         return {
           ...effect,
           headers: { ...ofFormat, 'content-type': `${mediaType}; ${parametersOf[format]}`, ...file },
-          ...(reply.hasHeader('content-length') && { change: () => reply.removeHeader('content-length') }),
+          // Fastify corrects Content-Length.
           payload: text,
         }
       }
