@@ -101,7 +101,7 @@ await onDatabase(async (t, database) => {
   })
 
   await t.test('verification of an address: Succeeded, without a resource, and with progress', async (t) => {
-    const slow = await serve(t, database, 0.5)
+    const slow = await serve(t, database, 1.5)
     const user = await newUser(client)
     const path = `/v1/users/${user.id}`
     const start = await slow.call('POST', `${path}/verify_email`)

@@ -184,8 +184,6 @@ export function selecting(
   }
 }
 
-const narrowedUnasked = 'the response may be narrowed to the default set, or without hidden fields'
-
 export function selectSteps(
   fields: RouteFields,
   { hidden }: FieldsRouteOptions,
@@ -204,7 +202,7 @@ export function selectSteps(
         selections.set(request, null)
         return undefined
       }
-      const given = values === null ? narrowedUnasked : 'the response would be projected'
+      const given = 'the response would have fewer fields'
       return { rule: 'projection', given, change: () => selections.set(request, selection) }
     },
   }
@@ -242,7 +240,7 @@ function keepPrivate(reply: FastifyReply, payload: unknown): Effect {
 
 function valuesOf(received: unknown): readonly string[] | null {
   if (received === undefined) return null
-  return typeof received === 'string' ? [received] : [received].flat().map(String)
+  return [received].flat().map(String)
 }
 
 function isUnnarrowed(reply: FastifyReply, payload: unknown): boolean {
