@@ -146,6 +146,8 @@ export function performancePage(results: Results): string {
     '',
     'The first figure is a `GET` of one item of 400 bytes with that plugin alone. The second is a request that uses it, and',
     'the third the same request with what you would take instead. The dearer one is **bold** if they differ by more than 5 %.',
+    'The servers with conventions keep [ticks of Node.js](#ticks-of-nodejs) fast; bare Fastify that does so is at',
+    `${shown(ratioAt('item/bareFastTicks', results))}, the preset that does not at ${shown(ratioAt('item/presetSlowTicks', results))}.`,
     '',
     ...table(
       ['plugin', 'plain `GET`', 'a request that uses it', '', 'instead', ''],
