@@ -122,7 +122,7 @@ class BundleRunner {
       }
       clearTimeout(timer)
       this.#fail = () => {}
-      // `testdir` of tap leaves it.
+      // A test with `testdir()` may have changed the folder of the process.
       process.chdir(this.#folder)
       mock.reset()
     }

@@ -1,7 +1,8 @@
 // Changes the sources of a folder in one place at a time, and checks that a test of its mirror in test/ fails (mutation testing):
 // npm run test:mutation [-- folder of src/plugins or of src …] [--changed] [--redundant] [option of Stryker …]
 // Without names, it tests all folders, which takes hours; with `--changed`, the files that differ from origin/main, or of the
-// last commit where none does. `--redundant` lists the tests without which the same mutants are killed. The table of the scores is test/mutation-scores.md; each run replaces its rows.
+// last commit where none does. `--redundant` lists the tests without which the same mutants are killed. The table of the scores is
+// test/mutation-scores.md; each run replaces its rows. A value of an option follows `=`: `--concurrency=1`.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -36,7 +37,7 @@ for (const name of names.filter(hasMirror)) {
     stdio: 'inherit',
     env: { ...process.env, MUTATE: name, MUTATE_KILLERS: redundant ? resolve(killersOf(name)) : '' },
   })
-  if (redundant) listRedundant(name)
+  if (redundant && existsSync(killersOf(name))) listRedundant(name)
   if (status !== 0) process.exitCode = 1
   // A part of a folder is not its score.
   if (files.length === 0 && !args.some((arg) => /^(-m|--mutate)/.test(arg)) && existsSync(reportOf(name)))

@@ -20,7 +20,7 @@ function unquoted(text: string): string {
   return content.includes('\\') ? content.replace(/\\(.)/g, '$1') : content
 }
 
-// A repeated class of characters is matched at once, an alternative by alternative.
+// A class that is repeated is faster than a choice that is made for each character.
 const quotedKey = /^"[\x20\x21\x23-\x5b\x5d-\x7e]*(?:\\["\\][\x20\x21\x23-\x5b\x5d-\x7e]*)*"$/
 // Visible ASCII but for the characters that separate or quote: " , ; \
 const bareKey = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/
@@ -45,20 +45,10 @@ export function readAlong(payload: Readable): ReadBody {
 
 /** Returns a digest of a request: equal for the same body and the same `rest`, which is JSON. */
 export function fingerprintOf(body: ReadBody | undefined, rest: readonly unknown[]): string {
-  const parts = body?.parts ?? []
-  const length = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
+  const parts = (body?.parts ?? []).map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
   // JSON has no line break, so that the last one is the end of the body.
-  const end = `\n${JSON.stringify([length, ...rest])}`
-  const bytes = Buffer.allocUnsafe(length + Buffer.byteLength(end))
-  let at = 0
-  for (const part of [...parts, end]) {
-    if (typeof part === 'string') at += bytes.write(part, at)
-    else {
-      bytes.set(part, at)
-      at += part.length
-    }
-  }
-  return sha256(bytes)
+  return sha256(Buffer.concat([...parts, Buffer.from(`\n${JSON.stringify([length, ...rest])}`)]))
 }
 
 /** Returns credentials in any header field, those of the app's own too. */
