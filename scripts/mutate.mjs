@@ -1,8 +1,9 @@
 // Changes the sources of a folder in one place at a time, and checks that a test of its mirror in test/ fails (mutation testing):
-// npm run test:mutation [-- folder of src/plugins or of src …] [--changed] [--redundant] [option of Stryker …]
+// npm run test:mutation [-- folder of src/plugins or of src …] [--changed] [--every=N] [--redundant] [option of Stryker …]
 // Without names, it tests all folders, which takes hours; with `--changed`, the files that differ from origin/main, or of the
-// last commit where none does. `--redundant` lists the tests without which the same mutants are killed. The table of the scores is
-// test/mutation-scores.md; each run replaces its rows. A value of an option follows `=`: `--concurrency=1`.
+// last commit where none does. `--every=10` tests each tenth mutant. `--redundant` lists the tests without which the same mutants
+// are killed. The table of the scores is test/mutation-scores.md; each run replaces its rows. A value of an option follows `=`:
+// `--concurrency=1`.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -13,9 +14,10 @@ const table = 'test/mutation-scores.md'
 const args = process.argv.slice(2)
 const named = args.filter((arg) => !arg.startsWith('-'))
 const redundant = args.includes('--redundant')
-const own = ['--changed', '--redundant']
+const every = Number(args.find((arg) => arg.startsWith('--every='))?.slice(8) ?? 1)
+const own = /^--(changed|redundant|every=.*)$/
 const options = [
-  ...args.filter((arg) => arg.startsWith('-') && !own.includes(arg)),
+  ...args.filter((arg) => arg.startsWith('-') && !own.test(arg)),
   ...(redundant ? ['--disableBail'] : []),
 ]
 const changed = args.includes('--changed') ? changedFiles() : null
@@ -35,7 +37,12 @@ for (const name of names.filter(hasMirror)) {
   rmSync(killersOf(name), { force: true })
   const { status } = spawnSync(stryker, ['run', 'checks/stryker.config.mjs', ...mutate, ...options], {
     stdio: 'inherit',
-    env: { ...process.env, MUTATE: name, MUTATE_KILLERS: redundant ? resolve(killersOf(name)) : '' },
+    env: {
+      ...process.env,
+      MUTATE: name,
+      MUTATE_EVERY: String(every),
+      MUTATE_KILLERS: redundant ? resolve(killersOf(name)) : '',
+    },
   })
   if (redundant && existsSync(killersOf(name))) listRedundant(name)
   if (status !== 0) process.exitCode = 1
@@ -136,9 +143,12 @@ Made by \`npm run test:mutation\`. Mutants are changes of the sources; the tests
   const rows = existsSync(table)
     ? readFileSync(table, 'utf8')
         .split('\n')
-        .filter((line) => /^\| [a-z-]+ \| \d/.test(line))
+        .filter((line) => /^\| [a-z-]+(, 1 of \d+)? \| \d/.test(line))
     : []
-  const others = rows.filter((row) => !row.startsWith(`| ${name} |`))
-  const row = `| ${name} | ${score.toFixed(1)} % | ${killed} | ${late} | ${survived} |`
+  const others = rows.filter(
+    (row) => !row.startsWith(`| ${name}`) || /^[a-z-]/.test(row.slice(2 + name.length)),
+  )
+  const part = every === 1 ? '' : `, 1 of ${every}`
+  const row = `| ${name}${part} | ${score.toFixed(1)} % | ${killed} | ${late} | ${survived} |`
   writeFileSync(table, `${head}${[...others, row].sort().join('\n')}\n`)
 }
