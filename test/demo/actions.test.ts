@@ -34,10 +34,8 @@ await onDatabase(async (t, database) => {
       }
       if (never === null) return
       const path = (await create(name, never)).headers.get('location') ?? ''
-      const refused = {
-        code: `not-${verb === 'cancel' ? 'cancellable' : 'suspendable'}`,
-        detail: `is ${never}`,
-      }
+      const code = `not-${verb === 'cancel' ? 'cancellable' : 'suspendable'}`
+      const refused = { code, detail: `is ${never}` }
       t.match(await client.call('POST', `${path}/${verb}`), { status: 409, json: refused })
       const body = await newBody(client, name)
       for (const status of [to, from[0]]) {
@@ -75,7 +73,6 @@ await onDatabase(async (t, database) => {
     for (const body of ['{"status":"paid"}', '[]', '"text"', '{"a":'])
       t.equal((await client.call('POST', path, { body })).status, 400, body)
     t.equal((await client.call('POST', path, { body: 'a=b', headers: form })).status, 415)
-    t.equal((await client.call('POST', '/v1/orders/1/cancel')).status, 404)
   })
 
   await t.test('a caller follows a user once, under /v1/users and /v1/user', async (t) => {
@@ -105,7 +102,6 @@ await onDatabase(async (t, database) => {
     const me = await client.as(id).get('/v1/users/me')
     t.match(me, { status: 200, json: { id } })
     t.equal(me.headers.get('content-location'), `/v1/users/${id}`)
-    t.match(await client.anonymous.get('/v1/users/me'), { status: 401, json: { code: 'unauthorized' } })
     t.match(await client.get('/v1/users/me'), { status: 403, json: { code: 'forbidden' } })
   })
 })

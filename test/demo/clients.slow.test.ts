@@ -5,13 +5,13 @@
  */
 import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { runCommand } from '../package/run-command.js'
 import { checkPackages, skipWithoutChecks } from '../support/checks.js'
+import { until } from '../support/until.js'
 import { serve } from './client.js'
-import type { Drive } from './clients/drive.js'
+import type { ClientModule } from './clients/drive.js'
 import { emptyEmbeddedDatabase } from './databases.js'
 import { adminToken } from './issuer.js'
 
@@ -54,19 +54,22 @@ t.test('clients of generators', { skip: skipWithoutChecks() }, async (t) => {
       await runCommand(join(root, 'node_modules/.bin/tsc'), [], folder)
 
       const compiled = pathToFileURL(join(folder, 'compiled', `${name}.js`)).href
-      const { drive } = (await import(compiled)) as { readonly drive: Drive }
-      const driven = await drive({ origin: client.origin, token, pause: () => pause(20) })
-      t.match(driven, {
-        statuses: [201, 202],
-        age: 37,
-        codes: ['already-exists', 'precondition-failed'],
-        state: 'Succeeded',
-      })
-      t.ok(BigInt(driven.id) > 2n ** 53n, driven.id)
-      t.equal(driven.orders.length, 3)
-      t.strictSame(driven.listed, driven.orders, 'every order on one page, with all digits of its id')
-      const { json } = await client.get(`/v1/users/${driven.id}`)
-      t.match(json, { age: 37, email_verified: true })
+      const { connect } = (await import(compiled)) as ClientModule
+      const generated = connect(client.origin, token)
+      const { id = '' } = await generated.createUser(`${name}@example.com`)
+      t.ok(BigInt(id) > 2n ** 53n, id)
+      t.strictSame(await generated.createUser(`${name}@example.com`), { code: 'already-exists' })
+      t.strictSame(await generated.updateTwice(id), { age: 37, code: 'precondition-failed' })
+      const orders: string[] = []
+      for (let made = 0; made < 3; made += 1) orders.unshift(await generated.createOrder(id))
+      const first = await generated.listOrders(id, undefined)
+      t.strictSame([...first, ...(await generated.listOrders(id, first[1]))], orders, 'with all digits')
+      const operation = await generated.verifyEmail(id)
+      const over = await until(
+        () => generated.stateOf(operation),
+        (state) => state !== 'In progress',
+      )
+      t.equal(over, 'Succeeded')
     })
   }
 })

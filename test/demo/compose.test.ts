@@ -17,7 +17,6 @@ interface Service {
   readonly command?: readonly string[]
   readonly healthcheck?: { readonly test: readonly string[] }
   readonly stop_grace_period?: string
-  readonly networks?: { readonly default: { readonly ipv4_address: string } }
   readonly depends_on?: Readonly<Record<string, unknown>>
 }
 
@@ -34,10 +33,7 @@ const ofDemo = Object.entries(services).filter(([, { image }]) => image === 'fas
 
 t.test('two instances, a worker, an issuer, and what they need', async (t) => {
   t.strictSame(Object.keys(services), ['web-1', 'web-2', 'worker', 'issuer', 'nginx', 'postgres', 'redis'])
-  t.strictSame(
-    ofDemo.map(([name]) => name),
-    ['web-1', 'web-2', 'worker', 'issuer'],
-  )
+  t.equal(ofDemo.length, 4)
   for (const [name, { depends_on = {} }] of Object.entries(services)) {
     for (const needed of Object.keys(depends_on)) t.ok(services[needed]?.healthcheck, `${name}: ${needed}`)
   }
@@ -56,16 +52,13 @@ t.test('the settings are those of the demo', async (t) => {
   t.equal(one?.environment?.TRUST_PROXY, networks.default.ipam.config[0].subnet)
 })
 
-t.test('an instance has the time to end, and nginx its address', async (t) => {
+t.test('an instance has the time to end, and nginx its name', async (t) => {
   const configuration = await demoFile('nginx.conf')
-  const addresses = new Set()
-  for (const [name, { environment = {}, healthcheck, networks, stop_grace_period }] of ofDemo) {
+  for (const [name, { environment = {}, healthcheck, stop_grace_period }] of ofDemo) {
     t.ok(Number.parseInt(stop_grace_period ?? '', 10) * 1000 > closeTimeout, name)
     if (name === 'worker') continue
     t.match(healthcheck?.test.join(' '), '/health')
     t.match(configuration, `server ${name}:${environment.PORT}`)
-    t.notOk(addresses.has(networks?.default.ipv4_address))
-    addresses.add(networks?.default.ipv4_address)
   }
 })
 

@@ -77,16 +77,13 @@ async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {
   const user = `/v1/users/${firstId}`
   const body = sampleOf.users('without.database@example.com')
   const requests: readonly (readonly [method: string, target: string, body?: unknown])[] = [
-    ['GET', '/v1/users'],
     ['GET', '/v1/orders?include_total=true'],
     ['GET', user],
-    ['HEAD', user],
     ['POST', '/v1/users', body],
     ['PUT', user, body],
     ['PATCH', user, { age: 1 }],
     ['DELETE', user],
     ['POST', `/v1/subscriptions/${firstId}/suspend`],
-    ['POST', `/v1/payments/${firstId + 3n}/retry`],
     ['POST', `/v1/orders/${firstId}/retry`, { force_retry: true }],
     ['POST', `${user}/verify_email`],
     ['GET', `/v1/orders/${firstId}/invoice`],
@@ -101,7 +98,7 @@ async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {
     const [method, target] = all[index] ?? []
     t.equal(status, 503, `${method} ${target}`)
     t.match(headers.get('retry-after'), /^[1-9]\d*$/)
-    if (method !== 'HEAD') t.equal(json.code, 'database-unavailable')
+    t.equal(json.code, 'database-unavailable')
   }
   t.ok(performance.now() - begun < 20_000, 'in seconds, not in minutes')
   t.match(await client.get('/v1/terms'), { status: 200 }, 'what needs no database is answered')

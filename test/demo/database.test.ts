@@ -21,28 +21,20 @@ await onEachDatabase(async (t, database) => {
     })
   })
 
-  await t.test('times always have milliseconds', async (t) => {
-    for (const [stored, read] of [
-      ['2025-01-01T00:00:00Z', '2025-01-01T00:00:00.000Z'],
-      ['2025-01-01T00:00:00.12Z', '2025-01-01T00:00:00.120Z'],
-      ['1900-01-01T00:00:00.001+14:00', '1899-12-31T10:00:00.001Z'],
-    ] as const) {
-      const [row] = await query(database, { text: 'select $1::timestamptz(3) as time', values: [stored] })
-      t.strictSame(row, { time: read })
-    }
-  })
-
   await t.test('a transaction that fails is rolled back, and does not affect the next one', async (t) => {
     await query(database, { text: 'create table notes (id bigint primary key, text text not null)' })
     const insert = (queries: Queries, text: string) =>
       query(queries, { text: 'insert into notes values (1, $1)', values: [text] })
-    for (let round = 0; round < 20; round++) {
+    for (const [text, expected] of [
+      ['select 1', { message: 'changed my mind' }],
+      ['select 1 / 0', { code: '22012' }],
+    ] as const) {
       const failing = database.transaction().execute(async (queries) => {
         await insert(queries, 'lost')
-        if (round % 2 === 0) throw new Error('changed my mind')
-        await query(queries, { text: 'select 1 / 0' })
+        await query(queries, { text })
+        throw new Error('changed my mind')
       })
-      await t.rejects(failing, round % 2 === 0 ? { message: 'changed my mind' } : { code: '22012' })
+      await t.rejects(failing, expected)
     }
     await database.transaction().execute((queries) => insert(queries, 'kept'))
     t.strictSame(await query(database, { text: 'select * from notes' }), [{ id: 1n, text: 'kept' }])

@@ -2,40 +2,42 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { withoutReferences } from '../support/openapi.js'
 
-/** A response, as it came over the socket. */
-interface Received {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
-}
-
-interface Content {
-  readonly schema?: Schema
-}
-
 interface Schema {
   readonly type?: string
 }
 
 interface Described {
   readonly headers?: Readonly<Record<string, { readonly schema: Schema }>>
-  readonly content?: Readonly<Record<string, Content>>
-}
-
-interface Operation {
-  readonly responses: Readonly<Record<string, Described>>
+  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>
 }
 
 interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Described>> }>>>
+  >
   readonly components: object
 }
 
 /** Throws where a response is not what the OpenAPI document says. */
-export type Judge = (method: string, target: string, received: Received) => void
+export type Judge = (
+  method: string,
+  target: string,
+  received: { readonly status: number; readonly headers: Headers; readonly text: string },
+) => void
 
 // What the server refuses before it knows the route: the document cannot say it of a route.
 const beforeRouting = new Set(['request-malformed', 'uri-malformed', 'expectation-failed', 'request-timeout'])
+
+/** Not in the document: fields of all responses, those about the body, whose media type it says, and the security headers. */
+const ofAllResponses = new Set(
+  `connection content-length content-security-policy content-type cross-origin-resource-policy date keep-alive
+  referrer-policy vary x-content-type-options x-frame-options`.split(/\s+/),
+)
+/** Documented fields that not each response of the status has. */
+const sometimes = new Set(
+  `accept-encoding content-disposition content-location idempotent-replayed last-modified link location
+  preference-applied retry-after www-authenticate`.split(/\s+/),
+)
 
 /** Returns the judge of an OpenAPI document, as `app.swagger()` returns it. */
 export function judgeOf(swagger: object): Judge {
@@ -75,9 +77,17 @@ export function judgeOf(swagger: object): Judge {
       throw new Error(`${method} ${target} is not as documented: ${status} ${fault}\n${text.slice(0, 500)}`)
     }
     const described = operation.responses[status] ?? fail('is not in the document')
-    for (const [field, { schema }] of Object.entries(described.headers ?? {})) {
+    const documented = Object.entries(described.headers ?? {})
+    const names = documented.map(([field]) => field.toLowerCase())
+    for (const name of headers.keys())
+      if (!ofAllResponses.has(name) && !names.includes(name))
+        fail(`has ${name}, which is not in the document`)
+    for (const [field, { schema }] of documented) {
       const value = headers.get(field)
-      if (value === null) continue
+      if (value === null) {
+        if (!sometimes.has(field.toLowerCase())) fail(`has no ${field}`)
+        continue
+      }
       const isValid = validatorOf(schema)
       if (!isValid(schema.type === 'integer' ? Number(value) : value)) fail(`${field}: ${value}`)
     }

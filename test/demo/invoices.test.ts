@@ -22,7 +22,6 @@ await onDatabase(async (t, actual) => {
     const first = await client.get(`/v1/orders/${id}/invoice`)
     t.match(first, { status: 202, json: { status: 'In progress' } })
     t.equal(first.headers.get('retry-after'), '1')
-    t.equal(first.headers.get('cache-control'), 'no-store')
     const { status, headers, text } = await made(client, id)
     t.equal(status, 200)
     t.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
@@ -46,7 +45,6 @@ await onDatabase(async (t, actual) => {
     for (const { headers } of [first, again, head]) {
       t.equal(headers.get('cache-control'), 'private, max-age=31536000, immutable')
       t.equal(headers.get('etag'), tagOf(first))
-      t.match(headers.get('last-modified'), / GMT$/)
     }
     const accepting = (accept: string) => client.call('GET', path, { headers: { accept } })
     t.match(await accepting('text/*'), { status: 200 })
@@ -56,23 +54,13 @@ await onDatabase(async (t, actual) => {
   await t.test('a conditional request gets a 304, and the content is not read', async (t) => {
     const { id } = await orderOf(client)
     const path = `/v1/orders/${id}/invoice`
-    const whatever: Record<string, string>[] = [
-      { 'if-none-match': '"other"' },
-      { 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
-    ]
-    for (const headers of whatever) t.match(await client.call('GET', path, { headers }), { status: 202 })
-    const { headers } = await made(client, id)
+    const whatever = { 'if-none-match': '"other"' }
+    t.match(await client.call('GET', path, { headers: whatever }), { status: 202 })
+    const headers = { 'if-none-match': tagOf(await made(client, id)) }
     columnsRead()
-    for (const condition of [
-      { 'if-none-match': headers.get('etag') ?? '' },
-      { 'if-modified-since': headers.get('last-modified') ?? '' },
-    ] as Record<string, string>[]) {
-      const answer = await client.call('GET', path, { headers: condition })
-      t.match(answer, { status: 304, text: '' })
-      t.equal(answer.headers.get('cache-control'), headers.get('cache-control'))
-      // A run that a late poll started reads the order, and no invoice.
-      t.strictSame(columnsRead('invoices'), [['made_at']])
-    }
+    t.match(await client.call('GET', path, { headers }), { status: 304, text: '' })
+    // A run that a late poll started reads the order, and no invoice.
+    t.strictSame(columnsRead('invoices'), [['made_at']])
     t.match(await client.call('GET', path, { headers: { 'if-match': '"other"' } }), { status: 412 })
   })
 
@@ -88,7 +76,6 @@ await onDatabase(async (t, actual) => {
       const { id } = await orderOf(client, { status })
       const answer = await client.get(`/v1/orders/${id}/invoice`)
       t.match(answer, { status: 409, json: { code: 'not-paid' } }, status)
-      t.equal(answer.headers.get('cache-control'), 'no-store')
       await client.patch(`/v1/orders/${id}`, { status: 'fulfilled' })
       t.match(await made(client, id), { status: 200 }, 'it has one once it is paid')
       t.match(await client.delete(`/v1/orders/${id}`), { status: 204 }, 'an invoice does not hold its order')

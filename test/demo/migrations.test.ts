@@ -19,12 +19,6 @@ await onEachDatabase(async (t, database) => {
     t.strictSame(await names('select name from kysely_migration'), Object.keys(migrations))
   })
 
-  await t.test('an up-to-date database is not changed', async (t) => {
-    const before = await query(database, { text: 'select * from kysely_migration' })
-    await migrate(database)
-    t.strictSame(await query(database, { text: 'select * from kysely_migration' }), before)
-  })
-
   await t.test('a failed step is rolled back', async (t) => {
     const steps: Record<string, Migration> = {
       ...migrations,
@@ -37,11 +31,8 @@ await onEachDatabase(async (t, database) => {
       },
     }
     await t.rejects(migrate(database, steps), /syntax error/)
-    const tables = `select table_name as name from information_schema.tables where table_schema = 'public'`
-    t.strictSame(
-      (await names(tables)).filter((name) => ['good', 'half'].includes(name)),
-      [],
-    )
+    const tables = `select table_name as name from information_schema.tables where table_name in ('good', 'half')`
+    t.strictSame(await names(tables), [])
     t.strictSame(await names('select name from kysely_migration'), Object.keys(migrations))
   })
 

@@ -6,19 +6,23 @@ import { endChild } from '../support/child.js'
 import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
 import { obstacleToRedis, startRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
-import { callerOf } from './client.js'
+import { type Answer, type Caller, callerOf } from './client.js'
 import { failureOf, spawnDemo, startDemo, startWorker } from './run-demo.js'
 
 const obstacle = (await obstacleToRedis()) ?? (await obstacleToPostgres())
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
-// Of the seeded payments the fourth failed, by a timeout.
-const retry = `/v1/payments/${firstId + 3n}/retry`
-// So did the eleventh.
-const anotherRetry = `/v1/payments/${firstId + 10n}/retry`
-const interruptedRetry = `/v1/payments/${firstId + 17n}/retry`
+// These of the seeded payments failed, by a timeout.
+const [retry = '', anotherRetry = '', interruptedRetry = ''] = [3n, 10n, 17n].map(
+  (index) => `/v1/payments/${firstId + index}/retry`,
+)
 
-// An operation may be polled sixty times in a minute.
-const patience = [15_000, 300] as const
+/** Polls an operation: it may be polled sixty times in a minute. */
+function poll(client: Caller, location: string, isEnough: (answer: Answer) => boolean): Promise<Answer> {
+  return until(() => client.get(location), isEnough, 15_000, 300)
+}
+
+const hasBegun = ({ json }: Answer) => Number(json.progress) > 0
+const isOver = ({ json }: Answer) => json.status !== 'In progress'
 
 t.test('operations in Redis, data in PostgreSQL', { skip }, async (t) => {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis({ persistent: true })])
@@ -33,10 +37,8 @@ t.test('operations and data in PostgreSQL', { skip }, async (t) => {
 })
 
 t.test('a worker without a shared store does not start', async (t) => {
-  t.match(
-    await failureOf(spawnDemo({ LOG_LEVEL: 'silent' }, 'worker')),
-    /a worker needs DATABASE_URL, and REDIS_URL or OPERATIONS/,
-  )
+  const failure = await failureOf(spawnDemo({ LOG_LEVEL: 'silent' }, 'worker'))
+  t.match(failure, /a worker needs DATABASE_URL, and REDIS_URL or OPERATIONS/)
 })
 
 async function sharesOperations(t: Test, environment: Record<string, string>): Promise<void> {
@@ -51,28 +53,17 @@ async function sharesOperations(t: Test, environment: Record<string, string>): P
   t.match(await other.get(location), { status: 200, json: { status: 'In progress' } }, 'nobody works yet')
 
   const worker = await startWorker(t, environment)
-  const end = await until(
-    () => other.get(location),
-    ({ status }) => status === 303,
-    ...patience,
-  )
+  const end = await poll(other, location, isOver)
+  t.equal(end.status, 303)
   const resource = end.headers.get('location') ?? ''
   t.match(await one.get(resource), { status: 200, json: { status: 'succeeded' } })
   t.match((await one.get(`${location}/status`)).json, { status: 'Succeeded', resourceLocation: resource })
 
   const cancelled = await one.call('POST', anotherRetry)
   const path = cancelled.headers.get('location') ?? ''
-  await until(
-    () => other.get(path),
-    ({ json }) => Number(json.progress) > 0,
-    ...patience,
-  )
+  await poll(other, path, hasBegun)
   t.equal((await other.delete(path)).status, 204, 'who cancels need not be who started it, nor who runs it')
-  const failed = await until(
-    () => one.get(path),
-    ({ json }) => json.status !== 'In progress',
-    ...patience,
-  )
+  const failed = await poll(one, path, isOver)
   t.match(failed.json, { status: 'Failed', error: { code: 'operation-cancelled' } })
 
   for (const { process: child, complaints } of [first, second, worker]) {
@@ -91,35 +82,19 @@ async function handsBack(t: Test, environment: Record<string, string>): Promise<
   const start = await client.post(interruptedRetry, { force_retry: true })
   t.equal(start.status, 202)
   const location = start.headers.get('location') ?? ''
-  await until(
-    () => client.get(location),
-    ({ json }) => Number(json.progress) > 0,
-    ...patience,
-  )
+  await poll(client, location, hasBegun)
   t.equal(await endChild(slow.process, 'SIGTERM'), 0)
   t.strictSame(slow.complaints, [])
   const log = slow.printed.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
-  t.strictSame(
-    log.filter(({ level }) => level > 30),
-    [],
-    'no pool is closed before the run has ended',
-  )
-  t.ok(
-    log.some(({ event, operation }) => event === 'release' && operation === 'payments.retry'),
-    'the run is handed back',
-  )
+  const faults = log.filter(({ level }) => level > 30)
+  t.strictSame(faults, [], 'no pool is closed before the run has ended')
+  const released = log.filter(({ event }) => event === 'release')
+  t.match(released, [{ operation: 'payments.retry' }], 'the run is handed back')
   t.match(await client.get(location), { status: 200, json: { status: 'In progress' } })
-  t.match(
-    await client.post(interruptedRetry, { force_retry: true }),
-    { status: 409, json: { code: 'retry-running' } },
-    'with its claim',
-  )
+  const again = await client.post(interruptedRetry, { force_retry: true })
+  t.match(again, { status: 409, json: { code: 'retry-running' } }, 'with its claim')
 
   await startWorker(t, { ...environment, PACE: '0.02' })
-  const end = await until(
-    () => client.get(location),
-    ({ json }) => json.status !== 'In progress',
-    ...patience,
-  )
+  const end = await poll(client, location, isOver)
   t.match(end, { status: 303, json: { status: 'Succeeded' } }, 'another process ends it')
 }

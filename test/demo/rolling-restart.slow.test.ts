@@ -37,13 +37,8 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
   }
   const ports = [await freePort(), await freePort()] as const
   const startWeb = (port: number) => startDemo(t, { ...environment, WORK: 'off', PORT: String(port) })
-  const [one, other, firstWorker] = await Promise.all([
-    startWeb(ports[0]),
-    startWeb(ports[1]),
-    startWorker(t, environment),
-  ])
-  const running = { one, other }
-  let worker = firstWorker
+  const running = await Promise.all(ports.map(startWeb))
+  let worker = await startWorker(t, environment)
   const { socket } = await startProgram(
     t,
     nginxBefore({ 'web-1:3000': `127.0.0.1:${ports[0]}`, 'web-2:3000': `127.0.0.1:${ports[1]}` }),
@@ -51,15 +46,12 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
 
   const load = startLoad(t, socket)
   await load.moreRounds()
-  for (const [name, port] of [
-    ['one', ports[0]],
-    ['other', ports[1]],
-  ] as const) {
-    const stopped = endsWell(t, running[name], `web ${name}`)
+  for (const [index, port] of ports.entries()) {
+    const stopped = endsWell(t, running[index] as RunningDemo, `web ${index}`)
     await load.moreRounds()
     await stopped
     await load.moreRounds()
-    running[name] = await startWeb(port)
+    running[index] = await startWeb(port)
     await load.moreRounds()
   }
   await endsWell(t, worker, 'the worker')
@@ -72,15 +64,10 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
   t.comment(`${answers} responses, ${orders.length} orders`)
   const database = await openServerDatabase(postgres.url)
   t.teardown(() => database.destroy())
-  const rows = await query(database, {
-    text: "select items->0->>'sku' as sku from orders where items->0->>'sku' like 'rolling-%' order by 1",
-  })
-  t.strictSame(
-    rows.map(({ sku }) => sku),
-    [...orders].sort(),
-    'each POST made one order, and no other was made',
-  )
-  for (const last of [running.one, running.other, worker]) await endsWell(t, last, 'at the end')
+  const text = "select items->0->>'sku' as sku from orders where items->0->>'sku' like 'rolling-%' order by 1"
+  const made = (await query(database, { text })).map(({ sku }) => sku)
+  t.strictSame(made, [...orders].sort(), 'each POST made one order, and no other was made')
+  for (const last of [...running, worker]) await endsWell(t, last, 'at the end')
 })
 
 /** Tells a process to end. */
@@ -89,22 +76,15 @@ async function endsWell(t: Test, { process: child, complaints }: RunningDemo, na
   t.strictSame(complaints, [])
 }
 
-interface Load {
-  /** Waits until each client has done some more of its rounds. */
-  moreRounds(): Promise<void>
-  /** Lets the rounds that have begun end. */
-  end(): Promise<{ readonly faults: string[]; readonly orders: string[]; readonly answers: number }>
-}
-
 /** Clients that send one request after the other, each on one connection to nginx, which it keeps. */
-function startLoad(t: Test, socketPath: string): Load {
+function startLoad(t: Test, socketPath: string) {
   const faults: string[] = []
   const orders: string[] = []
   const rounds: number[] = []
   let answers = 0
   let isOver = false
 
-  function newOrder(): { body: object; headers: Record<string, string> } {
+  function newOrder() {
     const sku = `rolling-${randomUUID()}`
     orders.push(sku)
     const body = { ...sampleOf.orders(firstId), items: [{ sku, quantity: 1, unit_amount: 1 }] }
@@ -133,52 +113,48 @@ function startLoad(t: Test, socketPath: string): Load {
     }
   }
 
-  const ended = Promise.all([
-    ...[1, 2].map(() =>
-      keepBusy(async (client) => {
-        expectStatus(await client.get('/v1/orders?limit=5'), 200)
-        expectStatus(await client.get(`/v1/orders/${firstId}`), 200)
-      }),
-    ),
-    ...[1, 2].map(() =>
-      keepBusy(async (client) => {
-        const created = await client.call('POST', '/v1/orders', newOrder())
-        expectStatus(created, 201)
-        const path = created.headers.get('location') ?? ''
-        let tag = tagOf(created)
-        for (const total_amount of [1, 2]) {
-          const headers = { 'if-match': tag }
-          const changed = await client.call('PATCH', path, { headers, body: { total_amount } })
-          expectStatus(changed, 200)
-          tag = tagOf(changed)
-        }
-        const read = await client.get(path)
-        expectStatus(read, 200)
-        if (Number(read.json.total_amount) !== 2) throw new Error(`a change is lost: ${read.text}`)
-      }),
-    ),
-    ...[1, 2].map(() =>
-      keepBusy(async (client) => {
-        const { body, headers } = newOrder()
-        const started = await client.call('POST', '/v1/orders', {
-          body,
-          headers: { ...headers, prefer: 'respond-async' },
-        })
-        expectStatus(started, 202)
-        // An operation may be polled sixty times in a minute.
-        const end = await until(
-          () => client.get(started.headers.get('location') ?? ''),
-          ({ status }) => status !== 200,
-          patience,
-          500,
-        )
-        expectStatus(end, 303)
-        expectStatus(await client.get(end.headers.get('location') ?? ''), 200)
-      }),
-    ),
-  ])
+  const clients: readonly ((client: Caller) => Promise<void>)[] = [
+    async (client) => {
+      expectStatus(await client.get('/v1/orders?limit=5'), 200)
+      expectStatus(await client.get(`/v1/orders/${firstId}`), 200)
+    },
+    async (client) => {
+      const created = await client.call('POST', '/v1/orders', newOrder())
+      expectStatus(created, 201)
+      const path = created.headers.get('location') ?? ''
+      let tag = tagOf(created)
+      for (const total_amount of [1, 2]) {
+        const headers = { 'if-match': tag }
+        const changed = await client.call('PATCH', path, { headers, body: { total_amount } })
+        expectStatus(changed, 200)
+        tag = tagOf(changed)
+      }
+      const read = await client.get(path)
+      expectStatus(read, 200)
+      if (Number(read.json.total_amount) !== 2) throw new Error(`a change is lost: ${read.text}`)
+    },
+    async (client) => {
+      const { body, headers } = newOrder()
+      const started = await client.call('POST', '/v1/orders', {
+        body,
+        headers: { ...headers, prefer: 'respond-async' },
+      })
+      expectStatus(started, 202)
+      // An operation may be polled sixty times in a minute.
+      const end = await until(
+        () => client.get(started.headers.get('location') ?? ''),
+        ({ status }) => status !== 200,
+        patience,
+        500,
+      )
+      expectStatus(end, 303)
+      expectStatus(await client.get(end.headers.get('location') ?? ''), 200)
+    },
+  ]
+  const ended = Promise.all(clients.flatMap((round) => [keepBusy(round), keepBusy(round)]))
 
   return {
+    /** Waits until each client has done some more of its rounds. */
     async moreRounds() {
       const before = [...rounds]
       await until(
@@ -187,6 +163,7 @@ function startLoad(t: Test, socketPath: string): Load {
         patience,
       )
     },
+    /** Lets the rounds that have begun end. */
     async end() {
       isOver = true
       await ended

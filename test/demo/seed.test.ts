@@ -11,21 +11,13 @@ await onEachDatabase(async (t, database) => {
 
   await t.test('of processes that start together, one fills the empty database', async (t) => {
     t.same((await Promise.all([seed(database), seed(database)])).sort(), [false, true])
-    const before = await everything(client, 'users')
-    t.equal(before.length, 40)
-    t.equal(await seed(database), false)
-    t.strictSame(await everything(client, 'users'), before, 'a database with data is not changed')
+    t.equal((await everything(client, 'users')).length, 40)
   })
 
   await t.test('the API returns the sample data, which is the same every time and valid', async (t) => {
     const rows: Readonly<Record<string, readonly object[]>> = seedRows(defaultSeedSize)
-    for (const { name, fields, references } of collections) {
+    for (const { name, fields } of collections) {
       const shown = await everything(client, name)
-      for (const field of ['id', ...references])
-        t.ok(
-          shown.every((item) => (item[field] as bigint) > 2n ** 53n),
-          `${name}: ${field} is beyond 2^53`,
-        )
       t.same(shown, rows[name]?.toReversed().map(withTwins), name)
       const isWritable = ([field]: [string, unknown]) => field in fields && !readOnlyFields.includes(field)
       for (const row of shown) {

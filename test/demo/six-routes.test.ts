@@ -23,11 +23,7 @@ const subjects: readonly Subject[] = [
     changes: { total_amount: 0, items: [{ sku: 'A', quantity: 1, unit_amount: 0 }] },
     omitted: ['status', 'pending'],
   },
-  {
-    name: 'subscriptions',
-    changes: { plan: 'basic', status: 'suspended' },
-    omitted: ['renews_at', null],
-  },
+  { name: 'subscriptions', changes: { plan: 'basic', status: 'suspended' }, omitted: ['renews_at', null] },
   {
     name: 'payments',
     changes: { status: 'succeeded', amount: Number.MAX_SAFE_INTEGER },
@@ -63,8 +59,6 @@ await onDatabase(async (t, actual) => {
       t.strictSame(answer.json, created.json)
       t.equal(tagOf(answer), tagOf(created), 'with the same tag')
       t.equal(answer.headers.get('cache-control'), subject.item ?? 'private, no-cache')
-      const head = await client.call('HEAD', `${itemPath}?fields=*`)
-      t.equal(head.headers.get('content-length'), String(Buffer.byteLength(answer.text)))
       const options = await client.call('OPTIONS', itemPath)
       t.equal(options.headers.get('allow'), 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT')
     })
@@ -89,16 +83,10 @@ await onDatabase(async (t, actual) => {
     })
 
     await t.test(`${name}: an unchanged item is a 304, and its row is not read`, async (t) => {
-      const { headers } = await read()
+      const headers = { 'if-none-match': tagOf(await read()) }
       columnsRead()
-      for (const condition of [
-        { 'if-none-match': headers.get('etag') ?? '' },
-        { 'if-modified-since': headers.get('last-modified') ?? '' },
-      ] as Record<string, string>[]) {
-        const answer = await client.call('GET', itemPath, { headers: condition })
-        t.match(answer, { status: 304, text: '' })
-        t.strictSame(columnsRead(), [['updated_at']], 'the version, and nothing else')
-      }
+      t.match(await client.call('GET', itemPath, { headers }), { status: 304, text: '' })
+      t.strictSame(columnsRead(), [['updated_at']], 'the version, and nothing else')
     })
 
     await t.test(`${name}: a write needs the current tag in If-Match`, async (t) => {
@@ -129,9 +117,7 @@ await onDatabase(async (t, actual) => {
       const [member = ''] = Object.keys(full)
       for (const [method, sent] of [
         ['PUT', full],
-        ['PATCH', {}],
         ['PATCH', { [member]: full[member] }],
-        ['PUT', before.text],
         ['PATCH', before.text],
         ['PUT', JSON.stringify(Object.fromEntries(rounded))],
       ] as const) {
@@ -181,7 +167,6 @@ await onDatabase(async (t, actual) => {
       const made = await create(itemPath)
       t.match(made, { status: 201, json: { ...body, id: created.json.id } })
       t.equal(made.headers.get('location'), itemPath)
-      t.strictSame((await read()).json, made.json)
       t.match(await create(itemPath), { status: 412, json: { code: 'precondition-failed' } }, 'once')
 
       await client.delete(itemPath)
@@ -195,14 +180,10 @@ await onDatabase(async (t, actual) => {
 
     await t.test(`${name}: a POST that is repeated with its Idempotency-Key creates one item`, async (t) => {
       const sent = { body: await newBody(client, name), headers: { 'idempotency-key': `"${name}"` } }
-      const total = async () => Number((await client.get(`${path}?include_total=true`)).json.total)
-      const before = await total()
       const [first, again] = [await client.call('POST', path, sent), await client.call('POST', path, sent)]
       t.match([first.status, again.status], [201, 201])
       t.equal(again.text, first.text)
-      t.equal(again.headers.get('location'), first.headers.get('location'))
       t.equal(again.headers.get('idempotent-replayed'), 'true')
-      t.equal(await total(), before + 1)
     })
   }
 })

@@ -1,26 +1,26 @@
-/** Drives a demo by a generated client. */
-export type Drive = (demo: {
-  readonly origin: string
-  readonly token: string
-  /** Returns after a moment. */
-  readonly pause: () => Promise<void>
-}) => Promise<Driven>
+/** What the test asks of a generated client, in the client's own types. */
+export interface Client {
+  /** Returns the id with all digits, or the code of the conflict. */
+  createUser(email: string): Promise<{ readonly id?: string; readonly code?: string }>
+  /** Changes the age of the version that it has read, and again: returns the age, and the code of the refusal. */
+  updateTwice(id: string): Promise<{ readonly age: number | undefined; readonly code: string }>
+  /** Returns the id of an order of a user whose id a Number cannot hold. */
+  createOrder(user_id_str: string): Promise<string>
+  /** Returns the id of the operation. */
+  verifyEmail(id: string): Promise<string>
+  stateOf(operation: string): Promise<'In progress' | 'Succeeded' | 'Failed' | undefined>
+  /** Returns the ids of one page of orders. */
+  listOrders(user_id: string, before_id: string | undefined): Promise<readonly string[]>
+}
 
-/** What a generated client has seen. */
-export interface Driven {
-  /** Of the creation of a user and of the start of an operation. */
-  readonly statuses: readonly number[]
-  /** Of the user, with all digits. */
-  readonly id: string
-  /** After an update with `If-Match`. */
-  readonly age: number | undefined
-  /** Of the problems: a second user with the same address, and an update with an old `If-Match`. */
-  readonly codes: readonly string[]
-  readonly isOther: boolean
-  /** Of the operation at its end. */
-  readonly state: string | undefined
-  /** The ids of the orders that were created, the newest first. */
-  readonly orders: readonly string[]
-  /** The ids of all pages. */
-  readonly listed: readonly string[]
+/** A module of this folder. */
+export interface ClientModule {
+  connect(origin: string, token: string): Client
+}
+
+export const ada = { name: 'Ada Lovelace', age: 36, gender: 'female' } as const
+export const order = {
+  total_amount: 1290,
+  currency: 'EUR',
+  items: [{ sku: 'mug', quantity: 1, unit_amount: 1290 }],
 }

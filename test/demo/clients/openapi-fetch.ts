@@ -1,78 +1,46 @@
 /** A client by openapi-typescript and openapi-fetch; `./openapi-typescript.js` is generated from the demo's document. */
 import createClient from 'openapi-fetch'
-import type { Drive } from './drive.js'
+import { ada, type ClientModule, order } from './drive.js'
 import type { paths } from './openapi-typescript.js'
 
-export const drive: Drive = async ({ origin, token, pause }) => {
-  const client = createClient<paths, 'application/json' | 'application/problem+json'>({
-    baseUrl: origin,
-    headers: { authorization: `Bearer ${token}` },
-  })
-  const ada = { name: 'Ada Lovelace', age: 36, gender: 'female', email: 'ada@openapi-fetch.test' } as const
-
-  const { data: user, response: creation } = await client.POST('/v1/users', { body: ada })
-  if (user === undefined) throw new Error('not created')
-  const id: string = user.id_str
-  const path = { id }
-
-  const { error: taken } = await client.POST('/v1/users', { body: ada })
-  if (taken?.status !== 409) throw new Error('not a conflict')
-  // @ts-expect-error: the codes of a status are an enum
-  const isOther = taken.code === 'already-there'
-
-  const { response: read } = await client.GET('/v1/users/{id}', { params: { path } })
-  const header = { 'If-Match': read.headers.get('etag') ?? '' }
-  const { data: older } = await client.PATCH('/v1/users/{id}', {
-    params: { path, header },
-    body: { age: 37 },
-  })
-  const { error: changed } = await client.PATCH('/v1/users/{id}', {
-    params: { path, header },
-    body: { age: 38 },
-  })
-  if (changed?.status !== 412) throw new Error('no precondition')
-
-  // A user whose id a Number cannot hold is named by the digits.
-  const orders: string[] = []
-  for (const sku of ['mug', 'cup', 'jug']) {
-    const item = { sku, quantity: 1, unit_amount: 1290 }
-    const { data } = await client.POST('/v1/orders', {
-      body: { user_id_str: id, total_amount: 1290, currency: 'EUR', items: [item] },
-    })
-    if (data === undefined || !('user_id_str' in data)) throw new Error('no order')
-    if (data.user_id_str !== id) throw new Error('an order of another user')
-    orders.unshift(data.id_str)
-  }
-
-  const { response: start } = await client.POST('/v1/users/{id}/verify_email', { params: { path } })
-  const operation = start.headers.get('location')?.split('/').at(-1) ?? ''
-  const ofOperation = { params: { path: { id: operation } } }
-  let state: 'In progress' | 'Succeeded' | 'Failed' | undefined = 'In progress'
-  while (state === 'In progress') {
-    await pause()
-    const { data } = await client.GET('/v1/operations/{id}/status', ofOperation)
-    state = data?.status
-  }
-
-  const listed: string[] = []
-  for (let before: string | undefined = undefined, hasNext = true; hasNext; ) {
-    const query: { user_id: string; limit: number; before_id?: string } = { user_id: id, limit: 2 }
-    if (before !== undefined) query.before_id = before
-    const { data, response } = await client.GET('/v1/orders', { params: { query } })
-    const ids = data?.orders.map(({ id_str }) => id_str ?? '') ?? []
-    listed.push(...ids)
-    before = ids.at(-1)
-    hasNext = response.headers.get('link')?.includes('rel="next"') ?? false
-  }
-
+export const connect: ClientModule['connect'] = (baseUrl, token) => {
+  const headers = { authorization: `Bearer ${token}` }
+  const client = createClient<paths, 'application/json' | 'application/problem+json'>({ baseUrl, headers })
   return {
-    statuses: [creation.status, start.status],
-    id,
-    age: older?.age,
-    codes: [taken.code, changed.code],
-    isOther,
-    state,
-    orders,
-    listed,
+    async createUser(email) {
+      const { data, error } = await client.POST('/v1/users', { body: { ...ada, email } })
+      if (data !== undefined) return { id: data.id_str }
+      if (error.status !== 409) throw new Error('not a conflict')
+      // @ts-expect-error: the codes of a status are an enum
+      if (error.code === 'already-there') throw new Error('another code')
+      return { code: error.code }
+    },
+    async updateTwice(id) {
+      const path = { id }
+      const { response } = await client.GET('/v1/users/{id}', { params: { path } })
+      const params = { path, header: { 'If-Match': response.headers.get('etag') ?? '' } }
+      const { data } = await client.PATCH('/v1/users/{id}', { params, body: { age: 37 } })
+      const { error } = await client.PATCH('/v1/users/{id}', { params, body: { age: 38 } })
+      if (error?.status !== 412) throw new Error('no precondition')
+      return { age: data?.age, code: error.code }
+    },
+    async createOrder(user_id_str) {
+      const { data } = await client.POST('/v1/orders', { body: { ...order, user_id_str } })
+      if (data === undefined || !('user_id_str' in data)) throw new Error('no order')
+      if (data.user_id_str !== user_id_str) throw new Error('an order of another user')
+      return data.id_str
+    },
+    async verifyEmail(id) {
+      const { response } = await client.POST('/v1/users/{id}/verify_email', { params: { path: { id } } })
+      return response.headers.get('location')?.split('/').at(-1) ?? ''
+    },
+    async stateOf(id) {
+      return (await client.GET('/v1/operations/{id}/status', { params: { path: { id } } })).data?.status
+    },
+    async listOrders(user_id, before_id) {
+      const query = { user_id, limit: 2, ...(before_id !== undefined && { before_id }) }
+      const { data } = await client.GET('/v1/orders', { params: { query } })
+      return data?.orders.map(({ id_str }) => id_str ?? '') ?? []
+    },
   }
 }
