@@ -139,6 +139,7 @@ export function convention<
     >
     const off: ModeOf = each([...rules, '*'], 'off')
     const usual = ruleModes(rules, ofRules)
+    const usualOfPart: ModeOf = { ...usual, '*': ofAll }
     const reporter = reporterOf(app)
     const state = (await definition.setUp?.({
       app,
@@ -183,7 +184,9 @@ export function convention<
       const modeOf = isUsual ? usual : ruleModes(rules, ofRules, own, exceptions)
       const merged = isConfigured ? { ...options, ...(own as OptionsOf<OfRoute>) } : options
       for (const { except, reason } of exceptions) exclude(reason, except, true)
-      part.modeOf = { ...modeOf, '*': (merged as { readonly mode?: Mode }).mode ?? ofAll }
+      part.modeOf = isUsual
+        ? usualOfPart
+        : { ...modeOf, '*': (merged as { readonly mode?: Mode }).mode ?? ofAll }
       // Member by member: spreading the facts took a tenth of the boot.
       const plan = definition.route({
         app: context,

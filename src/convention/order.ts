@@ -116,12 +116,15 @@ export function placeOf(phase: Phase, step: string): { readonly rank: number; re
   return { rank, side: rank < ofApp ? 'beforeApp' : rank < ofRoute ? 'beforeRoute' : 'afterRoute' }
 }
 
+export type Place = `${Phase} ${Side}`
+
 export interface StepPlace {
   readonly member: keyof Steps
   readonly name: string
   readonly phase: Phase
   readonly rank: number
   readonly side: Side
+  readonly place: Place
 }
 
 const phaseOf: Readonly<Record<keyof Steps, Phase>> = {
@@ -137,16 +140,20 @@ const phaseOf: Readonly<Record<keyof Steps, Phase>> = {
   onError: 'onError',
 }
 
-const placesByConvention = new Map<string, readonly StepPlace[]>()
+const placesByConvention = new Map<string, ReadonlyMap<string, StepPlace>>()
 
-/** Returns where the steps of a convention run. */
-export function placesOf(convention: string): readonly StepPlace[] {
-  return kept(placesByConvention, convention, () =>
-    (Object.keys(phaseOf) as (keyof Steps)[]).map((member) => {
-      const phase = phaseOf[member]
-      const isLast = member.startsWith('last')
-      const name = member === 'serialization' ? member : isLast ? `${convention}:last` : convention
-      return { member, name, phase, ...placeOf(phase, name) }
-    }),
-  )
+/** Returns where the steps of a convention run, by the members of its plan. */
+export function placesOf(convention: string): ReadonlyMap<string, StepPlace> {
+  return kept(placesByConvention, convention, () => {
+    const members = Object.keys(phaseOf) as (keyof Steps)[]
+    return new Map(members.map((member) => [member, stepPlaceOf(convention, member)]))
+  })
+}
+
+function stepPlaceOf(convention: string, member: keyof Steps): StepPlace {
+  const phase = phaseOf[member]
+  const isLast = member.startsWith('last')
+  const name = member === 'serialization' ? member : isLast ? `${convention}:last` : convention
+  const { rank, side } = placeOf(phase, name)
+  return { member, name, phase, rank, side, place: `${phase} ${side}` }
 }

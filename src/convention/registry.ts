@@ -15,7 +15,7 @@ import {
 import { documentHeadRoute } from './document.js'
 import { explain, watch } from './explain.js'
 import { findMisspelt } from './misspelt.js'
-import { phases, placesOf, type Side, type StepPlace } from './order.js'
+import { phases, placesOf, type StepPlace } from './order.js'
 import { findUnread, noteRoute } from './route-schemas.js'
 import {
   type AnyHook,
@@ -26,7 +26,6 @@ import {
   hookOfRoute,
   newRoute,
   ofConventions,
-  type Place,
   unserved,
 } from './run.js'
 import { appSlot } from './slots.js'
@@ -76,9 +75,8 @@ class Registry {
 /** @param isServed whether it is a route: only there are hooks between those of the app and the handler */
 function arrange({ parts, steps }: CompiledRoute, isServed: boolean): void {
   const placed = stepsOf(parts).sort(([one], [other]) => one.rank - other.rank)
-  for (const [{ phase, side }, step] of placed) {
-    const place: Place = `${phase} ${isServed ? side : 'beforeApp'}`
-    const there = kept(steps, place, () => [])
+  for (const [{ phase, place }, step] of placed) {
+    const there = kept(steps, isServed ? place : (`${phase} beforeApp` as const), () => [])
     if (!there.some(({ run }) => run === step.run)) there.push(step)
   }
 }
@@ -86,9 +84,11 @@ function arrange({ parts, steps }: CompiledRoute, isServed: boolean): void {
 function stepsOf(parts: readonly Part[]): [place: StepPlace, step: PlacedStep][] {
   const steps: [StepPlace, PlacedStep][] = []
   for (const part of parts) {
-    for (const place of placesOf(part.convention)) {
-      const run: PayloadStep | undefined = part.steps[place.member]
-      if (run !== undefined) steps.push([place, { name: place.name, part, run }])
+    const places = placesOf(part.convention)
+    for (const member in part.steps) {
+      const place = places.get(member)
+      const run: PayloadStep | undefined = place && part.steps[place.member]
+      if (place && run) steps.push([place, { name: place.name, part, run }])
     }
   }
   return steps
@@ -96,7 +96,7 @@ function stepsOf(parts: readonly Part[]): [place: StepPlace, step: PlacedStep][]
 
 /** The part of a route that a convention has not seen: what it does for all requests. */
 function beforeAppOnly(part: Part): Part {
-  const early = placesOf(part.convention).filter(({ side }) => side === 'beforeApp')
+  const early = [...placesOf(part.convention).values()].filter(({ side }) => side === 'beforeApp')
   return { ...part, steps: Object.fromEntries(early.map(({ member }) => [member, part.steps[member]])) }
 }
 
@@ -202,10 +202,11 @@ function compileRoute(root: Root, declared: Declared): CompiledRoute {
   declared.exclusionReason = exclusionReasonOf(options)
   const plugins = registry.entries.map((entry) => entry.name)
   findUnread(options, name, plugins, root.reporter)
+  const isConfigured = Object.keys(options.config ?? {}).length > 0
   for (const entry of registry.entries) {
     declared.seenBy.add(entry.name)
     entry.servesRoutes ||= !entry.isSettingUp
-    findMisspelt(entry, options, name, root.reporter)
+    if (isConfigured) findMisspelt(entry, options, name, root.reporter)
     const part = entry.compile?.(declared)
     if (part) route.parts.push(part)
   }
@@ -238,14 +239,20 @@ function compileLater(context: FastifyInstance): Compile {
 
 type Compile = NonNullable<RouteOptions['serializerCompiler']>
 
+const placesOfRoute = phases.map((phase) => [phase, `${phase} beforeRoute`, `${phase} afterRoute`] as const)
+
 function addHooks(options: RouteOptions, route: CompiledRoute): void {
-  const taken = new Set(stepsOf(route.parts).map(([{ phase, side }]) => `${phase} ${side}`))
-  for (const phase of phases) {
-    const hookOn = (side: Side) => (taken.has(`${phase} ${side}`) ? [hookOfRoute(route, phase, side)] : [])
+  if (route.hooks.size === 0) {
+    for (const [{ phase, side, place }] of stepsOf(route.parts)) {
+      if (side !== 'beforeApp') kept(route.hooks, place, () => hookOfRoute(route, phase, place))
+    }
+  }
+  for (const [phase, before, after] of placesOfRoute) {
+    const [first, last] = [route.hooks.get(before), route.hooks.get(after)]
     const given = options[phase] as AnyHook | AnyHook[] | undefined
+    if (first === undefined && last === undefined && given === undefined) continue
     // The app may have copied the options of another route, with the hooks of that route.
-    const own = given === undefined ? [] : [given].flat().filter((hook) => !(ofConventions in hook))
-    const all = [...hookOn('beforeRoute'), ...own, ...hookOn('afterRoute')]
-    if (all.length > 0) options[phase] = all as never
+    const own = [given ?? []].flat().filter((hook) => !(ofConventions in hook))
+    options[phase] = [first ?? [], own, last ?? []].flat() as never
   }
 }

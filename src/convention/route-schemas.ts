@@ -65,20 +65,22 @@ export function jsonSchemasOf(route: Pick<RouteOptions, 'schema'>): FastifySchem
 }
 
 function converted(given: Schemas, conversions: Conversions): FastifySchema {
-  const changed = Object.fromEntries(
-    parts.flatMap((name) => {
-      const part = given[name]
-      const json =
-        name === 'response'
-          ? mapResponses(part, (schema) => convertedPart(schema, 'output', conversions))
-          : isProviderSchema(part)
-            ? convertedPart(part, 'input', conversions)
-            : // A body may have a schema for each media type, as a response.
-              mapResponses({ part }, (schema) => convertedPart(schema, 'input', conversions)).part
-      return json === part ? [] : [[name, json]]
-    }),
-  )
-  return Object.keys(changed).length === 0 ? given : { ...given, ...changed }
+  let changed: Schemas | null = null
+  for (const name of parts) {
+    const part = given[name]
+    if (part === undefined) continue
+    const json = convertedSchemas(name, part, conversions)
+    if (json !== part) changed = Object.assign(changed ?? {}, { [name]: json })
+  }
+  return changed === null ? given : { ...given, ...changed }
+}
+
+function convertedSchemas(name: keyof Schemas, part: unknown, conversions: Conversions): unknown {
+  const direction = name === 'response' ? 'output' : 'input'
+  const convert = (schema: object) => convertedPart(schema, direction, conversions)
+  if (name === 'response') return mapResponses(part, convert)
+  // A body may have a schema for each media type, as a response.
+  return isProviderSchema(part) ? convert(part) : mapResponses({ part }, convert).part
 }
 
 function convertedPart(schema: object, direction: SchemaDirection, conversions: Conversions): object {

@@ -4,7 +4,7 @@ import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import { logOf, type Reporter } from '../report/report.js'
 import { hookError, isPreflight, passString } from './exchange.js'
-import type { Phase, Side } from './order.js'
+import type { Phase, Place } from './order.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
 import type {
   Effect,
@@ -18,15 +18,15 @@ import type {
   Steps,
 } from './steps.js'
 
-export type Place = `${Phase} ${Side}`
-
 /** What the conventions do on a route: their parts, and once the app is ready, the steps of each place. */
 export interface CompiledRoute {
   readonly parts: Part[]
   readonly steps: Map<Place, PlacedStep[]>
+  /** The hooks that run them: those of a GET route serve the HEAD route that Fastify adds. */
+  readonly hooks: Map<Place, AnyHook>
 }
 
-export const newRoute = (): CompiledRoute => ({ parts: [], steps: new Map() })
+export const newRoute = (): CompiledRoute => ({ parts: [], steps: new Map(), hooks: new Map() })
 
 export const compiledOf = routeSlot<CompiledRoute>('compiled')
 export const compiledOn = requestSlot<CompiledRoute>('compiled')
@@ -64,33 +64,42 @@ const phasesWithPayload: ReadonlySet<Phase> = new Set(['preParsing', 'preSeriali
 type StepsOf = (request: FastifyRequest) => readonly PlacedStep[]
 
 /** Returns a hook that runs steps, with the parameters that Fastify gives to hooks of the phase. */
-function hookAt(phase: Phase, side: Side, stepsOf: StepsOf): AnyHook {
-  function run(request: FastifyRequest, reply: FastifyReply, payload: unknown, next: Next): void {
+function hookAt(phase: Phase, place: Place, stepsOf: StepsOf): AnyHook {
+  // The names are constant: Fastify binds each hook, and V8 makes a dictionary of a function with a name of its own.
+  function conventionsWithPayload(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    next: Next,
+  ): void {
     runSteps({ steps: stepsOf(request), phase, request, reply, next }, payload)
   }
-  function runWithoutPayload(request: FastifyRequest, reply: FastifyReply, next: Next): void {
+  function conventions(request: FastifyRequest, reply: FastifyReply, next: Next): void {
     runSteps({ steps: stepsOf(request), phase, request, reply, next }, undefined)
   }
   // Steps do not handle errors: the response is sent without the step.
-  function runOnError(request: FastifyRequest, reply: FastifyReply, _: unknown, next: Next): void {
-    runWithoutPayload(request, reply, () => next())
+  function conventionsOnError(request: FastifyRequest, reply: FastifyReply, _: unknown, next: Next): void {
+    conventions(request, reply, () => next())
   }
-  const hook = phase === 'onError' ? runOnError : phasesWithPayload.has(phase) ? run : runWithoutPayload
-  const place: Place = `${phase} ${side}`
-  Object.defineProperty(hook, 'name', { value: `conventions ${place}` })
+  const hook =
+    phase === 'onError'
+      ? conventionsOnError
+      : phasesWithPayload.has(phase)
+        ? conventionsWithPayload
+        : conventions
   return Object.assign(hook, { [ofConventions]: place })
 }
 
 /** Returns the hook of all routes of an app for a phase. */
 export function hookOfApp(phase: Phase): AnyHook {
   const place: Place = `${phase} beforeApp`
-  return hookAt(phase, 'beforeApp', (request) => routeOf(request).steps.get(place) ?? noSteps)
+  return hookAt(phase, place, (request) => routeOf(request).steps.get(place) ?? noSteps)
 }
 
 /** Returns the hook of a route for a place, whose steps are known later. */
-export function hookOfRoute({ steps }: CompiledRoute, phase: Phase, side: Side): AnyHook {
-  const there = kept(steps, `${phase} ${side}`, () => [])
-  return hookAt(phase, side, () => there)
+export function hookOfRoute({ steps }: CompiledRoute, phase: Phase, place: Place): AnyHook {
+  const there = kept(steps, place, () => [])
+  return hookAt(phase, place, () => there)
 }
 
 export interface Turn {

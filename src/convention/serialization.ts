@@ -51,6 +51,11 @@ export class RouteSerialization {
     this.#bodies = responseBodies(response)
   }
 
+  /** Reads schemas that may be unreadable or have twins when the app gets ready; the others are read when they are needed. */
+  prepareAtReady(): void {
+    if (this.#bodies.some(({ schema }) => !isPlain(schema as Json))) this.prepare()
+  }
+
   /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
   prepare(): void {
     if (this.#isPrepared) return
@@ -77,11 +82,13 @@ export class RouteSerialization {
   }
 
   get isReadable(): boolean {
+    this.prepare()
     return this.#responses.length > 0
   }
 
   /** The shapes of the answers of some statuses, in their order; each once. */
   shapesOf(statuses: readonly number[]): readonly Shape[] {
+    this.prepare()
     return [...new Set(statuses.flatMap((status) => bodyFor(this.#responses, status)?.shape ?? []))]
   }
 
@@ -186,9 +193,15 @@ export class RouteSerialization {
 export function serializationOf(app: FastifyInstance, route: RouteOptions): RouteSerialization {
   return kept(serializations, route, () => {
     const serialization = new RouteSerialization(app, route)
-    reporterOf(app).checkAtReady(() => serialization.prepare())
+    reporterOf(app).checkAtReady(() => serialization.prepareAtReady())
     return serialization
   })
+}
+
+/** Whether a schema says all by itself, so that reading it cannot fail, and declares no 64-bit integer. */
+function isPlain(schema: Json): boolean {
+  const text = schemaText(schema)
+  return text !== null && !/"(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|u?int64)"|"items":\[/.test(text)
 }
 
 const serializations = routeSlot<RouteSerialization>('serialization')

@@ -16,6 +16,8 @@ export interface SegmentPart {
 
 // In the router only these characters end a name: `:a_:b` is one parameter, and so is `:id::b`.
 const nameEnd = /[(\-./]/g
+// Without them, a text is literal.
+const special = /[:*]/
 
 /** Splits a path pattern as the router does. Empty segments but the first are literals with an empty text. */
 export function routePath(pattern: string): readonly PathSegment[] {
@@ -30,11 +32,12 @@ export function routePath(pattern: string): readonly PathSegment[] {
 }
 
 export function hasParameter(pattern: string): boolean {
-  return routePath(pattern).some(({ kind }) => kind !== 'literal')
+  return special.test(pattern) && routePath(pattern).some(({ kind }) => kind !== 'literal')
 }
 
 /** Returns the parts of a segment: `:id.json` is the parameter `:id` and the literal `.json`. */
 export function segmentParts(text: string): readonly SegmentPart[] {
+  if (text !== '' && !special.test(text)) return [{ literal: true, text }]
   const parts: SegmentPart[] = []
   let literal = ''
   let at = 0

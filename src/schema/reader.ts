@@ -168,7 +168,9 @@ export class SchemaReader {
 }
 
 /** All schemas that may say something about a value of one of these schemas, in whichever alternative; each once. */
-export function partsOf(reader: SchemaReader, schemas: readonly Json[]): SchemaObject[] {
+export function partsOf(reader: SchemaReader, schemas: readonly Json[]): readonly SchemaObject[] {
+  const [only] = schemas
+  if (schemas.length === 1 && isSchemaObject(only) && isPlain(only)) return schemas as readonly SchemaObject[]
   const nodes = new Set(schemas.map((schema) => reader.read(schema)))
   // The loop also visits the parts that it adds to the set.
   for (const { groups } of nodes)
@@ -251,7 +253,7 @@ function ownKeywords(part: SchemaObject): SchemaObject {
 const resolved = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if'] as const
 
 /** Whether no keyword of a schema refers to other schemas that hold for the same value. */
-function isPlain(schema: SchemaObject): boolean {
+export function isPlain(schema: SchemaObject): boolean {
   return resolved.every((keyword) => schema[keyword] === undefined)
 }
 

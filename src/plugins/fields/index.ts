@@ -68,7 +68,7 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     const fields = routeFields(facts, options, serialization)
     const parameters = ownParameters(app, route, facts.reads ? ['fields'] : [])
     const steps = selectSteps(fields, options, serialization, parameters)
-    atReady(() => fields.prepare())
+    if (narrowsUnasked(options)) atReady(fields.prepare)
     if (isReport) return { preHandler: steps.preHandler }
     // Operations have routes of their own, which do not know what the route that starts one hides.
     if (options.hidden !== undefined && typeof route.config?.operations === 'object') {

@@ -9,7 +9,7 @@ import {
   writtenOut,
 } from '../../schema/json-schema.js'
 import { type DocumentOperation, mapResponseSchemas, withQuery } from '../../schema/openapi.js'
-import type { SchemaReader } from '../../schema/reader.js'
+import { isPlain, type SchemaReader } from '../../schema/reader.js'
 import { bodyFor, responseBodies } from '../../schema/responses.js'
 import { shapeOf } from '../../schema/shape-reader.js'
 import { fieldBounds, itemOf, type RouteFacts } from './hooks.js'
@@ -59,10 +59,29 @@ export const describeSelection: RouteDescription = {
 export function namesFields(response: unknown, lists: readonly string[], shared: () => SchemaStore): boolean {
   const schema = bodyFor(responseBodies(response), 200)?.schema
   if (!isSchemaObject(schema)) return false
+  if (namesFieldsPlainly(schema, lists)) return true
   try {
     const shape = shapeOf(schema, mayRefer(schema) ? shared() : {}, { int64: false })
     return fieldNames(itemOf(shape, lists).shape).length > 0
   } catch {
     return true
   }
+}
+
+/** Whether a schema names fields by itself, as most do: their shapes need not be read before the app gets ready. */
+function namesFieldsPlainly(schema: SchemaObject, lists: readonly string[]): boolean {
+  const properties = plainProperties(schema)
+  const list = lists.find((name) => Object.hasOwn(properties, name))
+  const item = list === undefined ? properties : plainItemProperties(properties[list])
+  return Object.keys(item).length > 0
+}
+
+function plainItemProperties(list: Json | undefined): SchemaObject {
+  const isPlainList = isSchemaObject(list) && list.type === 'array' && isPlain(list)
+  return isPlainList ? plainProperties(list.items) : {}
+}
+
+function plainProperties(schema: Json | undefined): SchemaObject {
+  const isPlainObject = isSchemaObject(schema) && schema.type === 'object' && isPlain(schema)
+  return isPlainObject && isSchemaObject(schema.properties) ? schema.properties : {}
 }

@@ -210,10 +210,9 @@ function typeOfValue(value: Json): string {
 }
 
 function valuesOf(parts: Parts): Json[] {
-  return parts.flatMap((part) => [
-    ...schemaList(part.enum),
-    ...(part.const === undefined ? [] : [part.const]),
-  ])
+  return parts.flatMap((part) =>
+    part.const === undefined ? schemaList(part.enum) : [...schemaList(part.enum), part.const],
+  )
 }
 
 function isTuple(parts: Parts): boolean {

@@ -94,8 +94,9 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       return undefined
     }
     const schemas = () => successSchemas(jsonSchemasOf(route)?.response)
-    const hasSchema = ({ judged, excluded } = schemas()): boolean => judged.length + excluded.length > 0
-    const isWatched = !hasSchema() && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
+    const declared = schemas()
+    const hasSchema = declared.judged.length + declared.excluded.length > 0
+    const isWatched = !hasSchema && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
     let left = samples
 
     function judgePayload(_request: FastifyRequest, reply: FastifyReply, payload: unknown) {
@@ -111,7 +112,7 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     // Shared schemas, and changes by other plugins, are complete when the app gets ready.
     atReady(function checkSchemas() {
       const { judged, excluded } = schemas()
-      if (hasSchema()) left = 0
+      if (judged.length + excluded.length > 0) left = 0
       const { breaches, unresolved } = routeBreaches(judged, (schema) => state.verdictOf(app, schema))
       for (const reason of [...excluded, ...unresolved]) exclude(reason)
       for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
