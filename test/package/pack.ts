@@ -3,15 +3,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from './run-command.js'
 
-/** The package as npm would publish it. */
-export interface Tarball {
-  readonly path: string
-  /** Paths of the files in it. */
-  readonly files: readonly string[]
-  /** Bytes after the installation. */
-  readonly unpackedSize: number
-}
-
 interface Manifest {
   readonly version: string
   readonly main: string
@@ -26,18 +17,17 @@ interface Manifest {
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Packs what is built, into a folder; the caller has built it, or `npm test` has. */
-export async function pack(into: string): Promise<Tarball> {
+export async function pack(into: string) {
   const { filename, ...packed } = await packedBy('--pack-destination', into)
   return { path: join(into, filename), ...packed }
 }
 
-/** Returns what {@link pack} would pack. */
+/** Returns what {@link pack} would pack: the paths, and the bytes after the installation. */
 export async function packedBy(...options: readonly string[]) {
   const out = await runCommand('npm', ['pack', '--json', '--ignore-scripts', ...options], root)
   const [packed]: { filename: string; unpackedSize: number; files: { path: string }[] }[] = JSON.parse(out)
   if (packed === undefined) throw new Error(`npm pack told nothing: ${out}`)
-  const { filename, unpackedSize, files } = packed
-  return { filename, files: files.map(({ path }) => path), unpackedSize }
+  return { ...packed, files: packed.files.map(({ path }) => path) }
 }
 
 /** package.json of this package, or of one that it has installed. */

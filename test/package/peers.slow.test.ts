@@ -9,21 +9,16 @@ import { runCommand } from './run-command.js'
 
 const others = { bullmq: '^5.0.0', 'pg-boss': '^9.0.0', jose: '^5.0.0', zod: '^3.25.0' }
 
-t.test(
-  'npm refuses it beside older releases of its peers; if it is forced, the engine names the release that it needs',
-  async (t) => {
-    const work = await mkdtemp(join(tmpdir(), 'peers-'))
-    t.teardown(() => rm(work, { recursive: true, force: true }))
-    const dependencies = { ...others, fastify: manifestOf('fastify').version }
-    await writeFile(
-      join(work, 'package.json'),
-      JSON.stringify({ private: true, type: 'module', dependencies }),
-    )
-    const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-    const { path } = await pack(work)
-    await t.rejects(runCommand('npm', ['install', ...flags, path], work), /ERESOLVE/)
-    await runCommand('npm', ['install', '--legacy-peer-deps', ...flags, path], work)
-    const program = `
+t.test('npm refuses it beside older peers; if it is forced, the engine names what it needs', async (t) => {
+  const work = await mkdtemp(join(tmpdir(), 'peers-'))
+  t.teardown(() => rm(work, { recursive: true, force: true }))
+  const dependencies = { ...others, fastify: manifestOf('fastify').version }
+  await writeFile(join(work, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }))
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
+  const { path } = await pack(work)
+  await t.rejects(runCommand('npm', ['install', ...flags, path], work), /ERESOLVE/)
+  await runCommand('npm', ['install', '--legacy-peer-deps', ...flags, path], work)
+  const program = `
     import Fastify from 'fastify'
     import conventions from 'fastify-conventions'
     import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
@@ -33,7 +28,6 @@ t.test(
     } catch (error) {
       console.log(error.message)
     }`
-    const said = await runCommand(process.execPath, ['--input-type=module', '--eval', program], work)
-    t.match(said, 'bullmqEngine needs bullmq 6.7; the app has installed')
-  },
-)
+  const said = await runCommand(process.execPath, ['--input-type=module', '--eval', program], work)
+  t.match(said, 'bullmqEngine needs bullmq 6.7; the app has installed')
+})

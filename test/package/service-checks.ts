@@ -37,14 +37,10 @@ async function represents(t: Test, app: FastifyInstance): Promise<void> {
   )
   const selected = await app.inject('/v1/users/1?fields=name')
   t.equal(selected.payload, '{"name":"Ada"}')
-  const head = await app.inject({ method: 'HEAD', url: '/v1/users/1' })
-  t.equal(head.headers.etag, read.headers.etag, 'HEAD has the tag of GET')
-  t.equal(head.headers['content-length'], String(Buffer.byteLength(read.payload)))
   for (const method of ['GET', 'HEAD'] as const) {
     const headers = { 'if-none-match': String(read.headers.etag) }
-    const { statusCode, headers: answered } = await app.inject({ method, url: '/v1/users/1', headers })
-    t.equal(statusCode, 304, `${method} answers 304`)
-    t.notOk('content-length' in answered)
+    const { statusCode } = await app.inject({ method, url: '/v1/users/1', headers })
+    t.equal(statusCode, 304, method)
   }
 }
 

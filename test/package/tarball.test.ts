@@ -13,10 +13,7 @@ const { files, unpackedSize } = await packedBy('--dry-run')
 
 t.test('has only files of the package', async (t) => {
   const belongs = /^(dist\/.+|docs\/.+|README\.md|LICENSE|CHANGELOG\.md|package\.json)$/
-  t.same(
-    files.filter((file) => !belongs.test(file)),
-    [],
-  )
+  for (const file of files) t.match(file, belongs)
   for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', 'docs/errors.md'])
     t.ok(files.includes(file), file)
 })
@@ -51,10 +48,8 @@ t.test('has the size and the number of packages that the README states', async (
   const [, megabytes, own, all] =
     /is (\d+\.\d) MB:[^.]+\. It has (\d+) dependencies, (\d+) packages with\s+theirs/.exec(readme) ?? []
   const stated = Number(megabytes) * 1e6
-  t.ok(
-    unpackedSize <= stated && unpackedSize > 0.9 * stated,
-    `${unpackedSize} bytes, README: ${megabytes} MB`,
-  )
+  const isTrue = unpackedSize <= stated && unpackedSize > 0.9 * stated
+  t.ok(isTrue, `${unpackedSize} bytes, README: ${megabytes} MB`)
   t.equal(Object.keys(manifest.dependencies).length, Number(own))
   t.equal(installedWith(manifest.dependencies).size, Number(all))
 })
@@ -71,16 +66,10 @@ t.test('the error of a failed boot is not preceded by a long line of the build',
     commonjs: `const Fastify = require('fastify'); const { conventions } = require('fastify-conventions'); ${boot}`,
   }
   for (const [type, source] of Object.entries(sources)) {
-    const { stderr } = spawnSync(process.execPath, [`--input-type=${type}`, '--eval', source], {
-      cwd: root,
-      encoding: 'utf8',
-    })
+    const args = [`--input-type=${type}`, '--eval', source]
+    const { stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
     t.match(stderr, /^FastifyError.*breach.* in 1 route$/m, type)
-    t.same(
-      stderr.split('\n').filter((line) => line.length > 200),
-      [],
-      type,
-    )
+    t.notMatch(stderr, /^.{201}/m, type)
   }
 })
 

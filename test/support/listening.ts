@@ -12,7 +12,8 @@ export interface Start {
 }
 
 /**
- * Starts a program with Node, and kills it when the test ends. Returns the origin that Fastify logs. Rejects with the exit
+ * Starts a program with Node, and kills it when the test ends. Returns the origin that Fastify logs, or
+ * that is a line of its output. Rejects with the exit
  * code and the output of a program that ends before it listens.
  */
 export function startListening(t: Test, { args, folder, environment = {} }: Start): Promise<string> {
@@ -27,7 +28,7 @@ export function startListening(t: Test, { args, folder, environment = {} }: Star
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       printed.push(`${line}\n`)
-      const origin = /Server listening at (http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1]
+      const origin = /(?:^|Server listening at )(http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1]
       if (origin !== undefined) resolve(origin)
     })
     child.once('close', (code) =>
