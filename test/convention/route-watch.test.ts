@@ -1,15 +1,19 @@
-// Own process: creates apps before the package is loaded
+import { channel } from 'node:diagnostics_channel'
 import Fastify, { type FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import t from 'tap'
-import type { ConventionsReport } from '../../src/index.js'
+import { type ConventionsReport, caching, conventions, lists, pathGuard } from '../../src/index.js'
 import { unwrapped } from '../support/report-table.js'
 
-// Created before the package is loaded, as where an app says `require('fastify-conventions')` in its `register` call.
-const createdBefore = Array.from({ length: 5 }, () => Fastify())
-const { conventions, lists, pathGuard, caching } = await import('../../src/index.js')
+/** An app as if the package were loaded later, as where an app says `require('fastify-conventions')` in its `register` call. */
+function createdEarly(): FastifyInstance {
+  const initialization = channel('fastify.initialization')
+  initialization.publish = () => {}
+  const app = Fastify()
+  Reflect.deleteProperty(initialization, 'publish')
+  return app
+}
 
-const createdEarly = () => createdBefore.pop() ?? Fastify()
 const handler = async () => ({})
 const get = (path: string) => async (scope: FastifyInstance) => void scope.get(path, handler)
 const wrapper = async (scope: FastifyInstance) => void (await scope.register(conventions))

@@ -94,10 +94,8 @@ function pathProblem(
 const maxShown = 500
 
 function isParameter(route: readonly PathSegment[] | null, index: number): boolean {
-  if (route === null) return false
-  const segment = route[index] ?? route.at(-1)
-  if (segment === undefined) return false
-  return segment.kind === 'wildcard' || (index < route.length && segment.kind !== 'literal')
+  const segment = route?.[index]
+  return segment === undefined ? route?.at(-1)?.kind === 'wildcard' : segment.kind !== 'literal'
 }
 
 function rawFaults(text: string): PathFault[] {

@@ -220,7 +220,7 @@ function correctedRoute(
   }
 
   for (const [index, read] of segments.entries()) {
-    if (read.text === '' && (broken.has('slash') || (isMoved && segments.length === 1))) continue
+    if (read.text === '' && broken.has('slash')) continue
     if (isMoved && read === version.read) continue
     const name = nameOf.get(read)
     const next = segments[index + 1]
@@ -282,7 +282,7 @@ function inPlural(text: string): string {
 }
 
 /** Returns a segment without the faults of its literals, and with parameters in the router's notation. */
-function textOf({ kind, text: whole, parts }: ReadSegment, rules: (rule: TextRule) => boolean): string {
+function textOf({ kind, parts }: ReadSegment, rules: (rule: TextRule) => boolean): string {
   const texts = parts.map(({ literal, text }) => {
     if (!literal) return rules('encoding') ? text.replace(/^[{<](\w+)[}>]$/, ':$1') : text
     const result = corrected(text, rules, kind === 'literal')
@@ -290,7 +290,7 @@ function textOf({ kind, text: whole, parts }: ReadSegment, rules: (rule: TextRul
     const isLost = !/[A-Za-z0-9]/.test(result) && kind === 'literal' && /\p{L}/u.test(text)
     return (isLost && rules('encoding') ? anyCollection : result).replaceAll(':', '::')
   })
-  return whole === '' ? '' : texts.join('')
+  return texts.join('')
 }
 
 function written(basePath: string, texts: readonly string[]): string {

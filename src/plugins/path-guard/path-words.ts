@@ -165,9 +165,9 @@ export function crudNameOf(word: string, itemFollows: boolean, methods: readonly
 
 /** Returns the method that means the same as the CRUD words; `null` if the methods of the route already do. */
 export function crudMethod(crud: readonly string[], methods: readonly string[]): string | null {
-  const equivalent = crud.map((word) => methodsOf.get(word) ?? []).findLast((list) => list.length > 0)
-  const [best] = equivalent ?? []
-  if (equivalent === undefined || best === undefined) return null
+  const equivalent = crud.map((word) => methodsOf.get(word) ?? []).findLast((list) => list.length > 0) ?? []
+  const [best] = equivalent
+  if (best === undefined) return null
   return methods.every((method) => method === 'OPTIONS' || equivalent.includes(method)) ? null : best
 }
 

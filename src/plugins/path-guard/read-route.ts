@@ -103,16 +103,14 @@ function readSegment({ kind, text }: PathSegment): ReadSegment {
   if (kind !== 'literal') return { text, kind, parts: segmentParts(text), word: '' }
   const parts = text.split(template).map((part, index) => ({ literal: index % 2 === 0, text: part }))
   if (parts.length > 1) {
-    const present = parts.filter((part) => part.text !== '')
-    const meant = present.length === 1 ? 'parameter' : 'mixed'
-    return { text, kind: meant, parts: present, word: '' }
+    return { text, kind: 'parameter', parts: parts.filter((part) => part.text !== ''), word: '' }
   }
   return { text, kind, parts, word: kebab(text) }
 }
 
 /** Returns how many of the first segments are a base path: words such as `api`, or any in front of a version. */
 function baseLength(segments: readonly ReadSegment[]): number {
-  const words = segments.findIndex(({ kind, word }) => kind !== 'literal' || !baseWords.has(word))
+  const words = segments.findIndex(({ word }) => !baseWords.has(word))
   if (words === -1) return segments.length
   const version = segments.findIndex(
     ({ kind, word }) =>
@@ -212,6 +210,6 @@ function markCollections(
   }
 }
 
-function isOneOf(words: ReadonlySet<string>, { kind, text, word }: ReadSegment): boolean {
-  return kind === 'literal' && (words.has(text) || words.has(word))
+function isOneOf(words: ReadonlySet<string>, { text, word }: ReadSegment): boolean {
+  return words.has(text) || words.has(word)
 }

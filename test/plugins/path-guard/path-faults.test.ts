@@ -29,13 +29,16 @@ t.test('a path with a fault has it in one of its segments', async () => {
   )
 })
 
-t.test('params: any, every allowed value can be an id, if it is encoded', async () => {
+t.test('params: any, every allowed value can be an id, if it is encoded', async (t) => {
   const value = fc
     .string({ unit: 'grapheme' })
     .filter((text) => text.isWellFormed() && !/[\p{Cc}/\\]|^\.{1,2}$/u.test(text))
   fc.assert(
     fc.property(value, (id) => segmentFaults(`/v1/users/${encodeURIComponent(id)}`, user, true).length === 0),
   )
+  const faults = (path: string) => segmentFaults(path, user, true).map(({ fault }) => fault)
+  t.strictSame(faults('/v1/users/%zz'), ['encoding'], 'a broken escape')
+  t.strictSame(faults('/v1/users/a/B'), ['uppercase'], 'behind the route')
 })
 
 function isFine(character: string): boolean {
