@@ -22,6 +22,7 @@ import { exceptedReason } from '../report/route-exceptions.js'
 import type { RegistrationOptions, RouteFacts } from './declared-routes.js'
 import { type DocumentPlan, documentRoute } from './document.js'
 import { type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
+import { placesOf } from './order.js'
 import { conventionPlugin } from './plugin.js'
 import { besideCors } from './run.js'
 import type { ModeOf, Part, Steps } from './steps.js'
@@ -138,6 +139,7 @@ export function convention<
       RuleOptions<Rule>
     >
     const off: ModeOf = each([...rules, '*'], 'off')
+    const places = placesOf(name)
     const usual = ruleModes(rules, ofRules)
     const usualOfPart: ModeOf = { ...usual, '*': ofAll }
     const reporter = reporterOf(app)
@@ -164,7 +166,7 @@ export function convention<
     /** Nothing is reported about the paths without a route. */
     function compile(facts: RouteFacts): Part {
       const { app: context, name: routeName, path, methods, route, exclusionReason } = facts
-      const part: Part = { convention: name, reporter, steps: {}, modeOf: off }
+      const part: Part = { convention: name, places, reporter, steps: {}, modeOf: off }
       if (neighbours.some(({ isIn }) => isIn(context))) return part
       compiled.push([context, part])
       const config = (route?.config ?? {}) as Readonly<Record<string, object | boolean | undefined>>

@@ -23,7 +23,7 @@ export function runFirstSteps(
   const turns = firstConventions.flatMap((convention) =>
     phasesOfFirst.flatMap((phase) =>
       stepsWithoutRoute(request.server, phase)
-        .filter(({ name }) => name === convention)
+        .filter(({ place }) => place.name === convention)
         .map((step) => ({ steps: [step], phase })),
     ),
   )

@@ -56,7 +56,11 @@ export function watch({ raw }: FastifyRequest): readonly ExplainedStep[] {
   return steps
 }
 
-function see({ name, part: { modeOf } }: PlacedStep, { phase, request }: Turn, result: unknown): void {
+function see(
+  { place: { name }, part: { modeOf } }: PlacedStep,
+  { phase, request }: Turn,
+  result: unknown,
+): void {
   const steps = watched.get(request.raw) ?? storage.getStore()
   for (const effect of [result].flat()) {
     steps?.push({ phase, step: name, ...wordsOf(effect as Effect | undefined, modeOf) })

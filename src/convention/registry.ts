@@ -15,7 +15,7 @@ import {
 import { documentHeadRoute } from './document.js'
 import { explain, watch } from './explain.js'
 import { findMisspelt } from './misspelt.js'
-import { phases, placesOf, type StepPlace } from './order.js'
+import { phases } from './order.js'
 import { findUnread, noteRoute } from './route-schemas.js'
 import {
   type AnyHook,
@@ -74,21 +74,20 @@ class Registry {
 
 /** @param isServed whether it is a route: only there are hooks between those of the app and the handler */
 function arrange({ parts, steps }: CompiledRoute, isServed: boolean): void {
-  const placed = stepsOf(parts).sort(([one], [other]) => one.rank - other.rank)
-  for (const [{ phase, place }, step] of placed) {
+  for (const step of stepsOf(parts).sort((one, other) => one.place.rank - other.place.rank)) {
+    const { phase, place } = step.place
     const there = kept(steps, isServed ? place : (`${phase} beforeApp` as const), () => [])
     if (!there.some(({ run }) => run === step.run)) there.push(step)
   }
 }
 
-function stepsOf(parts: readonly Part[]): [place: StepPlace, step: PlacedStep][] {
-  const steps: [StepPlace, PlacedStep][] = []
+function stepsOf(parts: readonly Part[]): PlacedStep[] {
+  const steps: PlacedStep[] = []
   for (const part of parts) {
-    const places = placesOf(part.convention)
     for (const member in part.steps) {
-      const place = places.get(member)
+      const place = part.places.get(member)
       const run: PayloadStep | undefined = place && part.steps[place.member]
-      if (place && run) steps.push([place, { name: place.name, part, run }])
+      if (place !== undefined && run !== undefined) steps.push({ place, part, run })
     }
   }
   return steps
@@ -96,7 +95,7 @@ function stepsOf(parts: readonly Part[]): [place: StepPlace, step: PlacedStep][]
 
 /** The part of a route that a convention has not seen: what it does for all requests. */
 function beforeAppOnly(part: Part): Part {
-  const early = [...placesOf(part.convention).values()].filter(({ side }) => side === 'beforeApp')
+  const early = [...part.places.values()].filter(({ side }) => side === 'beforeApp')
   return { ...part, steps: Object.fromEntries(early.map(({ member }) => [member, part.steps[member]])) }
 }
 
@@ -239,20 +238,29 @@ function compileLater(context: FastifyInstance): Compile {
 
 type Compile = NonNullable<RouteOptions['serializerCompiler']>
 
-const placesOfRoute = phases.map((phase) => [phase, `${phase} beforeRoute`, `${phase} afterRoute`] as const)
+const placesOfRoute = phases.map((phase) => ({
+  phase,
+  before: `${phase} beforeRoute` as const,
+  after: `${phase} afterRoute` as const,
+}))
 
 function addHooks(options: RouteOptions, route: CompiledRoute): void {
-  if (route.hooks.size === 0) {
-    for (const [{ phase, side, place }] of stepsOf(route.parts)) {
-      if (side !== 'beforeApp') kept(route.hooks, place, () => hookOfRoute(route, phase, place))
-    }
-  }
-  for (const [phase, before, after] of placesOfRoute) {
-    const [first, last] = [route.hooks.get(before), route.hooks.get(after)]
+  if (route.hooks.size === 0) makeHooks(route)
+  for (const { phase, before, after } of placesOfRoute) {
+    const first = route.hooks.get(before)
+    const last = route.hooks.get(after)
     const given = options[phase] as AnyHook | AnyHook[] | undefined
     if (first === undefined && last === undefined && given === undefined) continue
     // The app may have copied the options of another route, with the hooks of that route.
     const own = [given ?? []].flat().filter((hook) => !(ofConventions in hook))
     options[phase] = [first ?? [], own, last ?? []].flat() as never
+  }
+}
+
+function makeHooks(route: CompiledRoute): void {
+  for (const { place: at } of stepsOf(route.parts)) {
+    const { side, phase, place } = at
+    if (side !== 'beforeApp' && !route.hooks.has(place))
+      route.hooks.set(place, hookOfRoute(route, phase, place))
   }
 }

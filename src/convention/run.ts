@@ -163,7 +163,7 @@ function awaitEffects(
 }
 
 /** In `report`, counts and logs what a step throws, and returns true: the request goes on. Otherwise returns false. */
-function countedInReport({ request }: Turn, { name, part }: PlacedStep, err: unknown): boolean {
+function countedInReport({ request }: Turn, { place: { name }, part }: PlacedStep, err: unknown): boolean {
   if (part.modeOf['*'] !== 'report') return false
   part.reporter.observe(part.convention, 'error', request, `the step ${name} fails`, 500)
   logOf(request)?.error({ err }, `${name}: the step fails, and would fail the request`)

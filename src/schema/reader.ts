@@ -250,11 +250,12 @@ function ownKeywords(part: SchemaObject): SchemaObject {
   return keywords
 }
 
-const resolved = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if'] as const
+const resolved: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'if'])
 
 /** Whether no keyword of a schema refers to other schemas that hold for the same value. */
 export function isPlain(schema: SchemaObject): boolean {
-  return resolved.every((keyword) => schema[keyword] === undefined)
+  for (const keyword in schema) if (resolved.has(keyword) && schema[keyword] !== undefined) return false
+  return true
 }
 
 // Of JSON Schema, and of the Response Object of OpenAPI.

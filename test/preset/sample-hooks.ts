@@ -108,11 +108,11 @@ export async function hooksOf(
 }
 
 interface Compiled {
-  readonly steps: ReadonlyMap<string, readonly { readonly name: string }[]>
+  readonly steps: ReadonlyMap<string, readonly { readonly place: { readonly name: string } }[]>
 }
 
 function namesAt({ steps }: Compiled, place: string): string[] {
-  return (steps.get(place) ?? []).map(({ name }) => name)
+  return (steps.get(place) ?? []).map((step) => step.place.name)
 }
 
 /** The names of the hooks of a route, with the steps in place of the hooks that run them. */
