@@ -3,13 +3,12 @@
  * changes. With `enforce`, nothing is taken away and nothing is repeated, and the order makes no difference.
  */
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
 import conventions from '../../src/index.js'
 import { serve } from '../support/serve.js'
 import { lostIn, repeatedIn, unordered } from './judge.js'
 import { type Sent, sentBy } from './responses.js'
-import { addRoutes, requests } from './service.js'
-import type { SetUp } from './set-up.js'
+import { addRoutes, requests, type SetUp } from './service.js'
 import { upstreamApp } from './upstream.js'
 
 const orders = ['conventions first', 'conventions last'] as const
@@ -19,43 +18,44 @@ interface Registration {
   readonly order: (typeof orders)[number]
 }
 
-/** Tests set-ups. */
-export async function testSetUps(t: Test, setUps: Readonly<Record<string, SetUp>>): Promise<void> {
-  const { origin: upstream } = await serve(t, upstreamApp())
+/** Tests set-ups, by name. */
+export const testSetUps = (setUps: Readonly<Record<string, SetUp>>) =>
+  t.test('set-ups', async (t) => {
+    const { origin: upstream } = await serve(t, upstreamApp())
 
-  for (const [name, setUp] of Object.entries(setUps)) {
-    const bare = await answersOf(await appWith(setUp, upstream, null), setUp)
+    for (const [name, setUp] of Object.entries(setUps)) {
+      const bare = await answersOf(await appWith(setUp, upstream, null), setUp)
 
-    t.test(`${name}: in report mode no byte changes`, async (t) => {
-      for (const order of orders) {
-        const app = await appWith(setUp, upstream, { mode: 'report', order })
-        same(t, await answersOf(app, setUp), bare, order)
-        t.strictSame(overlapsOf(app), setUp.overlaps ?? {}, `${order}: the report`)
-      }
-    })
-
-    t.test(`${name}: nothing is taken away, and nothing is repeated`, async (t) => {
-      const all: (typeof bare)[] = []
-      for (const order of orders) {
-        const app = await appWith(setUp, upstream, { mode: 'enforce', order })
-        const answers = await answersOf(app, setUp)
-        const changes: Record<string, readonly string[]> = {}
-        for (const [request, before] of Object.entries(bare)) {
-          const after = answers[request] ?? before
-          const repeated = repeatedIn(after).filter((one) => !repeatedIn(before).includes(one))
-          const changed = [...lostIn(before, after), ...repeated.map((one) => `repeated: ${one}`)]
-          if (changed.length > 0) changes[request] = changed
+      t.test(`${name}: in report mode no byte changes`, async (t) => {
+        for (const order of orders) {
+          const app = await appWith(setUp, upstream, { mode: 'report', order })
+          same(t, await answersOf(app, setUp), bare, order)
+          t.strictSame(overlapsOf(app), setUp.overlaps ?? {}, `${order}: the report`)
         }
-        const documented = bare.preflight?.status === 404 ? { preflight: ['status 404, now 204'] } : {}
-        t.strictSame(changes, { ...documented, ...setUp.changes }, order)
-        t.strictSame(overlapsOf(app), setUp.overlaps ?? {}, `${order}: the report`)
-        all.push(answers)
-      }
-      const [first, last] = all.map((answers) => unordered(answers, setUp.dependsOnOrder))
-      if (setUp.dependsOnOrder !== 'all') same(t, first, last, 'the order makes no difference')
-    })
-  }
-}
+      })
+
+      t.test(`${name}: nothing is taken away, and nothing is repeated`, async (t) => {
+        const all: (typeof bare)[] = []
+        for (const order of orders) {
+          const app = await appWith(setUp, upstream, { mode: 'enforce', order })
+          const answers = await answersOf(app, setUp)
+          const changes: Record<string, readonly string[]> = {}
+          for (const [request, before] of Object.entries(bare)) {
+            const after = answers[request] ?? before
+            const repeated = repeatedIn(after).filter((one) => !repeatedIn(before).includes(one))
+            const changed = [...lostIn(before, after), ...repeated.map((one) => `repeated: ${one}`)]
+            if (changed.length > 0) changes[request] = changed
+          }
+          const documented = bare.preflight?.status === 404 ? { preflight: ['status 404, now 204'] } : {}
+          t.strictSame(changes, documented, order)
+          t.strictSame(overlapsOf(app), setUp.overlaps ?? {}, `${order}: the report`)
+          all.push(answers)
+        }
+        const [first, last] = all.map((answers) => unordered(answers, setUp.dependsOnOrder))
+        if (setUp.dependsOnOrder !== 'all') same(t, first, last, 'the order makes no difference')
+      })
+    }
+  })
 
 /** Compares texts first: comparing the objects takes most of the time of this file. */
 function same(t: Test, found: unknown, wanted: unknown, name: string): void {

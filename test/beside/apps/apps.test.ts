@@ -36,7 +36,7 @@ for (const { name, places, kept } of apps) {
     for (const place of places) {
       t.test(`without the conventions, in the ${place}: its own tests pass`, async (t) => {
         for (const outcome of await outcomesOf(bare, place)) {
-          isGreen(t, outcome)
+          t.strictSame(outcome.failures, [], outcome.test.name)
           t.notOk(outcome.otherBody, `${outcome.test.name}: the body`)
         }
       })
@@ -45,17 +45,14 @@ for (const { name, places, kept } of apps) {
         const before = await answersOf(t, bare, place)
         const after = await answersOf(t, report, place)
         const changed = Object.keys(before).filter((request) => before[request] !== after[request])
-        t.strictSame(
-          changed.map((request) => [request, after[request]]),
-          changed.map((request) => [request, before[request]]),
-          `${Object.keys(before).length} requests`,
-        )
+        const bytesOf = (all: RawResponses) => changed.map((request) => [request, all[request]])
+        t.strictSame(bytesOf(after), bytesOf(before), `${Object.keys(before).length} requests`)
       })
 
       t.test(`enforce, in the ${place}: its own tests pass, and bodies of errors are problems`, async (t) => {
         for (const outcome of await outcomesOf(enforce, place)) {
-          isGreen(t, outcome)
-          const { test, otherBody, response } = outcome
+          const { test, failures, otherBody, response } = outcome
+          t.strictSame(failures, [], test.name)
           const isProblem = response.headers['content-type'] === 'application/problem+json'
           // A body of GraphQL has its own form of errors.
           t.equal(isProblem, test.status >= 400 && test.url !== '/graphql', `${test.name}: the type`)
@@ -84,10 +81,6 @@ async function outcomesOf({ boot, ownTests }: AppFolder, place: Place): Promise<
   const outcomes = await run(app, ownTests)
   await app.close()
   return outcomes
-}
-
-function isGreen(t: Test, { test, failures }: Outcome): void {
-  t.strictSame(failures, [], test.name)
 }
 
 async function answersOf(t: Test, folder: AppFolder, place: Place): Promise<RawResponses> {

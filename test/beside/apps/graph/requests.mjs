@@ -12,6 +12,9 @@ const unknown = [{ message: 'Cannot query field "authors" on type "Query".', loc
 const byGet = encodeURIComponent(`{ book(id: "${id}") { pageCount } }`)
 const fields = { 'content-type': 'application/json; charset=utf-8' }
 const issues = [{ path: '/title', message: 'Too small: expected string to have >=1 characters' }]
+const untitled = { error: 'invalid input', issues }
+const created = { id: '01JGYQ7XZ0AB', ...letters, addedAt: '2026-01-07T08:00:00Z' }
+const nothing = { message: 'Route GET:/nothing not found', error: 'Not Found', statusCode: 404 }
 
 const graphql = (query, variables) => ({ payload: { query, variables } })
 
@@ -45,26 +48,9 @@ export default [
   ['books', 'GET /rest/books?author=Ada', 200, [notes]],
   ['book', `GET /rest/books/${id}`, 200, notes],
   ['no book', 'GET /rest/books/01JGYQ4RW8T9', 404, { error: 'no such book' }],
-  [
-    'create',
-    'POST /rest/books',
-    201,
-    { id: '01JGYQ7XZ0AB', ...letters, addedAt: '2026-01-07T08:00:00Z' },
-    { payload: letters },
-  ],
-  [
-    'create without a title',
-    'POST /rest/books',
-    422,
-    { error: 'invalid input', issues },
-    { payload: { ...letters, title: '' } },
-  ],
+  ['create', 'POST /rest/books', 201, created, { payload: letters }],
+  ['create without a title', 'POST /rest/books', 422, untitled, { payload: { ...letters, title: '' } }],
   ['fault', 'GET /rest/faults', 500, { error: 'the shelf is gone' }],
   ['document', 'GET /openapi.json', 200, /"\/rest\/books\/\{bookId\}"/],
-  [
-    'an unknown path',
-    'GET /nothing',
-    404,
-    { message: 'Route GET:/nothing not found', error: 'Not Found', statusCode: 404 },
-  ],
+  ['an unknown path', 'GET /nothing', 404, nothing],
 ]

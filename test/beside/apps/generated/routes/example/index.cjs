@@ -1,5 +1,3 @@
-'use strict'
-
 module.exports = async (fastify) => {
   fastify.get('/', async () => 'this is an example')
 }

@@ -2,35 +2,11 @@ import fp from 'fastify-plugin'
 
 /** Tasks and users in memory. */
 export default fp(async function repositories(app, { now = () => new Date() }) {
-  const at = '2026-01-05T08:00:00.000Z'
+  const at = { created_at: '2026-01-05T08:00:00.000Z', updated_at: '2026-01-05T08:00:00.000Z' }
   const tasks = [
-    {
-      id: 1,
-      name: 'Write the minutes',
-      author_id: 1,
-      assigned_user_id: 2,
-      status: 'new',
-      created_at: at,
-      updated_at: at,
-    },
-    {
-      id: 2,
-      name: 'Order coffee',
-      author_id: 2,
-      assigned_user_id: null,
-      status: 'in-progress',
-      created_at: at,
-      updated_at: at,
-    },
-    {
-      id: 3,
-      name: 'Water the plants',
-      author_id: 1,
-      assigned_user_id: 1,
-      status: 'completed',
-      created_at: at,
-      updated_at: at,
-    },
+    { id: 1, name: 'Write the minutes', author_id: 1, assigned_user_id: 2, status: 'new', ...at },
+    { id: 2, name: 'Order coffee', author_id: 2, assigned_user_id: null, status: 'in-progress', ...at },
+    { id: 3, name: 'Water the plants', author_id: 1, assigned_user_id: 1, status: 'completed', ...at },
   ]
 
   app.decorate('users', [
@@ -46,14 +22,8 @@ export default fp(async function repositories(app, { now = () => new Date() }) {
     find: (id) => tasks.find((task) => task.id === id),
     create: (values) => {
       const time = now().toISOString()
-      const task = {
-        id: tasks.length + 1,
-        assigned_user_id: null,
-        status: 'new',
-        ...values,
-        created_at: time,
-        updated_at: time,
-      }
+      const ofTask = { assigned_user_id: null, status: 'new', created_at: time, updated_at: time }
+      const task = { id: tasks.length + 1, ...ofTask, ...values }
       tasks.push(task)
       return task
     },
