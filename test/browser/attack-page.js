@@ -42,17 +42,9 @@ export async function attack(origin, paths) {
         const sink = document.createElement('iframe')
         sink.name = `sink-${Math.random()}`
         const form = document.createElement('form')
-        Object.assign(form, {
-          action: url,
-          method: method === 'GET' ? 'get' : 'post',
-          enctype,
-          target: sink.name,
-        })
-        for (const [name, value] of [
-          ['_method', method],
-          ['name', 'Eve'],
-          ['_csrf', 'x'],
-        ]) {
+        const verb = method === 'GET' ? 'get' : 'post'
+        Object.assign(form, { action: url, method: verb, enctype, target: sink.name })
+        for (const [name, value] of Object.entries({ _method: method, name: 'Eve', _csrf: 'x' })) {
           const field = document.createElement('input')
           Object.assign(field, { name, value })
           if (name !== '_method' || !['GET', 'POST'].includes(method)) form.append(field)
@@ -65,36 +57,28 @@ export async function attack(origin, paths) {
         form.submit()
         await loaded
         try {
-          note(
-            `form ${method} ${path}`,
-            sink.contentDocument?.URL === 'about:blank' ? '' : sink.contentDocument?.body.innerText,
-          )
+          const { URL, body } = sink.contentDocument ?? {}
+          note(`form ${method} ${path}`, URL === 'about:blank' ? '' : body?.innerText)
         } catch {}
         sink.remove()
         form.remove()
       }
     }
     navigator.sendBeacon(url, new URLSearchParams({ name: 'Eve' }))
-    const script = document.createElement('script')
-    const image = document.createElement('img')
-    const style = Object.assign(document.createElement('link'), { rel: 'stylesheet' })
-    const frame = document.createElement('iframe')
-    const object = document.createElement('object')
-    const video = document.createElement('video')
-    const outcomes = await Promise.all([
-      settled(script, () => Object.assign(script, { src: url })),
-      settled(image, () => Object.assign(image, { src: url })),
-      settled(style, () => Object.assign(style, { href: url })),
-      settled(frame, () => Object.assign(frame, { src: url })),
-      settled(object, () => Object.assign(object, { data: url })),
-      settled(video, () => Object.assign(video, { src: url })),
+    const add = async (tag, attribute, look) => {
+      const element = Object.assign(document.createElement(tag), tag === 'link' ? { rel: 'stylesheet' } : {})
+      const outcome = await settled(element, () => Object.assign(element, { [attribute]: url }))
+      note(`${tag} ${path}`, look(element, outcome === 'load'))
+      element.remove()
+    }
+    await Promise.all([
+      add('script', 'src', (_script, isLoaded) => (isLoaded ? 'loaded' : '')),
+      add('img', 'src', ({ naturalWidth }) => naturalWidth),
+      add('link', 'href', ({ sheet }, isLoaded) => (isLoaded ? sheet?.cssRules.length : '')),
+      add('iframe', 'src', ({ contentDocument }) => contentDocument?.body?.innerText),
+      add('object', 'data', ({ contentDocument }) => contentDocument?.body?.innerText),
+      add('video', 'src', ({ videoWidth }) => videoWidth),
     ])
-    note(`script ${path}`, outcomes[0] === 'load' ? 'loaded' : '')
-    note(`image ${path}`, image.naturalWidth)
-    note(`style ${path}`, outcomes[2] === 'load' ? style.sheet?.cssRules.length : '')
-    note(`frame ${path}`, frame.contentDocument?.body?.innerText)
-    note(`object ${path}`, object.contentDocument?.body?.innerText)
-    for (const element of [script, image, style, frame, object, video]) element.remove()
   }
   await Promise.all(paths.map(attackPath))
   return read

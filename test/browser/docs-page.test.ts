@@ -51,18 +51,11 @@ async function logsInByOneClick(t: Test, browser: Browser, issuer: string, origi
     const answer = await answered
     t.equal(answer.status(), 200)
     const { users } = (await answer.json()) as { users: readonly { readonly name: string }[] }
-    t.strictSame(
-      users.map(({ name }) => name),
-      ['Ada Allen'],
-      'a user sees no record but their own',
-    )
+    t.match(users, { length: 1, 0: { name: 'Ada Allen' } }, 'a user sees no record but their own')
     await page.locator('.live-responses-table').getByText('"users"').waitFor()
   })
 
   t.strictSame(faults, [], 'nothing is refused by a policy, nothing fails')
   const known = [origin, issuer].map((url) => new URL(url).host)
-  t.ok(
-    [...hosts].every((host) => known.includes(host)),
-    `and nothing is loaded from elsewhere: ${[...hosts].join(', ')}`,
-  )
+  for (const host of hosts) t.ok(known.includes(host), `nothing is loaded from elsewhere: ${host}`)
 }

@@ -18,6 +18,7 @@ import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { migrate } from '../../examples/demo-server/migrations.js'
 import { seal } from '../../examples/demo-server/sessions.js'
+import type { Certificate } from '../../examples/demo-server/tls.js'
 import { emptyDatabase } from '../demo/databases.js'
 import { adminToken, issuer } from '../demo/issuer.js'
 import { query } from '../demo/query.js'
@@ -72,11 +73,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
         ({ hasSession, destination, mode, url }) =>
           hasSession && (destination !== 'empty' || mode === 'no-cors') && url.startsWith('/v1/'),
       )
-      t.strictSame(
-        opened,
-        [],
-        'the cookie opens no JSON for an element, nor for a worker that fetches for one',
-      )
+      t.strictSame(opened, [], 'the cookie opens no JSON for an element, nor for a worker')
       t.equal(await demo.content(), before, 'all rows are as before')
       sentAll(t, demo)
     })
@@ -88,12 +85,12 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     // A few paths are enough to see that the attack works.
     const paths = demo.paths.filter((path) => /^\/v1\/(users|orders)(\/\d+)?$/.test(path))
     await attack(await openAttackPage(t, context, certificate, 'localhost'), { ...demo, paths })
-    const opened = new Set(
-      demo.calls
-        .filter(({ hasSession, url }) => hasSession && url.startsWith('/v1/'))
-        .map(({ destination }) => destination),
-    )
-    for (const element of elements) t.ok(opened.has(element), element)
+    const opened = demo.calls.filter(({ hasSession, url }) => hasSession && url.startsWith('/v1/'))
+    for (const element of elements)
+      t.ok(
+        opened.some(({ destination }) => destination === element),
+        element,
+      )
     sentAll(t, demo)
   })
 
@@ -113,17 +110,9 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const created = await fetchIn(page, url, { method: 'POST', headers, body })
     t.equal(created.status, 201, created.body)
     const own = new URL(created.headers.location ?? '', demo.origin).href
-    t.equal((await fetchIn(page, own, { headers })).status, 200)
-    const patch = { 'content-type': 'application/merge-patch+json', 'x-xsrf-token': token }
-    const changed = await fetchIn(page, own, { method: 'PATCH', headers: patch, body: '{"name":"Grace"}' })
-    t.notOk([401, 403].includes(changed.status), `PATCH ${changed.status}`)
-
     t.equal(await submit(page, own, ''), 403, 'a form without the token')
     t.equal(await submit(page, own, `${token.slice(0, -1)}_`), 403, 'a form with another token')
     t.equal(await submit(page, own, token), 204, 'a form with the token is performed as DELETE')
-    await page.goto(`${demo.origin}/docs`)
-    t.equal((await fetchIn(page, own)).status, 404)
-
     const typed = await (await context.newPage()).goto(`${demo.origin}/v1/users`)
     t.equal(typed?.status(), 200, 'the user opens JSON by its URL')
   })
@@ -142,7 +131,7 @@ const user = sampleOf.users('ada@forged.example')
 /** Serves the demo with sessions, and records the handlers that run. */
 async function serveDemo(
   t: Test,
-  certificate: { readonly key: string; readonly cert: string },
+  certificate: Certificate,
   mode: XsrfOptions['mode'] = 'enforce',
 ): Promise<Demo> {
   const database = await emptyDatabase(t)
@@ -174,12 +163,8 @@ async function serveDemo(
     arrived.add(`${method} ${headers['sec-fetch-dest']}`)
   })
   const { port } = await serve(t, app)
-  const created = await app.inject({
-    method: 'POST',
-    url: '/v1/users',
-    headers: { authorization },
-    payload: { ...user, email: 'ada@own.example' },
-  })
+  const payload = { ...user, email: 'ada@own.example' }
+  const created = await app.inject({ method: 'POST', url: '/v1/users', headers: { authorization }, payload })
   t.equal(created.statusCode, 201, created.body)
   const id = /[^/]+$/.exec(String(created.headers.location))?.[0] ?? ''
   calls.splice(0)
@@ -205,9 +190,7 @@ function callOf({ method, url, headers }: FastifyRequest): Call {
 }
 
 /** A new session of an admin. */
-async function adminSession(): Promise<string> {
-  return seal(await adminToken(), secret, 3600)
-}
+const adminSession = async () => seal(await adminToken(), secret, 3600)
 
 async function contentOf(database: Database): Promise<string> {
   const text =
@@ -225,13 +208,8 @@ async function loggedIn(t: Test, { origin }: Demo): Promise<BrowserContext> {
   return context
 }
 
-async function openAttackPage(
-  t: Test,
-  context: BrowserContext,
-  certificate: { readonly key: string; readonly cert: string },
-  host: string,
-): Promise<Page> {
-  const server = createServer(certificate, (_request, response) => {
+async function openAttackPage(t: Test, context: BrowserContext, pems: Certificate, host: string) {
+  const server = createServer(pems, (_request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8')
     response.end('<!doctype html><link rel="icon" href="data:,">')
   })

@@ -26,17 +26,11 @@ const shown: Readonly<Record<string, Readonly<Record<string, readonly [statuses:
     Start: ['200 202 200', /^It has succeeded\.$/],
     'Start and cancel': ['200 202 204 200', /^It has failed: operation-cancelled\.$/],
   },
-  pages: {
-    Send: ['200', /^$/],
-    'Follow all links': ['200 200', /^2 pages: the last one has no link\.$/],
-  },
+  pages: { 'Follow all links': ['200 200', /^2 pages: the last one has no link\.$/] },
   formats: { Send: ['200', /^$/] },
   overrides: { Submit: ['200', /^$/] },
   forgery: { 'Send without the token': ['403', /^$/], 'Send with it': ['200', /^$/] },
-  quotas: {
-    Send: ['200', /^4 left, full again in \d+ s\.$/],
-    'Send 6': ['200 200 200 200 429 429', /^0 left/],
-  },
+  quotas: { 'Send 6': ['200 200 200 200 200 429', /^0 left/] },
   // Last: until it ends, all other cards get a 503.
   maintenance: { 'Begin maintenance': ['200 503 200', /^Retry-After has passed:$/] },
 }
@@ -118,12 +112,9 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     await page.keyboard.press('Enter')
     await settled(page, 'paths')
     t.equal(await page.locator(':focus').innerText(), 'Send', 'the focus stays')
-    const unreachable = await page
-      .locator('button, a, input, select, summary, pre')
-      .evaluateAll(
-        (nodes) => nodes.filter((node) => (node as unknown as { tabIndex: number }).tabIndex < 0).length,
-      )
-    t.equal(unreachable, 0)
+    const controls = page.locator('button, a, input, select, summary, pre')
+    const order = await controls.evaluateAll((nodes) => nodes.map((node) => Reflect.get(node, 'tabIndex')))
+    t.ok(order.every((index) => index >= 0))
   })
 
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -169,13 +160,8 @@ async function violationsIn(page: Page): Promise<string[]> {
 }
 
 async function tokenOf(origin: string): Promise<string> {
-  const response = await fetch(`${origin}/oauth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      client_id: clientIds.app,
-      grant_type: 'urn:fastify-conventions:demo:user',
-      user_id: String(firstId),
-    }),
-  })
+  const grant_type = 'urn:fastify-conventions:demo:user'
+  const body = new URLSearchParams({ client_id: clientIds.app, grant_type, user_id: String(firstId) })
+  const response = await fetch(`${origin}/oauth/token`, { method: 'POST', body })
   return ((await response.json()) as { access_token: string }).access_token
 }
