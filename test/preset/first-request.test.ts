@@ -10,7 +10,6 @@ const user = {
 const requests: readonly InjectOptions[] = [
   { url: '/v1/users/1' },
   { url: '/v1/users' },
-  { url: '/v1/teams/1' },
   { method: 'POST', url: '/v1/users', payload: { id: 1, name: 'Ada' } },
   { method: 'POST', url: '/v1/users', payload: {} },
   { url: '/nothing' },
@@ -25,11 +24,6 @@ t.test('the first request of a route compiles nothing', async (t) => {
   app.get('/v1/users', { schema: { response: { 200: list } } }, async () => ({
     users: [{ id: 1, name: 'Ada' }],
   }))
-  app.get(
-    '/v1/teams/:id',
-    { schema: { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } } },
-    async () => ({ name: 'core' }),
-  )
   app.post('/v1/users', { schema: { body: { ...user, required: ['name'] } } }, async (_request, reply) =>
     reply.code(201).send({}),
   )

@@ -33,15 +33,11 @@ t.test('items, fields, twins, caching and preconditions', async (t) => {
   t.equal((await app.inject({ url: '/v1/users/1', headers })).statusCode, 304)
 })
 
-t.test('integers of a body', async (t) => {
+t.test('integers of a body, and lists', async (t) => {
   const app = await appWith()
   const payload = `{"id":${big}}`
   const response = await app.inject({ method: 'POST', url: '/v1/users', payload, headers: json })
   t.equal(response.body, `{"id":${big},"id_str":"${big}"}`)
-})
-
-t.test('lists', async (t) => {
-  const app = await appWith()
   const list = await app.inject('/v1/users?limit=1')
   t.equal(list.json().users.length, 1)
   t.equal(list.headers.link, '</v1/users?limit=1&before_id=2>; rel="next"')
@@ -50,16 +46,13 @@ t.test('lists', async (t) => {
 t.test('errors', async (t) => {
   const app = await appWith()
   const rows = [
-    ['GET', '/v1/users?limit=x', {}, '', 400, 'validation'],
     ['PATCH', '/v1/users/1', { ...json, 'if-match': '"x"' }, '{}', 412, 'precondition-failed'],
     ['GET', '/nothing', {}, '', 404, 'not-found'],
-    ['GET', '/v1/Users', {}, '', 404, 'path-uppercase'],
     ['GET', '/v1/users/%zz', {}, '', 400, 'uri-malformed'],
     ['DELETE', '/v1/users', {}, '', 405, 'method-not-allowed'],
     ['GET', '/v1/users/1', { accept: 'text/csv' }, '', 406, 'not-acceptable'],
     ['POST', '/v1/users', json, '{"a":', 400, 'body-malformed'],
     ['POST', '/v1/users', json, '{"id":"x"}', 400, 'validation'],
-    ['POST', '/v1/users', { 'content-type': 'text/csv' }, 'a', 415, 'unsupported-media-type'],
     ['GET', '/v1/faults', {}, '', 500, 'internal-server-error'],
   ] as const
   for (const [method, url, headers, payload, status, code] of rows) {
