@@ -44,14 +44,12 @@ t.test('clients have all scopes, or those that they are given', async (t) => {
 
 t.test('users are a list, or a function that may return more than the one it is asked for', async (t) => {
   const ada = { grant_type: userGrant, client_id: 'app', user_id: 'ada' }
-  for (const users of [
-    options.users,
-    async () => [
-      { id: 'alan', name: 'Alan' },
-      { id: 'ada', name: 'Ada' },
-    ],
-  ]) {
-    const app = await start(t, { ...options, users: users ?? [] })
+  const list = [
+    { id: 'alan', name: 'Alan' },
+    { id: 'ada', name: 'Ada' },
+  ]
+  for (const users of [list, async () => list]) {
+    const app = await start(t, { ...options, users })
     t.equal((await token(app, ada)).statusCode, 200)
     t.match((await token(app, { ...ada, user_id: 'grace' })).json(), { error: 'invalid_request' })
   }
@@ -66,7 +64,9 @@ t.test('a redirect to a path leads to each name of this machine, and to no other
     return app.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
   }
   const origins = [
-    ...['localhost', '127.0.0.1', '[::1]'].map((host) => `http://${host}:3000`),
+    'http://localhost:3000',
+    'http://127.0.0.1:3000',
+    'http://[::1]:3000',
     'https://app.example',
   ]
   for (const origin of origins) t.equal((await login(`${origin}/callback`)).statusCode, 303, origin)
@@ -102,12 +102,10 @@ t.test('options that are wrong throw when it is registered', async (t) => {
   const anOrigin = "expected an origin such as 'http://localhost:3000', received"
   const aUrl = "expected a URL such as 'https://api.example.com', received"
   const rows: readonly [Record<string, unknown>, string][] = [
-    [{ issuer: undefined }, `issuer: ${anOrigin} undefined`],
     [{ issuer: 'http://localhost:3000/' }, `issuer: ${anOrigin} 'http://localhost:3000/'`],
     [{ issuer: 'ftp://localhost' }, `issuer: ${anOrigin} 'ftp://localhost'`],
     [{ audience: 'shop' }, `audience: ${aUrl} 'shop'`],
     [{ scopes: ['a b'] }, "scopes[0]: expected a scope without spaces (RFC 6749 §3.3), received 'a b'"],
-    [{ clients: [{ secret: 'x' }] }, 'clients[0].id: expected a non-empty string, received undefined'],
     [
       { clients: [{ id: 'x', redirectUris: ['callback'] }] },
       "clients[0].redirectUris[0]: expected a path or URL such as '/login/callback', received 'callback'",
@@ -118,7 +116,6 @@ t.test('options that are wrong throw when it is registered', async (t) => {
     ],
     [{ users: 'ada' }, "users: expected an array of users, or a function that returns them, received 'ada'"],
     [{ users: [{ id: 'ada' }] }, 'users[0].name: expected a non-empty string, received undefined'],
-    [{ user: [] }, 'user: there is no such option; expected one of audience, clients, issuer, scopes, users'],
   ]
   for (const [wrong, message] of rows) {
     const given = { ...options, ...wrong } as DevIssuerOptions
