@@ -5,16 +5,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { knownSubject } from '../../../src/convention/caller.js'
-import {
-  type BearerOptions,
-  bearer,
-  type CachingOptions,
-  caching,
-  cors,
-  methodOverride,
-  operations,
-  problems,
-} from '../../../src/index.js'
+import { type BearerOptions, bearer, caching, methodOverride, problems } from '../../../src/index.js'
 import { tokenCache } from '../../../src/plugins/bearer/tokens.js'
 import { type TestTokenOptions, testIssuer } from '../../../src/testing/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
@@ -49,7 +40,7 @@ async function ask(app: FastifyInstance, token: string, scheme = 'Bearer') {
 
 t.test('a request without a token is a 401 whose challenge has no error code', async (t) => {
   const app = await serviceWith()
-  for (const headers of [{}, { authorization: 'Basic YTpi' }]) {
+  for (const headers of [{}, { authorization: 'Basic bearer a' }]) {
     const answer = await app.inject({ url: '/protected', headers })
     isProblem(t, injected(answer), { status: 401, code: 'unauthorized' })
     t.equal(answer.headers['www-authenticate'], 'Bearer realm="https://api.test"')
@@ -88,16 +79,13 @@ t.test('a weak or broken key of the issuer is a 401 for its tokens, with one war
 
 t.test('a valid token identifies the caller', async (t) => {
   const app = await serviceWith()
-  const headers = await bearing({ subject: 'ada', scopes: ['a', 'b'], claims: { tenant: { id: 7 } } })
+  const headers = await bearing({ subject: 'ada', scopes: ['a', '', 'b'], claims: { tenant: { id: 7 } } })
   const caller = { subject: 'ada', scopes: ['a', 'b'], claims: { sub: 'ada', tenant: { id: 7 } } }
   for (const round of ['verified', 'from the cache'])
     t.match((await app.inject({ url: '/protected', headers })).json(), { caller }, round)
-  for (const [method, given, status] of [
-    ['HEAD', headers, 200],
-    ['HEAD', {}, 401],
-    ['POST', {}, 401],
-  ] as const)
-    t.equal((await app.inject({ method, url: '/protected', headers: given })).statusCode, status, method)
+  for (const method of ['HEAD', 'POST'] as const)
+    t.equal((await app.inject({ method, url: '/protected' })).statusCode, 401, method)
+  t.equal((await app.inject({ method: 'HEAD', url: '/protected', headers })).statusCode, 200)
 })
 
 t.test('tokens that are not valid are a 401 that does not say why, and a log that does', async (t) => {
@@ -114,6 +102,7 @@ t.test('tokens that are not valid are a 401 that does not say why, and a log tha
     ['an ID token', await issuer.token({ typ: 'JWT' }), /typ/],
     ['without sub', await withClaims({ sub: undefined }), /sub/],
     ['with a sub that is not a text', await withClaims({ sub: 7 }), /sub/],
+    ['with an empty sub', await withClaims({ sub: '' }), /sub/],
     ['without exp', await withClaims({ exp: undefined }), /exp/],
     ['of a key that is not known', await other.token(), /no key|NO_MATCHING/],
     ['bound to a key', await withClaims({ cnf: { jkt: 'x' } }), /cnf/],
@@ -195,63 +184,35 @@ t.test('an open route reads no token, an optional one accepts callers without', 
     t.match((await app.inject({ url, headers })).json(), body, url)
   const refused = injected(await app.inject({ url: '/optional', headers: wrong }))
   isProblem(t, refused, { status: 401, code: 'invalid-token' })
+  t.equal((await app.inject('/nothing')).statusCode, 404, 'a path without a route needs no token')
+  t.equal((await app.inject({ method: 'DELETE', url: '/protected' })).statusCode, 405)
 })
 
-t.test('paths without a route need no token', async (t) => {
-  const app = await serviceWith()
-  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
-  const wrongMethod = await app.inject({ method: 'DELETE', url: '/protected' })
-  isProblem(t, injected(wrongMethod), { status: 405, code: 'method-not-allowed' })
-})
-
-const preflightHeaders = { origin: 'https://shop.test', 'access-control-request-method': 'GET' }
-const preflight = { method: 'OPTIONS', url: '/everything', headers: preflightHeaders } as const
-
-/** A service whose handlers serve OPTIONS, and who ran them. */
-async function serviceWithOptions(...plugins: ((app: FastifyInstance) => PromiseLike<unknown>)[]) {
-  const app = Fastify()
-  const callers: unknown[] = []
-  for (const plugin of plugins) await plugin(app)
-  app.all('/everything', async ({ caller }) => {
-    callers.push(caller?.subject)
-    return {}
-  })
-  return { app, callers }
-}
-
-const withBearer = (app: FastifyInstance) => app.register(bearer, issuer.options)
-
-t.test('OPTIONS needs a token, as a preflight that no CORS answers too', async (t) => {
-  const { app, callers } = await serviceWithOptions(withBearer)
-  t.equal((await app.inject({ method: 'OPTIONS', url: '/everything' })).statusCode, 401)
-  t.equal((await app.inject(preflight)).statusCode, 401)
-  const headers = { ...preflightHeaders, ...(await bearing()) }
-  t.equal((await app.inject({ ...preflight, headers })).statusCode, 200)
-  t.same(callers, ['test-user'])
-})
-
-t.test('a preflight that @fastify/cors answers needs no token, unless it is left to a handler', async (t) => {
+t.test('OPTIONS needs a token, except for a preflight that @fastify/cors answers', async (t) => {
+  const preflightHeaders = { origin: 'https://shop.test', 'access-control-request-method': 'GET' }
+  const preflight = { method: 'OPTIONS', url: '/everything', headers: preflightHeaders } as const
+  const withBearer = (app: FastifyInstance) => app.register(bearer, issuer.options)
   const allowed = (app: FastifyInstance) => app.register(fastifyCors, { origin: 'https://shop.test' })
   const refused = (app: FastifyInstance) => app.register(fastifyCors, { origin: async () => false })
   for (const [name, plugins, status] of [
+    ['without CORS', [withBearer], 401],
     ['answered, before', [allowed, withBearer], 204],
     ['answered, after', [withBearer, allowed], 204],
     ['left to the handler, before', [refused, withBearer], 401],
     ['left to the handler, after', [withBearer, refused], 401],
   ] as const) {
-    const { app, callers } = await serviceWithOptions(...plugins)
+    const app = Fastify()
+    const callers: unknown[] = []
+    for (const plugin of plugins) await plugin(app)
+    app.all('/everything', async ({ caller }) => callers.push(caller?.subject))
     t.equal((await app.inject(preflight)).statusCode, status, name)
-    t.same(callers, [], name)
+    t.strictSame(callers, [], name)
+    if (plugins.length > 1) continue
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/everything' })).statusCode, 401)
+    const headers = { ...preflightHeaders, ...(await bearing()) }
+    t.equal((await app.inject({ ...preflight, headers })).statusCode, 200)
+    t.strictSame(callers, ['test-user'])
   }
-})
-
-t.test('pages of other origins can read a refusal', async (t) => {
-  const app = Fastify()
-  await app.register(bearer, issuer.options)
-  await app.register(cors, { origin: ['https://shop.test'] })
-  app.get('/protected', async () => ({}))
-  const answer = await app.inject({ url: '/protected', headers: { origin: 'https://shop.test' } })
-  t.match(answer, { statusCode: 401, headers: { 'access-control-allow-origin': 'https://shop.test' } })
 })
 
 t.test('the method that a POST stands for is protected', async (t) => {
@@ -260,10 +221,12 @@ t.test('the method that a POST stands for is protected', async (t) => {
   await app.register(bearer, issuer.options)
   app.delete('/things/:id', async () => ({ deleted: true }))
   app.post('/things/:id', { config: { bearer: false } }, async () => ({}))
-  const post = { method: 'POST', url: '/things/1' } as const
-  t.equal((await app.inject(post)).statusCode, 200)
-  const asDelete = { ...post, headers: { 'x-http-method-override': 'DELETE' } }
-  isProblem(t, injected(await app.inject(asDelete)), { status: 401, code: 'unauthorized' })
+  const headers = { 'x-http-method-override': 'DELETE' }
+  for (const [own, status] of [
+    [{}, 200],
+    [headers, 401],
+  ] as const)
+    t.equal((await app.inject({ method: 'POST', url: '/things/1', headers: own })).statusCode, status)
 })
 
 t.test('a plugin in a child context protects that context only, and routes before it too', async (t) => {
@@ -286,17 +249,15 @@ t.test('a plugin in a child context protects that context only, and routes befor
 t.test('nothing of a token is in the log', async (t) => {
   const log = keepLogs('debug')
   const app = await serviceWith({}, log)
-  const other = await testIssuer()
   const tokens = [
     await issuer.token({ subject: 'SECRET-SUBJECT', scopes: ['SECRET-SCOPE'] }),
     await issuer.token({ expiresIn: -100, claims: { secret: 'SECRET-CLAIM' } }),
     await issuer.token({ claims: { iss: 'SECRET-ISSUER', aud: 'SECRET-AUDIENCE' } }),
-    await other.token(),
+    await (await testIssuer()).token(),
     'SECRET.SECRET.SECRET',
   ]
   for (const token of [...tokens, 'SECRET SECRET'])
-    for (const url of ['/protected', '/scoped'])
-      await app.inject({ url, headers: { authorization: `Bearer ${token}` } })
+    await app.inject({ url: '/scoped', headers: { authorization: `Bearer ${token}` } })
   const text = JSON.stringify(log.lines)
   t.match(text, 'the token is refused', 'the log has the refusals')
   for (const part of ['SECRET', ...tokens.flatMap((token) => token.split('.').slice(1))])
@@ -386,31 +347,15 @@ t.test('responses of protected routes vary by Authorization and are private', as
 })
 
 t.test('a protected route that shared caches may store does not boot', async (t) => {
-  const build = async (config: { caching: CachingOptions; bearer?: false }) => {
+  for (const cacheControl of [{ public: true, maxAge: 60 }, { sMaxAge: 60 }]) {
     const app = Fastify()
     await app.register(bearer, issuer.options)
     await app.register(caching)
-    app.get('/v1/users', { config }, async () => ({}))
-    return app
+    app.get('/v1/open', { config: { caching: { cacheControl }, bearer: false } }, async () => ({}))
+    app.get('/v1/users', { config: { caching: { cacheControl } } }, async () => ({}))
+    const message = /(?<!open.*)GET \/v1\/users +caching\.private +callers are auth(?!.*open)/s
+    await t.rejects(async () => app.ready(), { message })
   }
-  for (const cacheControl of [{ public: true, maxAge: 60 }, { sMaxAge: 60 }]) {
-    const app = await build({ caching: { cacheControl } })
-    await t.rejects(async () => app.ready(), {
-      message: /GET \/v1\/users +caching\.private +callers are auth/,
-    })
-    await (await build({ caching: { cacheControl }, bearer: false })).ready()
-  }
-})
-
-t.test('operations whose callers are not known are a finding that does not stop the boot', async (t) => {
-  const app = Fastify()
-  await app.register(operations)
-  app.operations.define('work', async () => {})
-  t.teardown(() => app.close())
-  await app.ready()
-  t.match(app.conventions.report().findings, [
-    { plugin: 'operations', rule: 'identify', mode: 'report', problem: /all callers who know the id/ },
-  ])
 })
 
 t.test('a key that the issuer has removed: its cached tokens are refused after 10 minutes', async (t) => {
@@ -439,13 +384,11 @@ t.test('a key that the issuer has removed: its cached tokens are refused after 1
 t.test('a verification that began before the keys changed is not kept', async (t) => {
   const verified = { caller: { subject: 'ada', scopes: [], claims: {} }, verifyAgainAt: 1 }
   let finish = () => {}
-  const tokens = tokenCache(
-    () =>
-      new Promise((resolve) => {
-        finish = () => resolve(verified)
-      }),
-    () => 0,
-  )
+  const verify = () =>
+    new Promise<typeof verified>((resolve) => {
+      finish = () => resolve(verified)
+    })
+  const tokens = tokenCache(verify, () => 0)
   const begun = tokens.get('token')
   tokens.clear()
   finish()
@@ -476,7 +419,7 @@ t.test('the OpenAPI document has the scheme, and each route its requirement and 
     app.get('/v1/open', { schema, config: { bearer: false } }, async () => ({}))
     await app.ready()
     const { paths, components } = withoutReferences(app.swagger()) as unknown as {
-      paths: Record<string, { get: { security: unknown; responses: object } }>
+      paths: Record<string, { get: { security: unknown; responses: Record<string, object> } }>
       components: { securitySchemes?: Record<string, unknown> }
     }
     const routes = Object.entries(paths).map(([path, { get }]) => [
@@ -484,7 +427,7 @@ t.test('the OpenAPI document has the scheme, and each route its requirement and 
       get.security,
       Object.keys(get.responses).sort().join(' '),
     ])
-    return { schemes: components.securitySchemes, routes }
+    return { schemes: components.securitySchemes, routes, ofUsers: paths['/v1/users']?.get.responses }
   }
 
   const described = await documentOf()
@@ -498,6 +441,9 @@ t.test('the OpenAPI document has the scheme, and each route its requirement and 
     ['/v1/open', [], '200'],
   ]
   t.same(described.routes, routes)
+  for (const status of [400, 401, 403])
+    t.match(described.ofUsers, { [status]: { headers: { 'WWW-Authenticate': {} } } }, String(status))
+  t.match(described.ofUsers?.[401], { description: /no token/ })
   t.same(await documentOf({}, {}, '3.1.0', true), described, 'in any order of the plugins')
   const opaque = { jwks: undefined, introspection: { clientId: 'a', clientSecret: 'b' } }
   const { schemes: ofOpaque } = await documentOf(opaque as object)
@@ -505,7 +451,7 @@ t.test('the OpenAPI document has the scheme, and each route its requirement and 
   const openIdConnectUrl = 'https://issuer.test/.well-known/openid-configuration'
   const own = { bearer: { type: 'openIdConnect', openIdConnectUrl } }
   // OpenAPI 3.0 allows scopes there.
-  t.same(await documentOf({}, own, '3.0.3'), { schemes: own, routes }, 'a scheme of the app stays')
+  t.match(await documentOf({}, own, '3.0.3'), { schemes: own, routes }, 'a scheme of the app stays')
   const old = await documentOf({}, {}, '3.0.3')
   t.same(
     old.routes.map(([, security]) => security),
@@ -529,30 +475,22 @@ t.test('invalid options are refused', async (t) => {
     [{ audience: [] }, /bearer\.audience: expected at least one/],
     [{ issuer: 'id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'http://id.test' }, /bearer\.issuer: expected an https URL, or http on the loopback/],
-    [{ issuer: 'http://127.0.0.1.evil.test' }, /bearer\.issuer: expected an https URL/],
     [{ issuer: 'https://a@id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'https://id.test/#a' }, /bearer\.issuer: expected an absolute URL/],
-    [{ issuer: 'https://id.test/ a' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'ftp://id.test' }, /bearer\.issuer: expected an absolute URL/],
-    [{ issuer: 'http://localhost.test' }, /bearer\.issuer: expected an https URL/],
+    [{ issuer: 'http://127.0.0.1.evil.test' }, /bearer\.issuer: expected an https URL/],
     [{ issuer: 'http://my-localhost' }, /bearer\.issuer: expected an https URL/],
     [{ securityScheme: 'a b' }, /bearer\.securityScheme: expected a name/],
     [{ scopes: ['a"b'] }, /bearer\.scopes\[0\]: expected a scope/],
-    [{ scopes: ['a\\b'] }, /bearer\.scopes\[0\]: expected a scope/],
-    [{ issuer: 'https://a:b@id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ jwksUri: 'http://id.test/jwks' }, /bearer\.jwksUri: expected an https URL/],
-    [{ algorithms: ['none'] }, /bearer\.algorithms\[0\]: expected one of 'RS256'/],
-    [{ algorithms: ['ES256', 'HS256'] }, /bearer\.algorithms\[1\]/],
+    [{ algorithms: ['ES256', 'none'] }, /bearer\.algorithms\[1\]: expected one of 'RS256'/],
     [{ algorithms: [] }, /bearer\.algorithms: expected at least one/],
     [{ jwks: { keys: [] } }, /bearer\.jwks: expected an object with keys: public keys/],
     [{ jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } }, /bearer\.jwks: .* received 'object'/],
     [{ jwks: { keys: [{ kty: 'EC', d: 'AAAA' }] } }, /bearer\.jwks/],
     [{ jwks, jwksUri }, /bearer: expected one of jwksUri, jwks and intro/],
     [{ introspection: { clientId: 'a' } }, /introspection\.clientSecret: expected a non-empty string/],
-    [{ introspection: { ...client, clientSecret: 7 } }, /clientSecret: .* received 'number'/],
     [{ introspection: { ...client, cacheFor: 5 } }, /cacheFor: expected at least a second/],
-    [{ scopes: ['a b'] }, /bearer\.scopes\[0\]: expected a scope/],
-    [{ tokens: 1 }, /bearer\.tokens: there is no such option/],
   ]
   for (const [options, message] of rows) {
     const all = { issuer: url, audience, ...options }

@@ -7,7 +7,7 @@ import { type BearerOptions, bearer, problems } from '../../../src/index.js'
 import { fasterClock } from '../../support/faster-clock.js'
 import { keepLogs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
-import { ask, requestBytes } from '../../support/raw.js'
+import { ask } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { until } from '../../support/until.js'
 import { type IssuerServer, issuerServer, sendJson } from './issuer-server.js'
@@ -142,16 +142,6 @@ t.test('Authorization that is sent twice is a 400', async (t) => {
   const fields = `Host: a\r\n${line}${line.toLowerCase()}Connection: close\r\n`
   const twice = await ask(port, `GET /protected HTTP/1.1\r\n${fields}\r\n`)
   isProblem(t, twice, { status: 400, code: 'authorization-malformed' })
-})
-
-t.test('the refusal of an upload is read by the client', async (t) => {
-  const issuer = await issuerServer(t)
-  const app = await serviceOf(t, issuer)
-  app.post('/protected', async () => ({}))
-  const { port } = await serve(t, app)
-  const headers = { 'content-type': 'application/json' }
-  const answer = await ask(port, requestBytes('POST', '/protected', headers, `"${'x'.repeat(500_000)}"`))
-  isProblem(t, answer, { status: 401, code: 'unauthorized' })
 })
 
 t.test('HTTP/2: a token opens the route, and none is a 401', async (t) => {
