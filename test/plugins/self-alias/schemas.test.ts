@@ -30,20 +30,10 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
   const { paths } = JSON.parse(JSON.stringify(withoutReferences(app.swagger())))
 
   const own = paths['/v1/users/{id}'].get
-  t.match(own.parameters, [
-    {
-      name: 'id',
-      in: 'path',
-      required: true,
-      description: "The user (me or self: the caller's own)",
-      schema: {
-        anyOf: [
-          { type: 'string', pattern: '^-?[0-9]+$' },
-          { type: 'string', enum: ['me', 'self'] },
-        ],
-      },
-    },
-  ])
+  const ofInteger = { type: 'string', pattern: '^-?[0-9]+$' }
+  const schema = { anyOf: [ofInteger, { type: 'string', enum: ['me', 'self'] }] }
+  const description = "The user (me or self: the caller's own)"
+  t.match(own.parameters, [{ name: 'id', in: 'path', required: true, description, schema }])
   const ofText = { schema: { type: 'string' } }
   const location = { headers: { 'Content-Location': ofText } }
   const challenge = { headers: { 'WWW-Authenticate': ofText } }
@@ -59,7 +49,7 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
     ['path', 'page', undefined],
     ['query', 'id', undefined],
   ])
-  t.match(paths['/v1/orders/{id}'].get.parameters[0].schema, { type: 'string', pattern: '^-?[0-9]+$' })
+  t.match(paths['/v1/orders/{id}'].get.parameters[0].schema, ofInteger)
 
   t.equal((await app.inject('/v1/users/me')).body, '{"id":7}')
   const other = await app.inject('/v1/users/you')
@@ -84,9 +74,5 @@ t.test('the document shows the 400 for a reserved id, where it is enforced', asy
     t.equal(codes(paths['/v1/users'].post), isShown, mode)
     t.equal(codes(paths['/v1/users/{id}'].put), isShown, mode)
     t.notOk(codes(paths['/v1/users/{id}'].delete), mode)
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/v1/users', payload: { id: 'me' } })).statusCode,
-      isShown ? 400 : 200,
-    )
   }
 })
