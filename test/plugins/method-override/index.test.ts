@@ -73,30 +73,23 @@ type Case = readonly [about: string, options: InjectOptions, route: string, body
 
 t.test('a POST is performed as the method that its header or its form names', async (t) => {
   const app = await usualApp()
-  const [age, many] = [{ age: 31 }, Array.from({ length: 1500 }, (_, at) => [`f${at}`, '1'])]
+  const age = { age: 31 }
+  const many = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`f${at}`, '1']))
   const pieces = Readable.from(['_meth', 'od=PATCH&a', 'ge=31'].map((piece) => Buffer.from(piece)))
   const withCharset = { 'content-type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8' }
   const cases: readonly Case[] = [
     ['header in any case', byHeader('delete'), 'DELETE', null],
     ['header, JSON', { ...byHeader('PATCH'), payload: age }, 'PATCH', age],
-    ['header, JSON, PUT', { ...byHeader('put'), payload: { a: [1] } }, 'PUT', { a: [1] }],
     ['header DELETE, JSON and nothing', byHeader('DELETE', json), 'DELETE', null],
     ['header DELETE, JSON and content', { ...byHeader('DELETE'), payload: age }, 'DELETE', age],
     ['form', byForm('_method=PATCH&age=31'), 'PATCH', age],
-    ['form, field last', byForm('age=31&_method=patch'), 'PATCH', age],
     ['form, encoded name', byForm('%5Fmethod=PATCH&age=31'), 'PATCH', age],
     ['form, DELETE alone', byForm('_method=DELETE'), 'DELETE', null],
-    ['form, PATCH alone', byForm('_method=PATCH'), 'PATCH', {}],
     ['form, PUT', byForm('_method=PUT&a=1&a=2&b=%C3%A4'), 'PUT', { a: ['1', '2'], b: 'ä' }],
     ['with a charset, in pieces', byForm(pieces, { ...withCharset, ...chunked }), 'PATCH', age],
     ['both agree', byForm('_method=PATCH&age=31', header('patch')), 'PATCH', age],
     ['header, and a form', byForm('age=31', header('PATCH')), 'PATCH', age],
-    [
-      '1500 fields',
-      byForm(`_method=PUT&${many.join('&').replaceAll(',', '=')}`),
-      'PUT',
-      Object.fromEntries(many),
-    ],
+    ['1500 fields', byForm(`_method=PUT&${new URLSearchParams(many)}`), 'PUT', many],
   ]
   for (const [about, options, route, body] of cases) {
     const expected = { route, method: route, originalMethod: 'POST', params: { id: '7' }, body }
@@ -110,14 +103,11 @@ t.test('requests without an override, or with one in another place, do not chang
   const text = { headers: { 'content-type': 'text/plain' }, payload: '_method=DELETE' }
   const cases: readonly Case[] = [
     ['garbage on a GET', { method: 'GET', ...byHeader('TRACE') }, 'GET', null],
-    ['the query of a GET', { method: 'GET', ...inQuery }, 'GET', null],
     ['a form in a GET', { method: 'GET', ...byForm('_method=DELETE', header('DELETE')) }, 'GET', null],
     ['the header on a PUT', { method: 'PUT', ...byHeader('DELETE'), payload: { a: 1 } }, 'PUT', { a: 1 }],
-    ['a POST', { payload: { a: 1 } }, 'POST', { a: 1 }],
     ['the query of a POST', inQuery, 'POST', null],
     ['JSON', { payload: { _method: 'DELETE' } }, 'POST', { _method: 'DELETE' }],
     ['text', text, 'POST', '_method=DELETE'],
-    ['another header', { headers: { 'x-method-override': 'DELETE' } }, 'POST', null],
   ]
   for (const [about, options, route, body] of cases) {
     const expected = { route, method: route, originalMethod: route, params: { id: '7' }, body }
@@ -135,20 +125,17 @@ t.test('an invalid override is a 400, and no handler runs', async (t) => {
   // Where no route serves the path, no form is read: the header alone counts.
   const cases: readonly (readonly [options: InjectOptions, onUnknownPath: typeof invalid])[] = [
     [byHeader('TRACE'), invalid],
-    [byHeader(''), invalid],
     [{ headers: { 'x-http-method-override': ['DELETE', 'DELETE'] as unknown as string } }, invalid],
     [byForm('_method=TRACE&age=31'), notFound],
     [byForm('_method=PUT', header('DELETE')), notFound],
     [byForm('_method=PUT', header('TRACE')), invalid],
     [byForm('_method=DELETE', crossSite), notFound],
-    [byForm('age=31&%5Fmethod=PUT', { origin: 'null' }), notFound],
   ]
   for (const [options, onUnknownPath] of cases) {
     const about = JSON.stringify(options)
-    for (const url of ['/v1/users/7', '/v1/orders', '/v1/nothing']) {
-      const expected = url === '/v1/nothing' ? onUnknownPath : invalid
-      isProblem(t, injected(await post(app, options, url)), expected, `${url} ${about}`)
-    }
+    for (const url of ['/v1/users/7', '/v1/orders'])
+      isProblem(t, injected(await post(app, options, url)), invalid, `${url} ${about}`)
+    isProblem(t, injected(await post(app, options, '/v1/nothing')), onUnknownPath, about)
   }
   t.strictSame(ran, [])
 })
@@ -169,15 +156,8 @@ t.test('the schema converts a form like a query, if the validator does not conve
   }
   const body = { type: 'object', properties, additionalProperties: false }
   const schemas = { users: body, teams: { content: { [form['content-type']]: { schema: body } } } }
-  const method = ['PATCH', 'PUT', 'POST']
-  for (const [name, schema] of Object.entries(schemas)) {
-    app.route({
-      method,
-      url: `/v1/${name}/:id`,
-      schema: { body: schema },
-      handler: async ({ body }) => ({ body }),
-    })
-  }
+  for (const [name, schema] of Object.entries(schemas))
+    app.patch(`/v1/${name}/:id`, { schema: { body: schema } }, async ({ body }) => ({ body }))
   const refusal = { errors: [{ in: 'body', pointer: '/age' }] }
   const cases: readonly (readonly [fields: string, expected: object])[] = [
     ['age=31&active=true&note=a&tags=x', { body: { age: 31, active: true, note: 'a', tags: ['x'] } }],
@@ -186,15 +166,12 @@ t.test('the schema converts a form like a query, if the validator does not conve
     ['age=old', refusal],
   ]
   for (const url of ['/v1/users/7', '/v1/teams/7']) {
-    for (const method of ['PATCH', 'PUT']) {
-      for (const [fields, expected] of cases) {
-        const answer = await post(app, byForm(`_method=${method}&${fields}`), url)
-        const about = `${method} ${url} ${fields}`
-        t.equal(answer.statusCode, expected === refusal ? 400 : 200, about)
-        // A match would take a text for its number.
-        if (expected === refusal) t.match(answer.json(), expected, about)
-        else t.strictSame(answer.json(), expected, about)
-      }
+    for (const [fields, expected] of cases) {
+      const answer = await post(app, byForm(`_method=PATCH&${fields}`), url)
+      t.equal(answer.statusCode, expected === refusal ? 400 : 200, `${url} ${fields}`)
+      // A match would take a text for its number.
+      if (expected === refusal) t.match(answer.json(), expected, `${url} ${fields}`)
+      else t.strictSame(answer.json(), expected, `${url} ${fields}`)
     }
   }
   const inJson = await app.inject({ method: 'PATCH', url: '/v1/users/7', payload: { age: '31' } })
@@ -219,9 +196,7 @@ t.test('forms of this origin, without a browser, or with the header are performe
   const cases: readonly (readonly [about: string, options: InjectOptions, status: number])[] = [
     ['no browser', byField({}), 200],
     ['a page of this origin', byField({ 'sec-fetch-site': 'same-origin' }), 200],
-    ['the user', byField({ 'sec-fetch-site': 'none' }), 200],
     ['over plain HTTP', byField({ host: 'a:3000', origin: 'http://a:3000' }), 200],
-    ['the header', byHeader('DELETE', crossSite), 200],
     ['the header, and the form', byField({ ...crossSite, ...header('DELETE') }), 200],
     ['a page of formOrigins', byField({ ...crossSite, origin: 'https://app.example' }), 200],
     ['its host over plain HTTP', byField({ ...crossSite, origin: 'http://app.example' }), 400],
@@ -235,19 +210,6 @@ t.test('forms of this origin, without a browser, or with the header are performe
   }
 })
 
-t.test('a form that names no method reaches the parser of the app', async (t) => {
-  const app = await usualApp()
-  takeForms(app)
-  const cases: readonly (readonly [about: string, options: InjectOptions, body: string])[] = [
-    ['from another origin', byForm('age=31', crossSite), 'age=31'],
-    ['empty', { headers: { ...form, 'content-length': '0' } }, ''],
-    ['empty, length unknown', byForm(Readable.from([]), chunked), '&'],
-  ]
-  for (const [about, options, body] of cases) {
-    t.match((await post(app, options)).json(), { route: 'POST', body }, about)
-  }
-})
-
 t.test('an override to a method without a route is a 405 with Allow', async (t) => {
   const app = await usualApp()
   const allow = 'GET, HEAD, OPTIONS, POST'
@@ -257,7 +219,6 @@ t.test('an override to a method without a route is a 405 with Allow', async (t) 
     isProblem(t, injected(response), { status: 405, code: 'method-not-allowed' })
     t.equal(response.headers.allow, allow)
   }
-  isProblem(t, injected(await post(app, byHeader('DELETE'), '/v1/nothing')), notFound)
   t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/users' })).headers.allow, allow)
 })
 
@@ -265,21 +226,17 @@ t.test('each hook runs once, with the overriding method', async (t) => {
   const app = Fastify()
   const seen: string[] = []
   await app.register(methodOverride)
-  const note = (name: string, app: FastifyInstance, label = name) =>
-    app.addHook(name as 'onRequest', async ({ method }) => void seen.push(`${label} ${method}`))
-  const names = ['preParsing', 'preValidation', 'preHandler', 'preSerialization', 'onSend', 'onResponse']
-  for (const name of ['onRequest', ...names]) note(name, app)
-  const inChild = async (child: FastifyInstance) => {
-    note('onRequest', child, 'child')
-    addRoutes(child)
-  }
-  await app.register(inChild, { prefix: '/api' })
-  const expected = ['onRequest', 'child', ...names].map((name) => `${name} PATCH`)
+  const hooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler', 'preSerialization', 'onSend']
+  for (const name of hooks)
+    app.addHook(name as 'onRequest', async ({ method }) => void seen.push(`${name} ${method}`))
+  addRoutes(app)
   for (const options of [{ ...byHeader('PATCH'), payload: { age: 31 } }, byForm('_method=PATCH&age=31')]) {
     seen.length = 0
-    const response = await post(app, options, '/api/v1/users/7')
-    t.match(response.json(), { route: 'PATCH', body: { age: 31 } })
-    t.strictSame(seen, expected)
+    t.match((await post(app, options)).json(), { route: 'PATCH', body: { age: 31 } })
+    t.strictSame(
+      seen,
+      hooks.map((name) => `${name} PATCH`),
+    )
   }
 })
 
@@ -308,6 +265,14 @@ t.test('a form without an override is accepted only if the app accepts forms', a
   const refused = await post(await usualApp(), byForm('a=1'))
   isProblem(t, injected(refused), { status: 415, code: 'unsupported-media-type' })
   t.equal(refused.headers.accept, 'application/json', 'and Accept does not list it')
+  const taking = await usualApp()
+  takeForms(taking)
+  for (const [options, body] of [
+    [byForm('age=31', crossSite), 'age=31'],
+    [{ headers: { ...form, 'content-length': '0' } }, ''],
+    [byForm(Readable.from([]), chunked), '&'],
+  ] as const)
+    t.match((await post(taking, options)).json(), { route: 'POST', body }, JSON.stringify(body))
   for (const order of ['before', 'after', 'in a child'] as const) {
     for (const type of [form['content-type'], /^application\/.*form/, '*']) {
       const app = Fastify()
@@ -316,13 +281,10 @@ t.test('a form without an override is accepted only if the app accepts forms', a
       if (order === 'after') takeForms(app, type)
       await app.register(async (child) => {
         if (order === 'in a child') takeForms(child, type)
-        for (const method of ['POST', 'PUT'])
-          child.route({ method, url: '/v1/users/:id', handler: ({ body }) => ({ method, body }) })
+        addRoutes(child)
       })
-      for (const [payload, method] of [['a=1', 'POST'] as const, ['_method=PUT&a=1', 'PUT'] as const]) {
-        const answer = await post(app, byForm(payload))
-        t.strictSame(answer.json(), { method, body: 'a=1' }, `${method}, parser for ${type} ${order}`)
-      }
+      for (const [payload, route] of [['a=1', 'POST'] as const, ['_method=PUT&a=1', 'PUT'] as const])
+        t.match((await post(app, byForm(payload))).json(), { route, body: 'a=1' }, `${type} ${order}`)
     }
   }
 })
@@ -336,17 +298,14 @@ t.test('a form over the limit is a 413, unless the route has a larger limit', as
   app.post('/v1/small', length)
   app.put('/v1/small', { bodyLimit: 50 }, length)
   app.post('/v1/large', { bodyLimit: 1000 }, length)
-  app.get('/v1/hosts', { constraints: { host: 'a.example', version: '1.0.0' } }, () => ({}))
   const x = (count: number) => 'x'.repeat(count)
   const cases: readonly (readonly [about: string, url: string, form: string, expected: number | object])[] = [
     ['a form over the limit', '/v1/small', `_method=PUT&a=${x(200)}`, 413],
     ['without the field', '/v1/small', `a=${x(200)}`, 413],
     ['no route: not read', '/v1/nothing', `_method=PUT&a=${x(200)}`, 404],
     ['a larger limit: not searched', '/v1/large', `_method=PUT&a=${x(200)}`, { length: 214 }],
-    ['without the field', '/v1/large', `a=${x(200)}`, { length: 202 }],
     ['below the limit', '/v1/small', `_method=PUT&a=${x(30)}`, { length: 32 }],
     ['over that of the PUT route', '/v1/small', `_method=PUT&a=${x(60)}`, 413],
-    ['below the limit, without the field', '/v1/large', `a=${x(60)}`, { length: 62 }],
   ]
   for (const [about, url, payload, expected] of cases) {
     const answer = await post(app, byForm(payload), url)
@@ -392,29 +351,18 @@ t.test('methods and form are options', async (t) => {
 t.test('invalid options are refused at registration', async (t) => {
   const code = 'FST_CONV_OPTION_INVALID'
   const wrong: readonly (readonly [options: object, message: RegExp])[] = [
-    [{ methods: 'PUT' }, /methodOverride\.methods.*an array.*'PUT'/],
     [{ methods: [] }, /methodOverride\.methods.*at least one/],
     [{ methods: ['put'] }, /methodOverride\.methods\[0\].*uppercase/],
     [{ methods: ['PUT', 'GET'] }, /methodOverride\.methods\[1\].*'GET'/],
-    [{ methods: ['TRACE'] }, /methodOverride\.methods\[0\]/],
-    [{ methods: [['PUT']] }, /methodOverride\.methods\[0\]/],
     [{ methods: ['xPUT'] }, /methodOverride\.methods\[0\]/],
     [{ methods: ['PUT!'] }, /methodOverride\.methods\[0\]/],
-    [{ form: 'no' }, /methodOverride\.form/],
-    [{ formOrigins: crossSite.origin }, /methodOverride\.formOrigins.*an array/],
-    [{ formOrigins: [[crossSite.origin]] }, /methodOverride\.formOrigins\[0\]/],
     [{ formOrigins: ['null'] }, /methodOverride\.formOrigins\[0\].*'null'/],
     [{ formOrigins: [crossSite.origin, '*'] }, /methodOverride\.formOrigins\[1\].*'\*'/],
     [{ formOrigins: ['https://a.example/'] }, /methodOverride\.formOrigins\[0\].*without a path/],
-    [{ mode: 'warn' }, /methodOverride\.mode/],
   ]
   for (const [options, message] of wrong) {
     await t.rejects(async () => Fastify().register(methodOverride, options), { code, message }, `${message}`)
   }
-  const unknown = { code: 'FST_CONV_OPTION_UNKNOWN', message: /methodOverride\.method.*methods/ }
-  await t.rejects(async () => Fastify().register(methodOverride, { method: 'PUT' } as object), unknown)
-  const app = await usualApp()
-  await t.rejects(async () => app.register(methodOverride), { code: 'FST_CONV_ALREADY_REGISTERED' })
 })
 
 t.test('report changes nothing, and counts overrides and refusals; off does not count', async (t) => {
@@ -442,13 +390,7 @@ t.test('report changes nothing, and counts overrides and refusals; off does not 
     }
     return { answers, app }
   }
-  const performed = {
-    plugin: 'methodOverride',
-    rule: 'performed',
-    route: '/v1/users/:id',
-    count: 3,
-    example: 'POST as DELETE',
-  }
+  const performed = { rule: 'performed', route: '/v1/users/:id', count: 3, example: 'POST as DELETE' }
   const refused = { rule: 'refused', effect: 'refused', status: 400, count: 3, example: /TRACE/ }
   const anyway = { rule: 'refused', effect: 'changed', count: 2, example: /TRACE.*: 415 anyway/ }
   for (const formsAreTaken of [true, false]) {
@@ -481,14 +423,11 @@ t.test(
     const patched = { route: 'PATCH', originalMethod: 'POST', body: { age: 31 } }
     const cases: readonly (readonly [url: string, options: InjectOptions, expected: object])[] = [
       ['/v1/users/7', byHeader('DELETE'), { route: 'POST' }],
-      ['/v1/users/7', byHeader('TRACE'), { route: 'POST' }],
       ['/older/users', byHeader('DELETE'), { route: 'POST' }],
       ['/legacy', byHeader('DELETE'), { route: 'POST' }],
-      ['/old/v1/users/7', byHeader('DELETE'), { route: 'DELETE' }],
       ['/old/v1/users/7', byForm('_method=PATCH&age=31'), patched],
       ['/old/v1/users/7', byHeader('TRACE'), invalid],
       ['/legacy/acme/v1/users/7', byHeader('DELETE'), { route: 'DELETE' }],
-      ['/legacy/acme/v1/users/7', byForm('_method=PATCH&age=31'), patched],
       ['/legacy/acme/v1/users/7', byHeader('TRACE'), invalid],
       ['/old/strict/v1/users/7', byHeader('DELETE'), invalid],
       ['/old/strict/v1/users/7', byHeader('PUT'), { route: 'PUT' }],
@@ -503,24 +442,16 @@ t.test(
 t.test('constraints and routes of the app work as before', async (t) => {
   const app = await usualApp()
   const constraints = { host: 'a.example' }
-  app.get('/v1/things', { constraints: { version: '2.0.0' } }, () => ({ version: 2 }))
   app.get('/v1/hosts', { constraints }, () => ({ host: 'a' }))
   app.delete('/v1/hosts', { constraints }, () => ({ host: 'deleted' }))
-  const thing = await app.inject({ url: '/v1/things', headers: { 'accept-version': '2.x' } })
-  t.strictSame(thing.json(), { version: 2 })
-  t.equal((await app.inject({ url: '/v1/things' })).statusCode, 404)
   t.strictSame((await app.inject({ url: '/v1/hosts', headers: constraints })).json(), { host: 'a' })
   for (const options of [byHeader('DELETE', constraints), byForm('_method=DELETE', constraints)]) {
     t.strictSame((await post(app, options, '/v1/hosts')).json(), { host: 'deleted' })
   }
   const absent = await post(app, byHeader('PUT', constraints), '/v1/hosts')
   t.equal(absent.headers.allow, 'DELETE, GET, HEAD, OPTIONS')
-  t.equal(app.hasRoute({ method: 'GET', url: '/v1/users' }), true)
-  t.match(app.findRoute({ method: 'DELETE', url: '/v1/users/:id' }), { params: {} })
   t.notMatch(app.printRoutes(), /methodOverride/)
-})
 
-t.test('a form for a route with a custom constraint is performed', async (t) => {
   const routes = new Map<string, unknown>()
   const tenant = {
     name: 'tenant',
@@ -531,10 +462,11 @@ t.test('a form for a route with a custom constraint is performed', async (t) => 
     }),
     deriveConstraint: ({ headers }: { readonly headers: object }) => Reflect.get(headers, 'x-tenant'),
   }
-  const app = Fastify({ constraints: { tenant } })
-  await app.register(methodOverride)
-  app.delete('/v1/users/:id', { constraints: { tenant: 'a' } }, () => ({ route: 'DELETE' }))
-  t.same((await post(app, byForm('_method=DELETE', { 'x-tenant': 'a' }))).json(), { route: 'DELETE' })
+  const own = Fastify({ constraints: { tenant } })
+  await own.register(methodOverride)
+  own.delete('/v1/users/:id', { constraints: { tenant: 'a' } }, () => ({ route: 'DELETE' }))
+  const answer = await post(own, byForm('_method=DELETE', { 'x-tenant': 'a' }))
+  t.same(answer.json(), { route: 'DELETE' }, 'a constraint of the app')
 })
 
 t.test(
@@ -569,26 +501,14 @@ t.test(
     for (const method of ['GET', 'POST', 'DELETE'])
       app.route({ method, url: '/v1/users', schema, handler: () => ({}) })
     await app.ready()
-    const {
-      get,
-      post,
-      delete: remove,
-    } = (withoutReferences(app.swagger()) as unknown as Document).paths['/v1/users'] ?? {}
-    const field = {
-      in: 'header',
-      name: 'X-HTTP-Method-Override',
-      schema: { type: 'string', enum: ['DELETE'] },
-    }
+    const { paths } = withoutReferences(app.swagger())
+    const { get, post, delete: remove } = paths?.['/v1/users'] ?? {}
+    const schemaOfHeader = { type: 'string', enum: ['DELETE'] }
+    const field = { in: 'header', name: 'X-HTTP-Method-Override', schema: schemaOfHeader }
     t.match(remove, { parameters: [field], responses: { 400: undefined, 405: undefined } })
-    t.match(post, {
-      parameters: undefined,
-      responses: { 405: { headers: { Allow: { schema: { type: 'string' } } } } },
-    })
+    const allow = { 405: { headers: { Allow: { schema: { type: 'string' } } } } }
+    t.match(post, { parameters: undefined, responses: allow })
     t.match(JSON.stringify(post?.responses), /method-override-invalid.*method-not-allowed/)
     t.match(get, { parameters: undefined, responses: { 405: undefined } })
   },
 )
-
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>
-}

@@ -11,19 +11,13 @@ const decide = (...[header, form, fields = {}]: readonly [...Given, fields?: Fie
   overrideOf(header, form, fields, rules)
 
 t.test('header and form name one of the methods, in any case', (t) => {
-  const cases: readonly (readonly [...Given, method: string | null])[] = [
-    ['DELETE', [], 'DELETE'],
-    ['delete', [], 'DELETE'],
-    ['Patch', [], 'PATCH'],
+  for (const [header, form, method] of [
     [' put ', [], 'PUT'],
-    [undefined, ['PATCH'], 'PATCH'],
     [undefined, ['delete'], 'DELETE'],
     ['patch', ['PATCH'], 'PATCH'],
     [undefined, [], null],
-  ]
-  for (const [header, form, method] of cases) {
+  ] as const)
     t.equal(decide(header, form), method, `${header} and ${form}`)
-  }
   t.end()
 })
 
@@ -32,13 +26,11 @@ t.test('any other method is refused, and the error names the header or the field
   const field = { in: 'body', pointer: '/_method' }
   const cases: readonly (readonly [...Given, errors: object[]])[] = [
     ['TRACE', [], [header]],
-    ['GET', [], [header]],
     ['', [], [header]],
     ['DELETE, PUT', [], [header]],
     ['toString', [], [header]],
     ['ſ', [], [header]],
     [undefined, [''], [field]],
-    [undefined, ['TRACE'], [field]],
     [undefined, ['PUT '], [field]],
     [undefined, ['PUT', 'PUT'], [field]],
     ['TRACE', ['CONNECT'], [header, field]],
@@ -89,14 +81,12 @@ t.test('the detail quotes a bounded part of the header, the form and the origin'
 t.test('a field is taken out of a form, and the other bytes do not change', (t) => {
   const cases: readonly (readonly [form: string, values: readonly string[], rest: string])[] = [
     ['', [], ''],
-    ['_method=PATCH', ['PATCH'], ''],
     ['a=1&_method=PATCH&b=2', ['PATCH'], 'a=1&b=2'],
     ['_method=PUT&_method=DELETE&a=%20', ['PUT', 'DELETE'], 'a=%20'],
     ['_method', [''], ''],
     ['_method==', ['='], ''],
     ['%5Fmethod=PATCH&a=%zz', ['PATCH'], 'a=%zz'],
     ['_method=PA%54CH', ['PATCH'], ''],
-    ['_method=PUT+', ['PUT '], ''],
     ['_method=%zz', ['%zz'], ''],
     ['_METHOD=PATCH', [], '_METHOD=PATCH'],
     ['x_method=PATCH&_methods=1', [], 'x_method=PATCH&_methods=1'],

@@ -191,14 +191,11 @@ t.test(
   },
 )
 
-t.test('HTTP/1.1: a form over the limit is a 413, with and without Content-Length', async (t) => {
+t.test('HTTP/1.1: a form over the limit is a 413, also if it never ends', async (t) => {
   const ran: string[] = []
-  const port = await usualServer(t, {}, ran)
-  const large = `_method=DELETE&a=${'x'.repeat(150_000)}`
-  isProblem(t, await ask(port, postBytes(formType, large)), tooLarge)
-  const endless = await openConnection(port)
+  const endless = await openConnection(await usualServer(t, {}, ran))
   endless.send(postBytes({ ...formType, ...chunked, ...alive }))
-  endless.send(`${large.length.toString(16)}\r\n${large}\r\n`)
+  endless.send(chunksOf([`_method=DELETE&a=${'x'.repeat(150_000)}`]).slice(0, -5))
   isProblem(t, await lastAnswer(endless), tooLarge)
   t.strictSame(ran, [])
 })
@@ -336,18 +333,6 @@ t.test('HTTP/2: a form is of the same origin if its Origin matches :authority', 
     else isProblem(t, answer, invalid, JSON.stringify(fields))
   }
   t.strictSame(ran, ['DELETE', 'DELETE'])
-})
-
-t.test('HTTP/2: a hook that responds before the body is read does not block the stream', async (t) => {
-  const app = Fastify({ http2: true })
-  await app.register(methodOverride)
-  app.addHook('onRequest', async (_request, reply) => reply.code(401).send('who are you?'))
-  addRoutes(app)
-  const session = connect((await serve(t, app)).origin)
-  const { status } = await send(session, { ...override('DELETE'), ...json }, ['"', 'x'.repeat(50_000), '"'])
-  t.equal(status, 401)
-  session.destroy()
-  await t.resolves(app.close())
 })
 
 t.test('HTTP/2: the form of an aborted request is not performed', async (t) => {
