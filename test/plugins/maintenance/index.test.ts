@@ -32,13 +32,7 @@ async function serviceWith(options: MaintenanceOptions = {}, withProblems = true
   })
   app.get('/v1/users/:id', async () => ({}))
   app.get('/v1/health', { config: { maintenance: false } }, async () => ({ ok: true }))
-  app.register(
-    async (child) => {
-      child.get('/v1/orders', async () => ({ orders: [] }))
-      child.setNotFoundHandler(async () => ({ own: true }))
-    },
-    { prefix: '/shop' },
-  )
+  app.register(async (child) => void child.setNotFoundHandler(async () => ({})), { prefix: '/shop' })
   await app.ready()
   return { app, clock, ran }
 }
@@ -50,9 +44,7 @@ t.test('every request gets the 503, and no hook runs: any path and method, malfo
     for (const [method, url] of [
       ['GET', '/v1/users'],
       ['OPTIONS', '/v1/users'],
-      ['HEAD', '/v1/users'],
       ['DELETE', '/v1/nothing'],
-      ['GET', '/shop/v1/orders'],
       ['GET', '/shop/v1/nothing'],
       ['HEAD', '/%zz'],
       ['POST', '/%zz'],
@@ -77,19 +69,13 @@ t.test('every request gets the 503, and no hook runs: any path and method, malfo
   }
 })
 
-t.test('Retry-After counts down to the end, when the service is back by itself', async (t) => {
+t.test('the service is back at the end, though no timer has run', async (t) => {
   const { app, clock } = await serviceWith()
   await app.maintenance.enable({ until })
-  for (const [milliseconds, seconds] of [
-    [0, '120'],
-    [30_500, '90'],
-    [89_499, '1'],
-  ] as const) {
-    clock.skip(milliseconds)
-    t.equal((await app.inject('/v1/users')).headers['retry-after'], seconds)
-  }
+  clock.skip(119_999)
+  t.equal((await app.inject('/v1/users')).headers['retry-after'], '1')
   clock.skip(1)
-  t.equal((await app.inject('/v1/users')).statusCode, 200, 'at the end, though no timer has run')
+  t.equal((await app.inject('/v1/users')).statusCode, 200)
   t.equal(app.maintenance.state(), null)
   t.equal((await app.inject('/%zz')).statusCode, 400)
 })
@@ -123,9 +109,8 @@ t.test('`jitter` adds whole seconds, up to its own', async (t) => {
 t.test('a route with `maintenance: false` is served, its HEAD too, other methods not', async (t) => {
   const { app } = await serviceWith()
   await app.maintenance.enable()
-  const ask = async (method: 'GET' | 'HEAD' | 'POST') =>
-    (await app.inject({ method, url: '/v1/health' })).statusCode
-  t.strictSame([await ask('GET'), await ask('HEAD'), await ask('POST')], [200, 200, 503])
+  for (const [method, status] of [['GET', 200] as const, ['HEAD', 200] as const, ['POST', 503] as const])
+    t.equal((await app.inject({ method, url: '/v1/health' })).statusCode, status, method)
 })
 
 t.test('state() returns what enable() began, and null without maintenance', async (t) => {
@@ -187,30 +172,32 @@ const preflight = {
   headers: { origin: 'https://page.example', 'access-control-request-method': 'GET' },
 } as const
 
-for (const order of ['before', 'after'] as const) {
-  t.test(`a CORS preflight is answered, with @fastify/cors registered ${order}`, async (t) => {
+t.test('@fastify/cors, before or after, answers a preflight; one that it leaves is refused', async (t) => {
+  for (const [order, origin, status] of [
+    ['before', '*', 204],
+    ['after', '*', 204],
+    ['after', false, 503],
+    ['none', false, 503],
+  ] as const) {
     const app = Fastify(serverOptions())
-    const corsOptions = { exposedHeaders: ['Retry-After'] }
+    const corsOptions = { origin, exposedHeaders: ['Retry-After'] }
     if (order === 'before') await app.register(cors, corsOptions)
     await app.register(problems)
     await app.register(maintenance)
     if (order === 'after') await app.register(cors, corsOptions)
-    app.get('/v1/users', async () => ({}))
-    app.options('/v1/users', async () => t.fail('the handler runs'))
+    app.all('/v1/users', async () => t.fail('the handler runs'))
     await app.maintenance.enable()
-    for (const url of ['/v1/users', '/v1/nothing']) {
-      const response = await app.inject({ ...preflight, url })
-      t.equal(response.statusCode, 204, url)
-      t.equal(response.headers['access-control-allow-origin'], '*', url)
-    }
+    for (const url of ['/v1/users', '/v1/nothing'])
+      t.equal((await app.inject({ ...preflight, url })).statusCode, status, `${order} ${origin} ${url}`)
+    if (status !== 204) continue
     const from = { url: '/v1/users', headers: { origin: 'https://a.example' } }
     const plain = await app.inject({ ...from, method: 'OPTIONS' })
     t.equal(plain.statusCode, order === 'before' ? 400 : 503, 'an OPTIONS that is not a preflight')
     const { headers, statusCode } = await app.inject(from)
     t.equal(statusCode, 503)
     t.equal(headers['access-control-expose-headers'], order === 'before' ? 'Retry-After' : undefined)
-  })
-}
+  }
+})
 
 t.test('it answers before the other conventions', async (t) => {
   const app = Fastify(serverOptions())
@@ -223,17 +210,6 @@ t.test('it answers before the other conventions', async (t) => {
     isProblem(t, injected(response), maintenanceProblem, url)
     t.match(response.headers, sent, url)
     t.notOk('etag' in response.headers, url)
-  }
-})
-
-t.test('a preflight that no CORS plugin answers is refused', async (t) => {
-  for (const hasCors of [true, false]) {
-    const app = Fastify()
-    await app.register(maintenance)
-    if (hasCors) await app.register(cors, { origin: false })
-    app.all('/v1/users', async () => t.fail('the handler runs'))
-    await app.maintenance.enable()
-    t.equal((await app.inject({ ...preflight, url: '/v1/users' })).statusCode, 503)
   }
 })
 

@@ -73,20 +73,15 @@ t.test('there is maintenance while the file exists', async (t) => {
   await writeFile(file, JSON.stringify({ until, reason: 'move' }))
   await look(clock)
   t.strictSame(app.maintenance.state(), { source: 'file', until, retryAfter: null, reason: 'move' })
+  const booted = await serviceWith(t, { file })
+  t.equal(await booted.status(), 503, 'one that exists at boot is in effect for the first request')
+  booted.clock.skip(120_000)
+  await look(booted.clock)
+  t.equal(await booted.status(), 200, 'until its end, though the file exists')
   await rm(file)
   await look(clock)
   t.equal(await status(), 200)
   t.strictSame(loggedAbove(logs, 'warn'), [])
-})
-
-t.test('a file that exists at boot is in effect for the first request, until its end', async (t) => {
-  const file = join(t.testdir({ maintenance: JSON.stringify({ until }) }), 'maintenance')
-  const { clock, status } = await serviceWith(t, { file })
-  t.equal(await status(), 503)
-  clock.skip(120_000)
-  t.equal(await status(), 200, 'though the file exists')
-  await look(clock)
-  t.equal(await status(), 200)
 })
 
 t.test('a file without a valid notice is maintenance without an end, logged once', async (t) => {
@@ -94,9 +89,7 @@ t.test('a file without a valid notice is maintenance without an end, logged once
   const rows: readonly (readonly [content: string | null, message: RegExp])[] = [
     ['{"until":', /not JSON/],
     ['"soon"', /not an object/],
-    ['null', /not an object/],
     ['{"until":"tonight"}', /until is not an RFC 3339/],
-    ['{"until":1795000000}', /until is not an RFC 3339/],
     ['{"retryAfter":0,"reason":7}', both],
     ['{"retryAfter":604801}', /retryAfter is not an integer/],
     [`{"reason":"${'x'.repeat(70_000)}"}`, /more than 65536 bytes/],
@@ -148,20 +141,19 @@ t.test('what one instance enables or disables, the other has after its next read
   t.equal(await one.status(), 200)
 })
 
+type Get = () => Promise<MaintenanceNotice | null>
+
 /** A store whose responses a test controls. */
 function heldStore() {
-  const held: { get: (() => Promise<MaintenanceNotice | null>) | null; set: () => Promise<void> } = {
-    get: null,
-    set: async () => {},
-  }
+  const held = { get: null as Get | null, set: async (): Promise<void> => {} }
   /** Lets the next read wait. Returns what answers it, with a notice or an error. */
   function holdRead(): (answer: MaintenanceNotice | Error | null) => void {
-    let settle: (answer: MaintenanceNotice | Error | null) => void = () => {}
+    let settle: (answer: Promise<MaintenanceNotice | null>) => void = () => {}
     held.get = () =>
-      new Promise((resolve, reject) => {
-        settle = (answer) => (answer instanceof Error ? reject(answer) : resolve(answer))
+      new Promise((resolve) => {
+        settle = resolve
       })
-    return (answer) => settle(answer)
+    return (answer) => settle(answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer))
   }
   const kept = memoryMaintenanceStore()
   const store: MaintenanceStore = {
@@ -240,10 +232,8 @@ t.test('enable() and disable() take effect in their order, however slow the stor
 })
 
 t.test('an invalid notice in a store means maintenance, with its valid members', async (t) => {
-  const store = {
-    get: async () => ({ until: 7, reason: 'move' }) as unknown as MaintenanceNotice,
-    set: async () => {},
-  }
+  const store = memoryMaintenanceStore()
+  await store.set({ until: 7, reason: 'move' } as object)
   const { app, clock, logs } = await serviceWith(t, { store })
   await look(clock)
   t.match(app.maintenance.state(), { source: 'switch', until: null, reason: 'move' })
@@ -305,22 +295,17 @@ t.test('a window begins within a minute after the system clock is set ahead', as
 t.test('a notice in a file: until in any offset, retryAfter, a reason of 500 characters', async (t) => {
   const none = { until: null, retryAfter: null, reason: null }
   const long = 'x'.repeat(500)
-  const rows: readonly (readonly [notice: object, state: object])[] = [
-    [{ until: '2026-11-20T09:02:00+01:00' }, { ...none, until }],
-    [
-      { retryAfter: 604_800, owner: 'ops' },
-      { ...none, retryAfter: 604_800 },
-    ],
+  const file = join(t.testdir(), 'maintenance')
+  for (const [notice, state] of [
+    [{ until: '2026-11-20T09:02:00+01:00' }, { until }],
+    [{ retryAfter: 604_800, owner: 'ops' }, { retryAfter: 604_800 }],
     [none, none],
-    [{ reason: `${long}x` }, { ...none, reason: `${long}…` }],
-    [{ reason: long }, { ...none, reason: long }],
-  ]
-  const folder = t.testdir({})
-  for (const [index, [notice, state]] of rows.entries()) {
-    const file = join(folder, String(index))
+    [{ reason: `${long}x` }, { reason: `${long}…` }],
+    [{ reason: long }, { reason: long }],
+  ] as const) {
     await writeFile(file, `\n ${JSON.stringify(notice)} \n`)
     const { app, logs } = await serviceWith(t, { file })
-    t.strictSame(app.maintenance.state(), { source: 'file', ...state })
+    t.strictSame(app.maintenance.state(), { source: 'file', ...none, ...state })
     t.strictSame(loggedAbove(logs, 'warn'), [])
   }
 })
