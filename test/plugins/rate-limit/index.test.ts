@@ -13,7 +13,6 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOp
 import { decodeJwt } from 'jose'
 import t from 'tap'
 import { bearer } from '../../../src/plugins/bearer/index.js'
-import { caching } from '../../../src/plugins/caching/index.js'
 import { cors } from '../../../src/plugins/cors/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
@@ -105,15 +104,14 @@ t.test('a request beyond the quota is a 429 quota-exceeded, with Retry-After', a
 
 t.test('a caller who waits for Retry-After is served', async (t) => {
   const app = await appWith({ max: 1, timeWindow: 7_300 })
+  app.addHook('onRequest', async (_, reply) => reply.code(401).send({}))
   for (const wait of [0, 1, 1001, 7_299]) {
-    t.equal((await app.inject('/v1/users')).statusCode, 200)
+    t.equal((await app.inject('/v1/users')).statusCode, 401, 'a request counts before authentication')
     mock.timers.tick(wait)
     const { statusCode, headers } = await app.inject('/v1/users')
     t.equal(statusCode, 429, `after ${wait} ms`)
-    const seconds = Number(headers['retry-after'])
-    t.ok(seconds >= 1)
-    mock.timers.tick(seconds * 1000)
-    t.equal((await app.inject('/v1/users')).statusCode, 200, 'served after the wait')
+    mock.timers.tick(Number(headers['retry-after']) * 1000)
+    t.equal((await app.inject('/v1/users')).statusCode, 401, 'served after the wait')
     mock.timers.tick(7_300)
   }
 })
@@ -169,8 +167,8 @@ t.test('a preflight counts, unless @fastify/cors answers it', async (t) => {
 
 t.test('trustProxy: true is a finding where addresses have quotas', async (t) => {
   for (const [trustProxy, options, rules] of [
-    [true, {}, ['address']],
-    [true, { mode: 'report' }, ['address']],
+    [true, {}, ['address none']],
+    [true, { mode: 'report' }, ['address none']],
     [true, { key: () => 'one' }, []],
     [true, { mode: 'off' }, []],
     ['10.0.0.0/8', {}, []],
@@ -178,12 +176,8 @@ t.test('trustProxy: true is a finding where addresses have quotas', async (t) =>
   ] as const) {
     const app = await appWith(options, { trustProxy })
     await app.ready()
-    const { findings = [] } = conventionsReport(app) ?? {}
-    t.match(
-      findings,
-      rules.map((rule) => ({ plugin: 'rateLimit', rule, effect: 'none' })),
-    )
-    t.equal(findings.length, rules.length, `${trustProxy} ${JSON.stringify(options)}`)
+    const found = conventionsReport(app)?.findings.map(({ rule, effect }) => `${rule} ${effect}`) ?? []
+    t.strictSame(found, rules, `${trustProxy} ${JSON.stringify(options)}`)
   }
 })
 
@@ -198,17 +192,11 @@ t.test('X-Forwarded-For is used only from a trusted proxy, and what a client inv
     t.same(await statusesOf(await appWith({ max: 1 }, { trustProxy }), invented), statuses, `${trustProxy}`)
 })
 
-t.test('a request counts before authentication', async (t) => {
-  const app = await appWith({ max: 2 })
-  app.addHook('onRequest', async (_, reply) => reply.code(401).send({}))
-  t.same(await statusesOf(app, times(3)), [401, 401, 429])
-})
-
 t.test('a caller is an address: of IPv6 a /64, and IPv4 in IPv6 is IPv4', async (t) => {
   const app = await appWith()
   for (const [address, left] of [
-    ['203.0.113.7', 999],
-    ['::ffff:203.0.113.7', 998],
+    ['::ffff:203.0.113.7', 999],
+    ['203.0.113.7', 998],
     ['::ffff:cb00:7107', 997],
     ['203.0.113.8', 999],
     ['2001:db8:1:2::1', 999],
@@ -278,8 +266,6 @@ t.test('a page of another origin can read a 429 and its Retry-After', async (t) 
   const app = Fastify()
   await app.register(cors, { origin: ['https://app.example'] })
   await app.register(rateLimit, { max: 1 })
-  await app.register(problems)
-  await app.register(caching)
   app.get('/v1/users', () => ({}))
   const request = { url: '/v1/users', headers: { origin: 'https://app.example' } }
   await app.inject(request)
@@ -288,19 +274,8 @@ t.test('a page of another origin can read a 429 and its Retry-After', async (t) 
   t.match(headers, {
     'access-control-allow-origin': 'https://app.example',
     'access-control-expose-headers': /Retry-After, RateLimit, RateLimit-Policy/,
-    'cache-control': 'no-store',
     'retry-after': '60',
-    vary: 'Origin',
   })
-})
-
-t.test('a 304 has the rate limit headers', async (t) => {
-  const app = await appWith()
-  await app.register(caching, { earlierRoutes: [{ url: '/v1/users', reason: 'not asked here' }] })
-  app.get('/v1/cached', { config: { caching: { validators: () => ({ version: 1 }) } } }, () => ({}))
-  const answer = await app.inject({ url: '/v1/cached', headers: { 'if-none-match': '"1"' } })
-  t.equal(answer.statusCode, 304)
-  t.equal(answer.headers.ratelimit, '"default";r=999;t=60')
 })
 
 t.test('in report mode no header is added, no request is refused, and both are counted', async (t) => {
@@ -321,7 +296,6 @@ t.test('in report mode no header is added, no request is refused, and both are c
 
 t.test('peers on a Unix domain socket have no address, and count together', async (t) => {
   const app = await appWith({ max: 1 })
-  app.get('/v1/own', { config: { rateLimit: { max: 1 } } }, () => ({}))
   // The path of a socket is short: a folder of the test would be too long for it.
   const folder = mkdtempSync(join(tmpdir(), 'quota-'))
   const socketPath = join(folder, 'app.sock')
@@ -330,14 +304,10 @@ t.test('peers on a Unix domain socket have no address, and count together', asyn
     rmSync(folder, { recursive: true })
   })
   await app.listen({ path: socketPath })
-  const statusOf = async (path: string): Promise<number | undefined> => {
-    const [response] = await once(get({ socketPath, path, agent: false }), 'response')
+  for (const status of [200, 429]) {
+    const [response] = await once(get({ socketPath, path: '/v1/users', agent: false }), 'response')
     response.resume()
-    return response.statusCode
-  }
-  for (const path of ['/v1/users', '/v1/own']) {
-    t.equal(await statusOf(path), 200, path)
-    t.equal(await statusOf(path), 429, path)
+    t.equal(response.statusCode, status)
   }
 })
 
@@ -404,23 +374,17 @@ t.test('a key function that throws: the request is served uncounted', async (t) 
 
 t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
-    [{ limit: 5 }, /rateLimit\.limit: there is no such option; expected one of .*max/],
     [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ max: 10 ** 15 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ timeWindow: '1 fortnight' }, /rateLimit\.timeWindow: expected at least a second/],
-    [{ timeWindow: 10 }, /rateLimit\.timeWindow/],
     [{ key: 'ip' }, /rateLimit\.key: expected a function of the request/],
     [{ redis: {} }, /rateLimit\.redis: expected a client with defineCommand/],
     [{ quotas: [] }, /rateLimit\.quotas: expected at least one quota/],
-    [{ quotas: [{ name: 'a', max: 1 }] }, /rateLimit\.quotas\[0\]\.timeWindow: expected at least a second/],
-    [{ quotas: [{ max: 1, timeWindow: 1000 }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
-    [{ quotas: [{ name: 'a', timeWindow: 1000 }] }, /rateLimit\.quotas\[0\]\.max: expected/],
     [{ quotas: [daily, burst, burst] }, /rateLimit\.quotas\[2\]\.name: expected a name that no other/],
     [{ quotas: [{ ...burst, name: 'a b' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, name: '1a' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, name: 'a'.repeat(65) }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, max: 0 }] }, /rateLimit\.quotas\[0\]\.max/],
-    [{ quotas: [{ ...burst, cost: 1 }] }, /rateLimit\.quotas\[0\]\.cost: there is no such option/],
     [{ quotas: [burst], max: 5 }, /rateLimit\.max: expected no such option beside quotas/],
     [{ quotas: [burst], timeWindow: 5000 }, /rateLimit\.timeWindow: expected no such option beside quotas/],
   ]
@@ -429,7 +393,6 @@ t.test('invalid options fail the boot, by name', async (t) => {
   const app = await appWith()
   for (const [own, message] of [
     [{ max: 0 }, /GET \/v1\/x config\.rateLimit\.max/],
-    [{ timeWindow: 'soon' }, /GET \/v1\/x config\.rateLimit\.timeWindow/],
     [{ keyGenerator: () => 'all' }, /GET \/v1\/x config\.rateLimit\.keyGenerator: there is no such option/],
     [{ quotas: [burst], max: 2 }, /config\.rateLimit\.max: expected no such option beside quotas/],
   ] as const) {
@@ -482,11 +445,7 @@ t.test('a route may be in another mode', async (t) => {
     const app = await appWith({ max: 1, mode })
     for (const own of ['enforce', 'report', 'off'] as const) app.get(`/v1/${own}`, config(own), () => ({}))
     const uncounted = mode === 'off' ? ['/v1/off', '/v1/users'] : ['/v1/off', '/v1/off']
-    t.same(
-      await statusesOf(app, [...uncounted, '/v1/enforce']),
-      [200, 200, 200],
-      `${mode}: off counts nothing`,
-    )
+    t.same(await statusesOf(app, [...uncounted, '/v1/enforce']), [200, 200, 200], 'off counts nothing')
     for (const [path, status] of Object.entries(expected)) {
       const { statusCode, headers } = await app.inject(`/v1/${path}`)
       t.equal(statusCode, status, `${mode}: ${path}`)
@@ -517,24 +476,18 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
 const as = (user: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-user': user } })
 const byUser: Pick<RateLimitOptions, 'key'> = { key: ({ headers }) => headers['x-user']?.toString() }
 
-t.test('the fields list all quotas, and a 429 names the exceeded one and its Retry-After', async (t) => {
+t.test('the fields list all quotas; a request that one refuses takes nothing from the others', async (t) => {
   const app = await appWith({ quotas: [burst, daily] })
   const first = await ask(app)
   t.equal(first.headers['ratelimit-policy'], '"burst";q=2;w=1, "daily";q=5;w=86400')
   t.equal(first.left, '"burst";r=1;t=1, "daily";r=4;t=86400')
-  await ask(app)
+  t.same(await statusesOf(app, times(9)), [200, ...Array(8).fill(429)])
   const detail = 'There were more than 2 requests in 1 second; try again in 1 second'
   t.match(await ask(app), {
-    status: 429,
     left: '"burst";r=0;t=1, "daily";r=3;t=86400',
     headers: { 'retry-after': '1' },
     body: { detail, violated_policies: ['burst'] },
   })
-})
-
-t.test('a request that one quota refuses takes nothing from the others', async (t) => {
-  const app = await appWith({ quotas: [burst, daily] })
-  t.same(await statusesOf(app, times(10)), [200, 200, ...Array(8).fill(429)])
   mock.timers.tick(1000)
   t.same(await statusesOf(app, times(2)), [200, 200])
   mock.timers.tick(1000)
@@ -636,16 +589,15 @@ t.test('with bearer, whichever is registered first, a verified token has a quota
     for (const each of isLast ? register.reverse() : register) await each()
     await app.register(problems)
     app.get('/v1/users', () => ({}))
-    const bearing = async (subject: string) => ({
-      authorization: `Bearer ${await issuer.token({ subject })}`,
-    })
-    const ada = from('203.0.113.7', await bearing('ada'))
+    const bearing = async (subject: string) =>
+      from('203.0.113.7', { authorization: `Bearer ${await issuer.token({ subject })}` })
+    const ada = await bearing('ada')
     t.match(await ask(app, ada), { status: 200, left: '"default";r=2;t=60' })
     t.match(await ask(app, ada), { status: 200, left: '"default";r=49;t=60' })
     const guess = from('203.0.113.7', { authorization: 'Bearer guess' })
     t.same(await statusesOf(app, times(4, guess)), [401, 401, 429, 429])
     t.match(await ask(app, ada), { status: 200, left: '"default";r=48;t=60' })
-    t.match(await ask(app, from('203.0.113.7', await bearing('bob'))), { status: 429 })
+    t.match(await ask(app, await bearing('bob')), { status: 429 })
   }
 })
 
@@ -662,13 +614,7 @@ t.test('the OpenAPI document has the header fields and the 429, where the mode i
   }
   const ofText = { schema: { type: 'string' } }
   const fields = { 'RateLimit-Policy': ofText, RateLimit: ofText }
-  const documented = {
-    200: { headers: fields },
-    429: {
-      headers: { ...fields, 'Retry-After': {} },
-      content: { 'application/problem+json': {} },
-    },
-  }
-  t.match(paths['/v1/enforce']?.get.responses, documented)
+  const refusal = { headers: { ...fields, 'Retry-After': {} }, content: { 'application/problem+json': {} } }
+  t.match(paths['/v1/enforce']?.get.responses, { 200: { headers: fields }, 429: refusal })
   t.notMatch(paths['/v1/report']?.get.responses, { 429: {} })
 })
