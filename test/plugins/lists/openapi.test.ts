@@ -33,12 +33,8 @@ t.test('missingMembers() finds members that a response schema would remove', asy
   const rows: readonly (readonly [response: unknown, missing: string[]])[] = [
     [undefined, []],
     [{ 404: object({}) }, []],
-
     [{ 200: object({ users, total: { type: 'integer' } }) }, []],
-    [{ 200: object({ users }) }, ['total']],
-
     [{ 200: object({ items: users, total: {} }) }, ['users']],
-
     [{ 200: users }, ['users', 'total']],
     [{ 200: object({}, { additionalProperties: true }) }, []],
     [{ 200: object({ users }, { patternProperties: { '^t': {} } }) }, []],
@@ -51,10 +47,7 @@ t.test('missingMembers() finds members that a response schema would remove', asy
     t.strictSame(missingMembers(response, ['users', 'total'], shared), missing, JSON.stringify(response))
 })
 
-function parametersOf(
-  more: Partial<PageRules> = {},
-  parameters: readonly Parameter[] = [],
-): Readonly<Record<string, Parameter>> {
-  const { parameters: found = [] } = documentPages({ ...paging, ...more })({ parameters }, {} as never)
+function parametersOf(more: Partial<PageRules> = {}): Readonly<Record<string, Parameter>> {
+  const { parameters: found = [] } = documentPages({ ...paging, ...more })({ parameters: [] }, {} as never)
   return Object.fromEntries(found.map((one) => [one.name, one]))
 }

@@ -68,7 +68,6 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
   const table: readonly Row[] = [
     ['newest first', newest, 'before_id=6', null],
     ['oldest first', rows, 'after_id=0', null],
-
     ['the cursor itself', newest, 'before_id=5', cursor],
     ['the wrong way round', rows, 'before_id=9', second],
     ['twice the same', [rows[1] ?? {}, rows[1] ?? {}], 'after_id=0', /row 2/],
@@ -78,11 +77,8 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
     ['such ids, sorted as text', ofIds('9', '8', '10'), 'before_id=11', /row 3/],
     ['beyond 2^53', ofIds('9007199254740993', '9007199254740992'), 'before_id=9007199254740994', null],
     ['no id', [{}], 'before_id=5', noId],
-
     ['negative ids as text', ofIds('2', '-3', '-12'), 'before_id=11', null],
     ['an id in another notation', ofIds('1e0'), 'before_id=5', noId],
-
-    ['before a time', newest, at, null],
     ['at that time', newest, at5, cursor],
     ['at that time, before the id', [{ id: 4, created_at: time(5) }], `${at5}&before_id=5`, null],
     ['by digits of a second', [micro(1, '5'), micro(2, '123456'), micro(1, '123456')], at, null],
@@ -95,13 +91,9 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
     ['dates do not count in pages by id', dates, 'before_id=11', second],
     ['no time', [{ id: 1 }], at, noTime],
     ['no date', [{ id: 1, created_at: new Date(Number.NaN) }], at, noTime],
-
     ['text before a time', [{ id: 1, created_at: 'x2026-01-01T00:00:00Z' }], at, noTime],
     ['text after a time', [{ id: 1, created_at: '2026-01-01T00:00:00Zx' }], at, noTime],
-
-    ['a number', [{ id: 1, created_at: 5 }], at, noTime],
     ['text ids, at the time of the cursor', [{ id: 'a', created_at: time(5) }], at5, cursor, text],
-
     ['text ids, in the order of the store', texts, 'after_id=z', null, text],
     ['text ids, the cursor itself', texts, 'after_id=b', cursor, text],
     ['text ids, one of them twice', ofIds('b', 'b'), 'after_id=x', second, text],
@@ -118,13 +110,15 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
 })
 
 t.test('report counts such pages and sends them; off does not check', async (t) => {
-  for (const mode of ['report', 'off'] as const) {
+  for (const [mode, counted] of [
+    ['report', ['order GET /v1/rows 500']],
+    ['off', []],
+  ] as const) {
     const { app } = await appWith(() => rows, { mode })
     t.equal((await app.inject('/v1/rows?before_id=3')).statusCode, 200, mode)
     const { observations } = app.conventions.report()
-    const counted = { plugin: 'lists', rule: 'order', route: 'GET /v1/rows', status: 500 }
-    t.match(observations, mode === 'report' ? [counted] : [])
-    t.equal(observations.length, mode === 'report' ? 1 : 0)
+    const found = observations.map(({ rule, route, status }) => `${rule} ${route} ${status}`)
+    t.strictSame(found, counted, mode)
   }
 })
 

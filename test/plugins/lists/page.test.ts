@@ -18,17 +18,14 @@ const textIds: PageRules = { ...rules, idFormat: 'text' }
 t.test('valid parameters', async (t) => {
   const rows: readonly (readonly [query: Record<string, string>, page: Partial<Page<bigint | string>>])[] = [
     [{}, { limit: 50, fetch: 51, includeTotal: false }],
-    [{ limit: '1' }, { limit: 1, fetch: 2 }],
     [{ limit: '201' }, { limit: 200, fetch: 201 }],
     [{ limit: '9'.repeat(400) }, { limit: 200 }],
     [{ limit: '007' }, { limit: 7 }],
-
     [{ before_id: '0' }, { beforeId: 0n }],
     [{ after_id: '9223372036854775807' }, { afterId: 9223372036854775807n }],
     [{ before_time: '2026-01-02T03:04:05.123456+01:00' }, { beforeTime: '2026-01-02T02:04:05.123456Z' }],
     // As typed into a URL, where a plus stands for a blank.
     [{ before_time: '2026-01-02T03:04:05 01:00' }, { beforeTime: '2026-01-02T02:04:05Z' }],
-
     [
       { before_time: '2026-01-02T03:04:05Z', before_id: '7' },
       { beforeTime: '2026-01-02T03:04:05Z', beforeId: 7n },
@@ -98,7 +95,6 @@ t.test('a request without a cursor pages by the first key, and so does its next 
   const time = '2026-01-02T03:04:05Z'
   for (const [by, query, cursor] of [
     [['id', 'time'], {}, { before_id: '7' }],
-    [['id', 'time'], { before_id: '9' }, { before_id: '7' }],
     [
       ['id', 'time'],
       { before_time: '2026-02-01T00:00:00Z', before_id: '1' },
