@@ -11,13 +11,10 @@ const number: Shape = { kind: 'number', nullable: false }
 const int64: Shape = { kind: 'integer', int64: { min: 0n, max: 2n ** 64n - 1n }, nullable: false }
 const nothing: Shape = { kind: 'null', nullable: true }
 
+const memberOf = (name: string, shape: Shape) => ({ name, shape, required: false, fallback: null })
+
 function objectOf(members: Readonly<Record<string, Shape>>, rest: Shape | null = null): Shape {
-  const named = Object.entries(members).map(([name, shape]) => ({
-    name,
-    shape,
-    required: false,
-    fallback: null,
-  }))
+  const named = Object.entries(members).map(([name, shape]) => memberOf(name, shape))
   return { kind: 'object', members: named, alsoRequired: [], patterns: [], rest, nullable: false }
 }
 
@@ -37,16 +34,11 @@ function headersOf(item: Shape): readonly string[] | string {
 
 t.test('the columns are the fields of an item, and those of nested objects with dots', async (t) => {
   const address = objectOf({ city: text, geo: objectOf({ lat: number, long: number }) })
+  const ofAddress = ['address.city', 'address.geo.lat', 'address.geo.long']
   const rows: readonly (readonly [Shape, readonly string[]])[] = [
     [objectOf({ id: int64, name: text }), ['id', 'id_str', 'name']],
-    [
-      objectOf({ address, tags: arrayOf(text) }),
-      ['address.city', 'address.geo.lat', 'address.geo.long', 'tags'],
-    ],
-    [
-      objectOf({ address: choiceOf(address, nothing) }),
-      ['address.city', 'address.geo.lat', 'address.geo.long'],
-    ],
+    [objectOf({ address, tags: arrayOf(text) }), [...ofAddress, 'tags']],
+    [objectOf({ address: choiceOf(address, nothing) }), ofAddress],
     [objectOf({ either: choiceOf(address, text) }), ['either']],
     [objectOf({ map: objectOf({ known: text }, text) }), ['map']],
     [objectOf({ empty: objectOf({}) }), ['empty']],
@@ -58,17 +50,17 @@ t.test('the columns are the fields of an item, and those of nested objects with 
 })
 
 t.test('an item within an item of its own kind is JSON in one cell', async (t) => {
-  const members: { name: string; shape: Shape; required: boolean; fallback: null }[] = []
+  const members: ReturnType<typeof memberOf>[] = []
   const node: Shape = { kind: 'object', members, alsoRequired: [], patterns: [], rest: null, nullable: false }
-  members.push({ name: 'id', shape: number, required: false, fallback: null })
-  members.push({ name: 'parent', shape: node, required: false, fallback: null })
+  members.push(memberOf('id', number), memberOf('parent', node))
   t.strictSame(headersOf(node), ['id', 'parent'])
 })
 
 t.test('items whose fields are not all known have no CSV', async (t) => {
-  for (const item of [text, objectOf({ a: text }, text), { kind: 'anything', nullable: true } as Shape]) {
+  const anything = { kind: 'anything', nullable: true } as Shape
+  const matched = { ...objectOf({ a: text }), patterns: [{ pattern: /^x/, shape: text }] } as unknown as Shape
+  for (const item of [text, objectOf({ a: text }, text), anything, matched])
     t.match(headersOf(item), /does not name all of them/)
-  }
   const wide = objectOf(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`c${index}`, text])))
   t.match(headersOf(wide), /more than 1000 columns/)
 })
@@ -80,6 +72,7 @@ t.test('the list is the array with the name, else the only one', async (t) => {
     [objectOf({ users: arrayOf(item), tags: arrayOf(text) }), 'users'],
     [objectOf({ people: arrayOf(item), total: number }), 'people'],
     [objectOf({ people: choiceOf(arrayOf(item), nothing) }), 'people'],
+    [objectOf({ people: choiceOf(arrayOf(item), arrayOf(text)) }), /no array of items/],
     [objectOf({ people: arrayOf(item), tags: arrayOf(text) }), /no array of items/],
     [objectOf({ id: number }), /no array of items/],
     [undefined, /needs a response schema/],
@@ -95,11 +88,7 @@ function columnsOf(...headers: readonly string[]): Column[] {
   return headers.map((header) => ({ header, path: header.split('.'), isTwin: false }))
 }
 
-function csv(
-  json: string,
-  columns: readonly Column[],
-  formulas: 'escape' | 'keep' = 'escape',
-): string | null {
+function csv(json: string, columns: readonly Column[], formulas: 'escape' | 'keep' = 'escape') {
   return csvOf(json, { member: null, columns }, formulas, write)
 }
 
@@ -116,23 +105,16 @@ t.test('a header row, CRLF, and quotes as RFC 4180 has them', async (t) => {
     ['[1,null,"x",[2]]', 'a,b\r\n,\r\n,\r\n,\r\n,\r\n'],
   ]
   for (const [json, expected] of rows) t.equal(csv(json, columns), expected, json)
-  t.equal(
-    csv('[{"a":{"b":1}},{"a":null},{"a":"x"}]', columnsOf('a.b')),
-    'a.b\r\n1\r\n""\r\n""\r\n',
-    'one column',
-  )
-  t.equal(
-    csv('[{"toString":1}]', columnsOf('__proto__', 'toString', 'valueOf')),
-    '__proto__,toString,valueOf\r\n,1,\r\n',
-  )
+  const one = csv('[{"a":{"b":1}},{"a":null},{"a":"x"}]', columnsOf('a.b'))
+  t.equal(one, 'a.b\r\n1\r\n""\r\n""\r\n', 'one column')
+  const inherited = csv('[{"toString":1}]', columnsOf('__proto__', 'toString', 'valueOf'))
+  t.equal(inherited, '__proto__,toString,valueOf\r\n,1,\r\n')
 })
 
 t.test('integers keep all digits, in cells of JSON too', async (t) => {
   for (const digits of ['9007199254740993', '18446744073709551615']) {
-    t.equal(
-      csv(`[{"a":${digits},"b":{"c":[${digits}]}}]`, columnsOf('a', 'b')),
-      `a,b\r\n${digits},"{""c"":[${digits}]}"\r\n`,
-    )
+    const file = csv(`[{"a":${digits},"b":{"c":[${digits}]}}]`, columnsOf('a', 'b'))
+    t.equal(file, `a,b\r\n${digits},"{""c"":[${digits}]}"\r\n`)
   }
 })
 

@@ -19,8 +19,6 @@ t.test('the query parameter has precedence over Accept, which decides without it
   const app = addUsers(await presetApp())
   const requests: readonly (readonly [query: string, accept: string | undefined, type: string])[] = [
     ['', undefined, jsonType],
-    ['', '*/*', jsonType],
-    ['', 'application/xml', xmlType],
     ['', 'text/xml', 'text/xml; charset=utf-8'],
     ['', 'text/csv', csvType],
     ['', 'application/xml;q=0.5, application/json;q=0.4', xmlType],
@@ -28,19 +26,15 @@ t.test('the query parameter has precedence over Accept, which decides without it
     ['', 'text/*', 'text/xml; charset=utf-8'],
     ['', 'application/json;q=0, */*', xmlType],
     ['', browser, jsonType],
-    ['', 'text/html, application/xml', xmlType],
     ['?format=xml', 'application/json', xmlType],
     ['?format=csv', 'image/png', csvType],
     ['?format=json', 'application/xml', jsonType],
   ]
   for (const [query, accept, type] of requests) {
-    const response = await app.inject({
-      url: `/v1/users${query}`,
-      headers: accept === undefined ? {} : { accept },
-    })
-    t.equal(response.statusCode, 200, `${query} ${accept}`)
-    t.equal(response.headers['content-type'], type, `${query} ${accept}`)
-    t.equal(response.headers.vary, 'accept', `${query} ${accept}: Vary`)
+    const headers = accept === undefined ? {} : { accept }
+    const response = await app.inject({ url: `/v1/users${query}`, headers })
+    const sent = [response.statusCode, response.headers['content-type'], response.headers.vary]
+    t.strictSame(sent, [200, type, 'accept'], `${query} ${accept}`)
   }
 })
 
@@ -62,12 +56,9 @@ t.test('a format that the route does not have is a 406 with those that it has', 
     t.strictSame(document.available, all, `${url}: the member`)
     t.equal(response.headers.vary, 'accept', `${url}: Vary`)
   }
-  const item = await app.inject({ url: '/v1/users/2?format=csv' })
-  isProblem(t, injected(item), {
-    status: 406,
-    code: 'not-acceptable',
-    detail: /as application\/json, application\/xml$/,
-  })
+  const item = injected(await app.inject('/v1/users/2?format=csv'))
+  const detail = /as application\/json, application\/xml$/
+  isProblem(t, item, { status: 406, code: 'not-acceptable', detail })
   const plain = await app.inject({ url: '/v1/plain?format=xml', headers: { accept: 'application/xml' } })
   isProblem(t, injected(plain), {
     status: 406,
@@ -156,11 +147,10 @@ t.test('the root element has the title of the schema, or the singular of the pat
     ['/v1/roles', items, 'roles'],
     ['/v1/2', item, '_x0032_'],
   ]
+  const config = { formats: ['xml'] as const }
   for (const [path, schema] of routes) {
-    const config = { formats: ['xml'] as const }
-    app.get(path, { schema: { response: { 200: schema } }, config }, async () =>
-      schema.type === 'array' ? [] : {},
-    )
+    const answer = schema.type === 'array' ? [] : {}
+    app.get(path, { schema: { response: { 200: schema } }, config }, async () => answer)
   }
   for (const [path, , root] of routes) {
     const { body } = await app.inject(`${path.replace(':id', '1')}?format=xml`)
@@ -172,20 +162,16 @@ t.test('each format has entity tags of its own, from bytes and from validators',
   const app = addUsers(await presetApp())
   const schema = { response: { 200: User } }
   const validators = async () => ({ version: 'v7' })
-  app.get(
-    '/v1/versioned/:id',
-    { schema, config: { formats: ['xml'], caching: { validators } } },
-    async () => rows[1],
-  )
+  const config = { formats: ['xml'] as const, caching: { validators } }
+  app.get('/v1/versioned/:id', { schema, config }, async () => rows[1])
   app.get('/v1/weak', { schema, config: { formats: ['xml'] } }, async (_request, reply) => {
     reply.caching({ etag: 'W/"v8"' })
     return rows[1]
   })
   const ofBytes = async (format: string, headers = {}) =>
     app.inject({ url: `/v1/users?format=${format}`, headers })
-  const tags = [await ofBytes('json'), await ofBytes('xml'), await ofBytes('csv')].map(
-    ({ headers: { etag } }) => String(etag),
-  )
+  const answers = [await ofBytes('json'), await ofBytes('xml'), await ofBytes('csv')]
+  const tags = answers.map(({ headers: { etag } }) => String(etag))
   t.equal(new Set(tags).size, 3, 'tags of bytes')
   const ofXml = { 'if-none-match': tags[1] }
   t.equal((await ofBytes('xml', ofXml)).statusCode, 304)
@@ -204,25 +190,16 @@ t.test('each format has entity tags of its own, from bytes and from validators',
   ] as const) {
     for (const method of ['GET', 'HEAD'] as const) {
       const response = await app.inject({ method, url: '/v1/versioned/1', headers })
-      t.match(
-        response,
-        { statusCode: status, headers: { etag, vary: 'accept' } },
-        `${method} ${JSON.stringify(headers)}`,
-      )
+      const expected = { statusCode: status, headers: { etag, vary: 'accept' } }
+      t.match(response, expected, `${method} ${JSON.stringify(headers)}`)
     }
   }
 })
 
 t.test('a write with the tag of any format is of the same state of the resource', async (t) => {
   const app = await presetApp()
-  app.put(
-    '/v1/users/:id',
-    {
-      schema: { body: User, response: { 200: User } },
-      config: { caching: { validators: async () => ({ version: 'v7' }) } },
-    },
-    async ({ body }) => body,
-  )
+  const config = { caching: { validators: async () => ({ version: 'v7' }) } }
+  app.put('/v1/users/:id', { schema: { body: User }, config }, async ({ body }) => body)
   for (const [tag, status] of [
     ['"v7"', 200],
     ['"v7--xml"', 200],
@@ -231,13 +208,8 @@ t.test('a write with the tag of any format is of the same state of the resource'
     ['"v6--xml"', 412],
     ['"v7--pdf"', 412],
   ] as const) {
-    const response = await app.inject({
-      method: 'PUT',
-      url: '/v1/users/1',
-      headers: { 'if-match': tag },
-      payload: { name: 'a' },
-    })
-    t.equal(response.statusCode, status, tag)
+    const request = { url: '/v1/users/1', headers: { 'if-match': tag }, payload: { name: 'a' } }
+    t.equal((await app.inject({ method: 'PUT', ...request })).statusCode, status, tag)
   }
 })
 
@@ -266,13 +238,9 @@ t.test('HEAD has the headers of GET, and compression follows', async (t) => {
 
 t.test('errors are problem documents, whatever format the client asks for', async (t) => {
   const app = await presetApp()
-  app.get(
-    '/v1/users/:id',
-    { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
-    async () => {
-      throw Object.assign(new Error('gone'), { statusCode: 404 })
-    },
-  )
+  app.get('/v1/users/:id', { config: { formats: ['xml'] } }, async () => {
+    throw Object.assign(new Error('gone'), { statusCode: 404 })
+  })
   const response = await app.inject({ url: '/v1/users/1', headers: { accept: 'application/xml' } })
   isProblem(t, injected(response), { status: 404, code: 'not-found' })
   t.equal(response.headers.vary, 'accept')
@@ -296,6 +264,7 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
       return reply.type(type).send(payload)
     })
   app.get('/v1/nothing', { config }, async (_request, reply) => reply.code(204).send())
+  app.get('/v1/conflicts', { config }, async (_request, reply) => reply.code(409).send({ a: 1 }))
   const get = (path: string) => app.inject({ url: `/v1/${path}`, headers: { accept: 'application/xml' } })
   for (const [path, , , expected] of bodies) {
     const { body, headers } = await get(path)
@@ -303,19 +272,14 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
     if (path === 'patches') t.match(headers['content-type'], /^application\/geo\+json/)
     t.equal(headers.vary, path === 'strings' ? 'Origin, accept' : 'accept', path)
     if (path !== 'strings') continue
-    const head = await app.inject({
-      method: 'HEAD',
-      url: '/v1/strings',
-      headers: { accept: 'application/xml' },
-    })
+    const head = await app.inject({ method: 'HEAD', url: '/v1/strings?format=xml' })
     t.match(head.headers, { 'content-length': String(body.length), 'content-disposition': undefined })
   }
   t.equal((await get('nothing')).headers['content-type'], undefined)
-  const { observations } = app.conventions.report()
+  t.equal((await get('conflicts')).body, '{"a":1}', 'an error of the handler')
+  const observed = app.conventions.report().observations.filter(({ plugin }) => plugin === 'formats')
   t.strictSame(
-    observations
-      .filter(({ plugin }) => plugin === 'formats')
-      .map(({ rule, route, example }) => [rule, route, example]),
+    observed.map(({ rule, route, example }) => [rule, route, example]),
     [
       ['xml', 'GET /v1/streams', 'the response stays application/json: it is a stream'],
       ['xml', 'GET /v1/texts', 'the response stays text/plain'],
@@ -355,40 +319,57 @@ t.test('what a route asks for and cannot have stops the boot; in report mode it 
     [{ querystring }, 'xml', /'format' is declared by the route/],
   ]
   for (const [schema, format, message] of cases) {
-    for (const mode of ['enforce', 'report'] as const) {
+    const boot = async (mode: 'enforce' | 'report') => {
       const app = Fastify()
       await app.register(formats, { mode })
       app.get('/v1/users', { schema, config: { formats: [format] } }, async () => ({}))
-      const ready = async () => app.ready().then(undefined, rethrowUnwrapped)
-      if (mode === 'enforce') await t.rejects(ready, { code: 'FST_CONV_FINDINGS', message })
-      else {
-        await ready()
-        t.match(app.conventions.report().findings, [{ plugin: 'formats' }])
-      }
+      await app.ready().then(undefined, rethrowUnwrapped)
+      return app.conventions.report().findings
     }
+    await t.rejects(boot('enforce'), { code: 'FST_CONV_FINDINGS', message })
+    t.match(await boot('report'), [{ plugin: 'formats' }])
   }
+})
+
+t.test('in report mode no response changes; other formats, and a 406, are counted', async (t) => {
+  const app = Fastify()
+  await app.register(formats, { mode: 'report' })
+  const strict = { type: 'object', properties: { q: { type: 'string' } }, additionalProperties: false }
+  const schema = { querystring: strict, response: { 200: { type: 'array', items: User } } }
+  app.get('/v1/users', { schema, config: { formats: ['xml', 'csv'] } }, async () => [{ id: 1 }])
+  app.get('/v1/roles', { config: { formats: ['xml'] } }, async () => ({ id: 1 }))
+  for (const [method, url, accept] of [
+    ['GET', '/v1/users'],
+    ['GET', '/v1/users?format=csv'],
+    ['GET', '/v1/roles?format=xml'],
+    ['HEAD', '/v1/roles?format=xml'],
+    ['GET', '/v1/roles?format=pdf'],
+    ['GET', '/v1/roles', 'application/xml'],
+    ['GET', '/v1/roles', 'image/png'],
+  ] as const) {
+    const { headers } = await app.inject({ method, url, headers: { accept: accept ?? '*/*' } })
+    t.match(headers['content-type'], /^application\/json/, `${url} ${accept}`)
+  }
+  const { observations } = app.conventions.report()
+  t.strictSame(
+    observations.map(({ rule, route, effect, count, example }) => [rule, route, effect, count, example]),
+    [
+      ['csv', 'GET /v1/users', 'changed', 1, 'the response would be text/csv'],
+      ['xml', 'GET /v1/roles', 'changed', 3, 'the response would be application/xml'],
+      ['not-acceptable', 'GET /v1/roles', 'refused', 2, 'none of application/json, application/xml'],
+    ],
+  )
 })
 
 t.test('options that are invalid throw with their name', async (t) => {
   const invalid = { code: 'FST_CONV_OPTION_INVALID' }
-  for (const options of [{ mode: 'on' }, { parameter: '' }, { parameter: 'a b' }, { formulas: true }]) {
-    await t.rejects(
-      async () => Fastify().register(formats, options as object),
-      invalid,
-      JSON.stringify(options),
-    )
-  }
-  await t.rejects(async () => Fastify().register(formats, { produces: ['xml'] } as object), {
-    code: 'FST_CONV_OPTION_UNKNOWN',
-  })
+  for (const options of [{ parameter: '' }, { parameter: 'a b' }, { formulas: true }] as object[])
+    await t.rejects(async () => Fastify().register(formats, options), invalid, JSON.stringify(options))
   const app = Fastify()
   await app.register(formats)
   for (const config of ['xml', ['json'], ['xml', 'xml'], true, { produces: 'xml' }]) {
-    t.throws(
-      () => app.get('/v1/users', { config: { formats: config as [] } }, async () => ({})),
-      invalid,
-      JSON.stringify(config),
-    )
+    const declare = () => app.get('/v1/users', { config: { formats: config as [] } }, async () => ({}))
+    t.throws(declare, invalid, JSON.stringify(config))
   }
 })
 
@@ -399,13 +380,13 @@ t.test('a route with false, and an app without routes that opt in, have no hooks
     hooks.push(preValidation, preParsing, onSend)
   })
   await app.register(formats)
-  app.get('/v1/a', { exposeHeadRoute: false, config: { formats: false } }, async () => ({}))
-  app.get('/v1/b', { exposeHeadRoute: false }, async () => ({}))
-  app.get(
-    '/v1/c',
-    { exposeHeadRoute: false, config: { formats: { mode: 'off', produces: ['xml'] } } },
-    async () => ({}),
-  )
+  const off = { formats: { mode: 'off', produces: ['xml'] } } as const
+  for (const [url, config] of [
+    ['/v1/a', { formats: false }] as const,
+    ['/v1/b', {}] as const,
+    ['/v1/c', off] as const,
+  ])
+    app.get(url, { exposeHeadRoute: false, config }, async () => ({}))
   await app.ready()
   t.strictSame(hooks, Array.from({ length: 9 }))
   t.equal(app.hasRequestDecorator(Symbol.for('fastify-conventions.formats.chosen')), false)

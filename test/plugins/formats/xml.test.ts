@@ -108,9 +108,11 @@ t.test('texts are escaped, and U+FFFD stands for what XML cannot hold', async (t
 })
 
 t.test('JSON that goes deeper than 500 levels fails', async (t) => {
-  const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
-  t.match(xmlOf(deep(500), 'a', builder), /<a>/)
-  t.throws(() => xmlOf(deep(502), 'a', builder), /deeper than 500/)
+  for (const [start, end] of [['[', ']'] as const, ['{"a":', '}'] as const]) {
+    const deep = (levels: number) => `${start.repeat(levels - 1)}[]${end.repeat(levels - 1)}`
+    t.match(xmlOf(deep(500), 'a', builder), /<a>/)
+    t.throws(() => xmlOf(deep(501), 'a', builder), /deeper than 500/)
+  }
 })
 
 const parser = new XMLParser({ ignoreAttributes: false, parseTagValue: false, trimValues: false })
