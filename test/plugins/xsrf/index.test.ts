@@ -25,10 +25,10 @@ const elsewhere = { ...missing, detail: 'The request is from a page of another o
 const element = { status: 403, code: 'requested-with-missing' }
 
 t.test('a page reads the token from the cookie, and sends it', async (t) => {
-  const { send, handled } = await service(t)
-  const read = await send('GET', '/v1/users')
-  t.equal(read.statusCode, 200)
-  const token = tokenOf(read)
+  const { send, handled, seen } = await service(t)
+  isProblem(t, injected(await send('POST', '/v1/forms/1', {}, { name: 1 })), missing)
+  t.strictSame(seen, [], 'a refusal precedes hooks of the app, validation and the body')
+  const token = tokenOf(await send('GET', '/v1/users'))
   for (const method of ['POST', 'DELETE'] as const) {
     const cookie = `${session}; XSRF-TOKEN=${token}`
     const headers = { cookie, 'x-xsrf-token': token }
@@ -61,21 +61,17 @@ t.test('requests without the cookie need nothing', async (t) => {
 t.test('routes that were declared before the plugin need a token, too', async (t) => {
   const app = Fastify()
   app.addContentTypeParser(form['content-type'], (_request, _payload, done) => done(null, {}))
-  const schema: object = { hide: true }
-  app.get('/early', { schema }, async () => ({}))
-  app.post('/early', { schema }, async () => ({}))
+  app.route({ method: ['GET', 'POST'], url: '/early', schema: { hide: true } as object, handler: () => ({}) })
   await app.register(xsrf, { cookies: ['session'], secret })
-  const headers = { cookie: session, 'sec-fetch-site': 'same-origin' }
-  for (const more of [{}, form]) {
-    const { statusCode } = await app.inject({
-      method: 'POST',
-      url: '/early',
-      headers: { ...headers, ...more },
-    })
-    t.equal(statusCode, 403)
+  for (const [method, headers, status] of [
+    ['POST', own, 403],
+    ['POST', { ...own, ...form }, 403],
+    // It may be a page.
+    ['GET', foreign, 200],
+  ] as const) {
+    const request = { method, url: '/early', headers: { ...headers, cookie: session } }
+    t.equal((await app.inject(request)).statusCode, status, method)
   }
-  const read = await app.inject({ url: '/early', headers: { ...headers, 'sec-fetch-site': 'cross-site' } })
-  t.equal(read.statusCode, 200, 'it may be a page')
 })
 
 t.test('a verified bearer token that was sent makes the cookie irrelevant', async (t) => {
@@ -181,11 +177,12 @@ t.test('forms that override the method send the token in a field too', async (t)
   const token = tokenOf(await send('GET', '/v1/users'))
   const post = (payload: string, headers: Record<string, string> = {}) =>
     send('POST', '/v1/forms/1', { ...form, ...headers }, payload)
-  const put = await post(`_method=PUT&name=a&_csrf=${token}`)
-  t.strictSame(put.json(), { method: 'PUT', body: { name: 'a' } })
-  t.strictSame((await post(`_method=DELETE&_csrf=${token}`)).json(), { method: 'DELETE' }, 'no body')
-  const named = await post(`_method=DELETE&name=a&_csrf=${token}`)
-  t.strictSame(named.json(), { method: 'DELETE', body: { name: 'a' } })
+  for (const [payload, served] of [
+    ['_method=PUT&name=a', { method: 'PUT', body: { name: 'a' } }],
+    ['_method=DELETE', { method: 'DELETE' }],
+    ['_method=DELETE&name=a', { method: 'DELETE', body: { name: 'a' } }],
+  ] as const)
+    t.strictSame((await post(`${payload}&_csrf=${token}`)).json(), served, payload)
   for (const method of ['PUT', 'DELETE'])
     isProblem(t, injected(await post(`_method=${method}&name=a`)), missing)
   const { statusCode } = await post(`_method=DELETE&_csrf=${token}`, foreign)
@@ -203,13 +200,9 @@ t.test('multipart forms need a token like other forms', async (t) => {
     )
     const about = String(attachFieldsToBody)
     const token = tokenOf(await send('GET', '/v1/users'))
+    const type = { 'content-type': 'multipart/form-data; boundary=b' }
     const post = (fields: string, headers: Record<string, string> = {}) =>
-      send(
-        'POST',
-        '/v1/users',
-        { 'content-type': 'multipart/form-data; boundary=b', ...headers },
-        `${part('name', 'a')}${fields}--b--\r\n`,
-      )
+      send('POST', '/v1/users', { ...type, ...headers }, `${part('name', 'a')}${fields}--b--\r\n`)
     t.equal((await post('', { 'x-xsrf-token': token })).statusCode, 200, about)
     // A form that the handler reads has no token that could be checked before.
     const isParsed = attachFieldsToBody !== undefined
@@ -253,10 +246,7 @@ t.test('reads by a cookie are refused to elements of other pages', async (t) => 
   const { app: lenient } = await service(t, { requestedWith: false })
   t.equal((await get('/v1/users', script, lenient)).statusCode, 200)
   const excepted = lenient.conventions.report().exceptions.filter(({ plugin }) => plugin === 'xsrf')
-  t.strictSame(
-    excepted.map(({ route }) => route),
-    ['POST /hooks/pay'],
-  )
+  t.equal(excepted.map(({ route }) => route).join(), 'POST /hooks/pay')
 })
 
 t.test('caches: reads vary, refusals are not stored, public responses set no cookie', async (t) => {
@@ -305,10 +295,7 @@ t.test('a route with config.xsrf: false, preflights and unknown paths are not ch
     ['GET /page', ['requestedWith'], 'hidden from the OpenAPI document: not part of the API'],
     ['GET /v1/pictures/:id', ['requestedWith'], 'config.xsrf.requestedWith is false'],
   ] as const)
-    t.match(
-      listed.find(({ route }) => route === name),
-      { rules, reason },
-    )
+    t.match(listed.find(({ route }) => route === name) ?? {}, { rules, reason })
 })
 
 t.test('origins: pages of a listed origin need a token, which a response gives them', async (t) => {
@@ -321,12 +308,6 @@ t.test('origins: pages of a listed origin need a token, which a response gives t
   const served = await send('POST', '/v1/users', { ...headers, 'x-xsrf-token': token })
   t.equal(served.statusCode, 200)
   t.equal(served.headers['access-control-allow-origin'], origin)
-})
-
-t.test('refusals precede hooks of the app, validation and the body', async (t) => {
-  const { send, seen } = await service(t)
-  isProblem(t, injected(await send('POST', '/v1/forms/1', {}, { name: 1 })), missing)
-  t.strictSame(seen, [])
 })
 
 t.test('report changes nothing and counts; off does nothing', async (t) => {
@@ -385,23 +366,17 @@ t.test('the OpenAPI document has the header and the 403, where they are enforced
 t.test('bad options fail the registration, and do not show the secret', async (t) => {
   const good = { cookies: ['session'], secret }
   const rows = [
-    [{}, /^xsrf\.cookies: expected at least one name/],
-    [{ secret }, /^xsrf\.cookies: /],
-    [{ cookies: [], secret }, /^xsrf\.cookies: /],
-    [{ cookies: 'session', secret }, /^xsrf\.cookies: expected an array/],
+    [{ secret }, /^xsrf\.cookies: expected at least one name/],
+    [{ cookies: ['session'], secret: [] }, /^xsrf\.secret: expected at least one secret/],
     [{ cookies: ['a b'], secret }, /^xsrf\.cookies\[0\]: expected the name of a cookie/],
     [{ cookies: ['session'] }, /^xsrf\.secret: expected a text of at least 32 characters.*'undefined'$/],
     [{ cookies: ['session'], secret: 'short-secret' }, /^xsrf\.secret: .*received 'string'$/],
-    [{ cookies: ['session'], secret: [] }, /^xsrf\.secret: expected at least one secret/],
     [{ cookies: ['session'], secret: [secret, 'short-secret'] }, /^xsrf\.secret\[1\]: .*received 'string'$/],
     [{ ...good, origins: ['https://app.example/'] }, /^xsrf\.origins\[0\]: expected an origin/],
-    [{ ...good, exempt: [] }, /^xsrf\.exempt: there is no such option/],
   ] as const
   for (const [options, message] of rows) {
-    const app = Fastify()
-    const error: unknown = await Promise.resolve(app.register(xsrf, options as unknown as XsrfOptions)).catch(
-      (thrown: unknown) => thrown,
-    )
+    const register = async () => Fastify().register(xsrf, options as unknown as XsrfOptions)
+    const error: unknown = await register().catch((thrown: unknown) => thrown)
     t.match(error, { message })
     t.notMatch(error, { message: /short-secret/ })
   }
@@ -471,10 +446,8 @@ async function build(
   app.addHook('onRequest', async ({ method, url }) => void seen.push(`${method} ${url}`))
   app.addHook('preHandler', async ({ method, url }) => void handled.push(`${method} ${url}`))
   const page = { hide: true }
-  for (const url of ['/v1/users', '/v1/users/:id']) {
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
-      app.route({ method, url, handler: async () => ({}) })
-  }
+  for (const method of ['GET', 'POST', 'DELETE'])
+    for (const url of ['/v1/users', '/v1/users/:id']) app.route({ method, url, handler: async () => ({}) })
   const named = { type: 'object', additionalProperties: false, properties: { name: { type: 'string' } } }
   app.route({
     method: ['POST', 'PUT'],
@@ -507,11 +480,8 @@ async function build(
   app.get('/files/*', async () => 'file')
   app.get('/v1/pictures/:id', { config: { xsrf: { requestedWith: false } } }, async () => 'picture')
   app.get('/hidden-json', { schema: page, config: { xsrf: { requestedWith: true } } }, async () => ({}))
-  app.get(
-    '/v1/prices',
-    { config: { caching: { cacheControl: { public: true, maxAge: 60 } } } },
-    async () => ({}),
-  )
+  const shared = { config: { caching: { cacheControl: { public: true, maxAge: 60 } } } }
+  app.get('/v1/prices', shared, async () => ({}))
   app.get('/v1/response', async () => {
     const headers = { vary: 'Accept', 'cache-control': 'max-age=5', 'content-type': 'application/json' }
     return new Response('{"a":1}', { headers })
