@@ -46,16 +46,12 @@ async function changed(
 t.test('the members of a body that differ from the row are returned', async (t) => {
   const cases: readonly (readonly [sent: object, changes: object, why: string])[] = [
     [{}, {}, 'nothing'],
-    [{ name: 'Tea' }, {}, 'the same text'],
     [{ name: 'tea' }, { name: 'tea' }, 'another text'],
     [{ price: 450 }, {}, 'a Number that is the BigInt of the row'],
-
     [{ sizes: [1, 2] }, {}, 'an array with the same items'],
     [{ sizes: [2, 1] }, { sizes: [2, 1] }, 'another order'],
-
     [{ sizes: [1, 2, 3] }, { sizes: [1, 2, 3] }, 'a longer array'],
     [{ maker: { at: '2026-11-27T01:00:00+01:00', id: 3 } }, {}, 'an object, in whichever order'],
-
     [{ maker: { id: 3, on: moment } }, { maker: { id: 3, on: moment } }, 'an object with another name'],
     [{ maker: ['3'] }, { maker: ['3'] }, 'an array in place of an object'],
     [{ sold_at: null }, {}, 'null'],
@@ -69,30 +65,19 @@ t.test('the members of a body that differ from the row are returned', async (t) 
   t.strictSame(await changed({ sold_at: null }, { of: { sold_at: moment } }), { status: 200, sold_at: null })
   const later = { sold_at: '2026-11-27T01:00:00+01:00' }
   t.strictSame(await changed(later, { of: { sold_at: moment } }), { status: 200 }, 'text of the same moment')
-  t.strictSame(await changed({ name: moment }, { of: { name: moment.replace('.000', '') } }), {
-    status: 200,
-    name: moment,
-  })
+  const ofText = await changed({ name: moment }, { of: { name: moment.replace('.000', '') } })
+  t.strictSame(ofText, { status: 200, name: moment }, 'no moment by the schema')
 })
 
-t.test('a read-only member can be repeated, and is not returned', async (t) => {
-  const sent = { id: 7, 'made/at': '2026-11-27T00:00:00Z', name: 'Coffee' }
-  t.strictSame(await changed(sent), { status: 200, name: 'Coffee' })
-})
-
-t.test('a read-only member of another value is refused with its pointer', async (t) => {
+t.test('a read-only member can be repeated; another value is refused with its pointer', async (t) => {
+  const repeated = { id: 7, 'made/at': '2026-11-27T00:00:00Z', name: 'Coffee' }
+  t.strictSame(await changed(repeated), { status: 200, name: 'Coffee' }, 'and it is not returned')
   const properties = { ...article.properties, 'made/at': { readOnly: true } }
   const sent = { id: 8, 'made/at': 'never', name: 'Coffee' }
   const refused = await changed(sent, { schema: { body: { ...article, properties } } })
-  t.match(refused, {
-    status: 400,
-    code: 'validation',
-    detail: 'id, made/at: read-only, so its value can only be repeated',
-  })
-  t.match(
-    refused.errors,
-    ['/id', '/made~1at'].map((pointer) => ({ in: 'body', pointer })),
-  )
+  const detail = 'id, made/at: read-only, so its value can only be repeated'
+  const errors = ['/id', '/made~1at'].map((pointer) => ({ in: 'body', pointer }))
+  t.match(refused, { status: 400, code: 'validation', detail, errors })
   const ofNull = { of: {}, schema: { body: { properties: { id: { readOnly: true } } } } }
   t.match(await changed({ id: null }, ofNull), { status: 400 })
 })

@@ -107,24 +107,18 @@ t.test('hooks that onRoute hooks of the app add keep their place', async (t) => 
   }
 })
 
-t.test('hooks of the app run as often as the app lists them, and its options stay as they are', async (t) => {
-  const app = await appWith(noting('caching'))
-  const own = ran('app')
-  const preHandler = [own, own]
-  app.get('/', { preHandler }, answer)
-  t.strictSame(await namesOf(app), ['app', 'app', 'caching'])
-  t.strictSame(preHandler, [own, own])
-})
-
-t.test('a route that copies the options of another one does not run its steps', async (t) => {
+t.test('hooks run as often as the app lists them; a copy of a route does not run its steps', async (t) => {
   const app = await appWith(noting('caching', 'preHandler', (path) => `caching ${path}`))
   const copied: RouteOptions[] = []
   app.addHook('onRoute', (route) => void (route.path === '/' && copied.push(route)))
-  app.get('/', { preHandler: ran('app'), exposeHeadRoute: false }, answer)
+  const own = ran('app')
+  const preHandler = [own, own]
+  app.get('/', { preHandler, exposeHeadRoute: false }, answer)
   await app.after()
   for (const route of copied) app.route({ ...route, url: '/copy' })
-  t.strictSame(await namesOf(app), ['app', 'caching /'])
-  t.strictSame(await namesOf(app, '/copy'), ['app', 'caching /copy'])
+  t.strictSame(await namesOf(app), ['app', 'app', 'caching /'])
+  t.strictSame(await namesOf(app, '/copy'), ['app', 'app', 'caching /copy'])
+  t.strictSame(preHandler, [own, own], 'the options of the app stay as they are')
 })
 
 t.test('steps run in the order of the table, on paths without a route and in child contexts', async (t) => {
@@ -210,12 +204,10 @@ t.test('a step refuses, answers or sets headers; at once, or as a promise', asyn
 
 t.test('what a step throws is an error of the request, whatever it is', async (t) => {
   for (const thrown of [new Error('thrown'), undefined, null, 'text', 0]) {
-    for (const step of [
-      () => Promise.reject(thrown),
-      () => {
-        throw thrown
-      },
-    ]) {
+    const throws = () => {
+      throw thrown
+    }
+    for (const step of [() => Promise.reject(thrown), throws]) {
       const app = await tidied(step)
       app.get('/', async () => t.fail('the handler runs'))
       t.equal((await app.inject('/')).statusCode, 500, `${thrown} ${step}`)
@@ -230,15 +222,9 @@ t.test('what a step throws is an error of the request, whatever it is', async (t
 
 t.test('a step that runs when there is a response cannot answer', async (t) => {
   for (const phase of ['preSerialization', 'onSend'] as const) {
-    const late = convention({
-      name: 'late',
-      rules: [],
-      options: {},
-      routeOptions: {},
-      route: () => ({ [phase]: () => ({ rule: 'late', answer: { status: 203 } }) }),
-    })
+    const route = () => ({ [phase]: () => ({ rule: 'late', answer: { status: 203 } }) })
     const app = Fastify()
-    await app.register(late)
+    await app.register(convention({ ...ofModes, name: 'late', route }))
     app.get('/', () => ({ done: true }))
     const { statusCode, body } = await app.inject('/')
     t.equal(statusCode, 500, phase)

@@ -19,17 +19,13 @@ t.test('in maintenance they are refused as all requests are, and not logged as e
     for (const url of urls) {
       const response = await app.inject(url)
       isProblem(t, injected(response), { status: 503, code: 'maintenance' })
-      t.ok(response.headers['retry-after'])
       t.match(response.headers, {
-        'cache-control': 'no-store',
+        'retry-after': /./,
         'access-control-allow-origin': 'https://app.example',
         'x-content-type-options': 'nosniff',
       })
     }
-    t.strictSame(
-      logs.lines.filter(({ level }) => level >= levels.warn),
-      [],
-    )
+    t.notOk(logs.lines.some(({ level }) => level >= levels.warn))
     await app.maintenance.disable()
     isProblem(t, injected(await app.inject('/%zz')), { status: 400, code: 'uri-malformed' })
     await app.close()
@@ -41,14 +37,9 @@ t.test('they have the headers of all conventions, even if one of them fails', as
   const fail = (): Promise<boolean> => Promise.reject(new Error('failed'))
   await app.register(cors, { origin: fail })
   await app.register(securityHeaders)
-  const { statusCode, headers } = await app.inject({
-    url: '/%zz',
-    headers: { origin: 'https://app.example' },
-  })
-  t.match(
-    { statusCode, headers },
-    { statusCode: 400, headers: { vary: 'Origin', 'x-content-type-options': 'nosniff' } },
-  )
+  const answer = await app.inject({ url: '/%zz', headers: { origin: 'https://app.example' } })
+  t.equal(answer.statusCode, 400)
+  t.match(answer.headers, { vary: 'Origin', 'x-content-type-options': 'nosniff' })
 })
 
 t.test('a context below the root adds nothing to the errors of the root', async (t) => {

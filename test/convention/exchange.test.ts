@@ -14,14 +14,10 @@ t.test('hasSerializerOfItsOwn() is true after reply.serializer()', async (t) => 
     return payload
   })
   app.get('/plain', { schema }, () => ({ a: 'a' }))
-  app.get('/own', { schema }, (_, reply) =>
-    reply
-      .type('text/csv')
-      .serializer(() => 'csv')
-      .send({ a: 'a' }),
-  )
+  const csv = () => 'csv'
+  app.get('/own', { schema }, (_, reply) => reply.type('text/csv').serializer(csv).send({ a: 'a' }))
   app.get('/compiled', { schema }, (_, reply) =>
-    reply.header('x-json', String(reply.serialize({ a: 'a' }))).send({ a: 'a' }),
+    reply.header('x-json', `${reply.serialize({})}`).send({ a: 'a' }),
   )
   for (const url of ['/plain', '/own', '/compiled', '/plain']) await app.inject(url)
   t.strictSame(seen, [false, true, false, false])
@@ -48,25 +44,16 @@ t.test('a string that is passed is sent as it is, whatever the schema says', asy
 
 t.test('each of several listeners hears each part of a body once, and its end', async (t) => {
   const payload = Readable.from([Buffer.from('{"id":'), Buffer.from('1}')])
-  const heard = ['', '', ''].map((_, index) => {
-    const one = { text: '', ends: 0, index }
-    listenAlong(payload, {
-      part: (part) => {
-        one.text += String(part)
-      },
-      end: () => {
-        one.ends += 1
-      },
-    })
-    return one
+  const heard = [0, 1, 2].map(() => {
+    const parts: string[] = []
+    listenAlong(payload, { part: (part) => void parts.push(String(part)), end: () => void parts.push('end') })
+    return parts
   })
-  let parsed = ''
-  payload.on('data', (part) => {
-    parsed += String(part)
-  })
+  const parsed: string[] = []
+  payload.on('data', (part) => parsed.push(String(part)))
   await new Promise((resolve) => payload.once('end', resolve))
-  t.equal(parsed, '{"id":1}')
-  for (const { index, ...one } of heard) t.strictSame(one, { text: parsed, ends: 1 }, `listener ${index}`)
+  t.strictSame(parsed, ['{"id":', '1}'])
+  for (const parts of heard) t.strictSame(parts, [...parsed, 'end'])
 })
 
 t.test('a body that no parser reads does not flow', async (t) => {

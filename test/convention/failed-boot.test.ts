@@ -20,7 +20,7 @@ t.test('an app whose boot fails by a convention is closed, with the error of the
   const store = { ...memoryOperationStore(), check: isAway }
   const failing: readonly (readonly [
     path: string,
-    error: { code: string } | { message: string },
+    error: Record<string, string>,
     options: ConventionsOptions,
   ])[] = [
     ['/v1/Users', { code: 'FST_CONV_FINDINGS' }, {}],
@@ -42,9 +42,7 @@ t.test('an app whose boot fails by a convention is closed, with the error of the
 
 t.test('what fails while it closes does not replace the error of the boot', async (t) => {
   const app = Fastify()
-  app.addHook('onClose', async () => {
-    throw new Error('nothing was open')
-  })
+  app.addHook('onClose', () => Promise.reject(new Error('nothing was open')))
   await app.register(conventions)
   app.get('/v1/Users', async () => ({}))
   await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' })

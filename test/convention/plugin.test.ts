@@ -27,8 +27,7 @@ t.test('an error while it is set up stops the boot', async (t) => {
 t.test('a second registration in the same context, or in one below, is refused', async (t) => {
   const app = Fastify()
   await app.register(problems)
-  const message =
-    'problems is already registered in this context or in one above it; for single routes, use `config`'
+  const message = /^problems is already registered in this context or in one above it; for single routes, use/
   const refused = { code: 'FST_CONV_ALREADY_REGISTERED', message }
   await t.rejects(async () => app.register(problems), refused)
 
@@ -56,16 +55,14 @@ t.test('two sibling contexts may register it once each', async (t) => {
   }
 })
 
-t.test('a misspelt name of a convention in config stops the boot', async (t) => {
-  const app = Fastify()
-  await app.register(conventions)
-  const config: object = { idempotancy: { required: true } }
-  app.get('/v1/users', { config }, handler)
+t.test('a misspelt name in config stops the boot, or is reported; other values are left alone', async (t) => {
+  const enforcing = Fastify()
+  await enforcing.register(conventions)
+  const misspelt: object = { idempotancy: { required: true } }
+  enforcing.get('/v1/users', { config: misspelt }, handler)
   const message = /GET \/v1\/users .*config\.idempotancy.*config\.idempotency/
-  await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message })
-})
+  await t.rejects(async () => enforcing.ready(), { code: 'FST_CONV_FINDINGS', message })
 
-t.test('in report mode it is a finding, and values that are no options are left alone', async (t) => {
   const app = Fastify()
   await app.register(conventions, { mode: 'report', lists: { mode: 'off' } })
   const config: object = { version: '2', field: 1, cach: {}, ratelimit: false, list: {}, idempotency: {} }

@@ -50,14 +50,9 @@ t.test('hooks of the app see the payload before, and may replace it; onSend sees
     seen.push(payload)
     return payload
   })
-  const own = async (_request: unknown, _reply: unknown, payload: unknown) => ({
-    ...(payload as object),
-    id: 5,
-  })
-  app.get('/v1/users/:id', { schema: { response: { 200: user } }, preSerialization: own }, () => ({
-    id: 1,
-    name: 'Ada',
-  }))
+  const own = async (_: unknown, __: unknown, payload: unknown) => ({ ...(payload as object), id: 5 })
+  const options = { schema: { response: { 200: user } }, preSerialization: own }
+  app.get('/v1/users/:id', options, () => ({ id: 1, name: 'Ada' }))
   t.equal((await app.inject('/v1/users/1?fields=id,name')).payload, `{${twin},"name":"replaced"}`)
   t.strictSame(seen, [{ id: 1, name: 'Ada' }, `{${twin},"name":"replaced"}`])
 })
