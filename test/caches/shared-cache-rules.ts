@@ -42,21 +42,8 @@ export async function keepsSharedCacheRules(
     t.equal(origin.made(path), 2, 'each language once')
   })
 
-  await t.test('no-store is never stored', async (t) => {
-    const path = '/v1/secrets/unstored'
-    for (let time = 1; time <= 3; time++) {
-      t.match(await cache.call(path), { status: 200, text: 'unstored' })
-      t.equal(origin.made(path), time)
-    }
-  })
-
-  await t.test('private is not shared', async (t) => {
-    const path = '/v1/profiles/mine'
-    for (let time = 1; time <= 3; time++) {
-      t.match(await cache.call(path), { status: 200, text: 'mine' })
-      t.equal(origin.made(path), time)
-    }
-  })
+  await t.test('no-store is never stored', (t) => isNeverStored(t, cache, origin, 'secrets'))
+  await t.test('private is not shared', (t) => isNeverStored(t, cache, origin, 'profiles'))
 
   await t.test('what somebody with credentials got is not given to another', async (t) => {
     const path = '/v1/drafts/own'
@@ -68,19 +55,16 @@ export async function keepsSharedCacheRules(
     t.equal(origin.made(path), 2, 'a response to a request without credentials is stored')
   })
 
-  await t.test(
-    'what depends on a caller whom a header of the app names is not given to another',
-    async (t) => {
-      const headers = { 'x-api-key': 'ada' }
-      for (const [path, secret] of [
-        ['/v1/employees/1', 'salary'],
-        ['/v1/badges/1', 'ada'],
-      ] as const) {
-        t.equal((await cache.call(path, { headers })).text, secret, path)
-        t.not((await cache.call(path)).text, secret, path)
-      }
-    },
-  )
+  await t.test('what depends on a caller, by a header of the app, is not given to another', async (t) => {
+    const headers = { 'x-api-key': 'ada' }
+    for (const [path, secret] of [
+      ['/v1/employees/1', 'salary'],
+      ['/v1/badges/1', 'ada'],
+    ] as const) {
+      t.equal((await cache.call(path, { headers })).text, secret, path)
+      t.not((await cache.call(path)).text, secret, path)
+    }
+  })
 
   await t.test('an error is not stored', async (t) => {
     for (let time = 1; time <= 2; time++) {
@@ -135,5 +119,33 @@ export async function keepsSharedCacheRules(
       ({ text }) => text === 'new',
     )
     t.pass('the new one')
+  })
+}
+
+/** What a cache may not store, each request of which reaches the handler. */
+export async function isNeverStored(
+  t: Test,
+  cache: Cache,
+  origin: Origin,
+  collection: string,
+): Promise<void> {
+  const path = `/v1/${collection}/unstored`
+  for (let time = 1; time <= 3; time++) {
+    t.match(await cache.call(path), { status: 200, text: 'unstored' })
+    t.equal(origin.made(path), time)
+  }
+}
+
+/** RFC 9111 §4.4. */
+export async function writesInvalidate(t: Test, cache: Cache, origin: Origin): Promise<void> {
+  await t.test('a write invalidates the stored response', async (t) => {
+    const path = '/v1/articles/dropped'
+    const { headers } = await cache.call(path)
+    t.match(await cache.call(path), { text: 'dropped' })
+    t.equal(origin.asked(path), 1)
+    const write = { method: 'PUT', headers: { 'if-match': headers.get('etag') ?? '' }, body: { text: 'new' } }
+    t.match(await cache.call(path, write), { status: 200 })
+    t.match(await cache.call(path), { text: 'new' })
+    t.equal(origin.made(path), 2)
   })
 }

@@ -29,34 +29,25 @@ t.test('RFC 9111 §5.2.2: each directive by its name', async (t) => {
 })
 
 t.test('the order in which directives are given makes no difference', async (t) => {
-  const times = { staleIfError: 5, staleWhileRevalidate: 4, sMaxAge: 3, maxAge: 2 }
-  const mustRevalidate = true
-  const flags = { proxyRevalidate: true, mustRevalidate, noTransform: true, noStore: true, noCache: true }
-  const given = { immutable: true, ...times, ...flags, private: true, public: true } as const
-  const written =
-    'public, private, no-cache, no-store, no-transform, must-revalidate, proxy-revalidate, max-age=2, s-maxage=3, stale-while-revalidate=4, stale-if-error=5, immutable'
+  const given = { immutable: true, staleIfError: 5, sMaxAge: 3, maxAge: 2, noTransform: true, public: true }
+  const written = 'public, no-transform, max-age=2, s-maxage=3, stale-if-error=5, immutable'
   t.equal(cacheControl(given), written)
   t.equal(cacheControl(Object.fromEntries(Object.entries(given).reverse())), written)
 })
 
-t.test('compatible directives have no faults', async (t) => {
-  const rows: readonly CacheDirectives[] = [
+t.test('compatible and redundant directives have no faults', async (t) => {
+  const flags = ['noCache', 'private', 'noStore', 'noTransform', 'mustRevalidate', 'proxyRevalidate']
+  const times = ['maxAge', 'sMaxAge', 'staleWhileRevalidate', 'staleIfError']
+  const restrictions = [...flags.map((name) => ({ [name]: true })), ...times.map((name) => ({ [name]: 0 }))]
+  for (const given of [
     { public: true, maxAge: 60, sMaxAge: 600, staleWhileRevalidate: 30, staleIfError: 86_400 },
     { private: true, maxAge: 31_536_000, immutable: true, staleWhileRevalidate: 30 },
     { maxAge: 60, proxyRevalidate: true, staleIfError: 60, noTransform: true },
     { noStore: true, public: false },
-  ]
-  for (const given of rows) t.doesNotThrow(() => check(given), JSON.stringify(given))
-})
-
-t.test('a redundant directive is not an error', async (t) => {
-  const flags = ['noCache', 'private', 'noStore', 'noTransform', 'mustRevalidate', 'proxyRevalidate']
-  const times = ['maxAge', 'sMaxAge', 'staleWhileRevalidate', 'staleIfError']
-  const restrictions = [...flags.map((name) => ({ [name]: true })), ...times.map((name) => ({ [name]: 0 }))]
-  for (const one of restrictions)
-    for (const other of restrictions)
-      t.doesNotThrow(() => check({ ...one, ...other }), JSON.stringify([one, other]))
-  t.doesNotThrow(() => check(Object.assign({}, ...restrictions)), 'all of them')
+    ...restrictions.flatMap((one) => restrictions.map((other) => ({ ...one, ...other }))),
+    Object.assign({}, ...restrictions),
+  ])
+    t.doesNotThrow(() => check(given), JSON.stringify(given))
 })
 
 t.test('each contradiction throws, with the section of the RFC', async (t) => {

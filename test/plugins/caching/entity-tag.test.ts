@@ -9,13 +9,6 @@ import {
   tagOfVersion,
 } from '../../../src/plugins/caching/preconditions.js'
 
-const etagc = fc
-  .oneof(fc.constant(0x21), fc.integer({ min: 0x23, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }))
-  .map((code) => String.fromCharCode(code))
-const anyTag = fc
-  .tuple(fc.constantFrom('', 'W/'), fc.string({ unit: etagc }))
-  .map(([prefix, opaque]) => `${prefix}"${opaque}"`)
-
 t.test('RFC 9110 §8.8.3: an entity tag is a quoted opaque text, W/ in front of a weak one', async (t) => {
   const special = ['"W/"', '"*"', '"a,b"', '"a\\"', '"!#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~"', '"\x80\xe9\xff"']
   for (const text of ['"xyzzy"', 'W/"xyzzy"', '""', 'W/""', ...special]) {
@@ -56,15 +49,6 @@ t.test('RFC 9110 §5.6.1, §13.1.1: * is valid only alone, and an invalid list h
   const partly = ['"a", b', 'a, "b"', '"a", "b', '"a", w/"b"', '"a", "b c"', '"a", \u00a0"b"', '"a"\n,"b"']
   for (const text of [...stars, ...partly, 'a', '"a" "b"', '"a"W/"b"', '"a"; q=1'])
     t.equal(parseEntityTags(text), null, JSON.stringify(text))
-})
-
-t.test('a list of tags has these tags, whatever whitespace separates them', async () => {
-  const comma = fc.constantFrom(',', ', ', ' , ', '\t,', ', ,', ',,')
-  fc.assert(
-    fc.property(fc.array(anyTag, { maxLength: 20 }), comma, (tags, between) => {
-      return JSON.stringify(parseEntityTags(tags.join(between))) === JSON.stringify(tags)
-    }),
-  )
 })
 
 t.test('an entity tag is not changed, other text is quoted', async (t) => {

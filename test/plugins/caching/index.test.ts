@@ -56,14 +56,14 @@ const notStored = { 'cache-control': 'no-store' }
 const ofBytes = '"p861bjkwuhn5"'
 const ownTag = { etag: 'v8', lastModified: new Date(now) }
 const ofOwnTag = { etag: '"v8"', 'last-modified': nowText }
-const noValidators = { ':status': '204', etag: undefined, 'last-modified': undefined }
+const none = { etag: undefined, 'last-modified': undefined }
+const noValidators = { ':status': '204', ...none }
 const sets =
   (fields: CachingFields, payload: unknown = {}, status = 200): Handler =>
   (_, reply) =>
     reply.code(status).caching(fields).send(payload)
-const ofHidden = {
-  response: { 200: { type: 'object', properties: { id: {}, updated_at: { type: 'string' } } } },
-}
+
+const addsVary = (reply: FastifyReply) => reply.header('vary', 'Origin').caching({ vary: 'Accept' }).send({})
 
 /** One response each; `undefined` is a header that it does not have. The status is below 400. */
 const responses: readonly (readonly [
@@ -110,7 +110,9 @@ const responses: readonly (readonly [
   ['no directives, no word', {}, sets({ cacheControl: {} }), { 'cache-control': 'no-cache' }],
   ['no dates, no date', {}, sets({ lastModified: [] }), { 'last-modified': undefined }],
   ['Vary: * replaces all other names', { vary: ['Accept'] }, sets({ vary: '*' }), { vary: '*' }],
+  ['Vary of the reply stays', {}, (_, reply) => addsVary(reply), { vary: 'Origin, Accept' }],
   ['a write has no Vary of the route', { vary: ['Accept'] }, () => user, { vary: undefined }, 'PUT'],
+  ['a write has no-store, no validators', {}, () => user, { ...notStored, ...none }, 'PUT'],
   ['§15.3.5: a 204 has no validators of a representation', {}, sets({}, user, 204), noValidators],
   ['§15.3.5: nor has it for HEAD', {}, sets({}, user, 204), noValidators, 'HEAD'],
   ['§15.3.5: nor for PUT', {}, sets({}, user, 204), noValidators, 'PUT'],
@@ -155,7 +157,9 @@ t.test('etag and lastModified of the plugin are those of routes without their ow
 t.test('a write whose date is hidden is no finding: its response has none', async (t) => {
   const app = await appWith()
   const config = { fields: { hidden: { updated_at: true } } } as const
-  app.put('/v1/users', { config, schema: ofHidden }, () => user)
+  const properties = { id: {}, updated_at: { type: 'string' } }
+  const schema = { response: { 200: { type: 'object', properties } } }
+  app.put('/v1/users', { config, schema }, () => user)
   t.notOk('last-modified' in (await app.inject({ method: 'PUT', url: '/v1/users' })).headers)
 })
 
@@ -239,19 +243,19 @@ t.test('errors have no-store and no validators, wherever they come from', async 
     reply.caching({ ...ownTag, cacheControl: { maxAge: 60 } })
     throw new Error('no')
   }
-  app.route({ ...route, url: '/v1/gone', handler: sets(ownTag, {}, 410) })
+  app.route({ ...route, url: '/v1/refused', handler: sets(ownTag, {}, 400) })
   app.route({ ...route, url: '/v1/thrown', handler: thrown })
   app.route({ ...route, url: '/v1/missing', handler: (_, reply) => reply.caching(ownTag).callNotFound() })
   app.route({ ...route, url: '/v1/response', handler: () => new Response('{}', { status: 503 }) })
   app.get('/v1/deleted', { config: { caching: { validators } } }, (_, reply) => reply.code(404).send({}))
   for (const [method, url, status] of [
-    ['GET', '/v1/gone', 410],
-    ['POST', '/v1/gone', 410],
+    ['GET', '/v1/refused', 400],
+    ['POST', '/v1/refused', 400],
     ['GET', '/v1/thrown', 500],
-    ['GET', '/v1/gone?page=x', 400],
+    ['GET', '/v1/refused?page=x', 400],
     ['GET', '/v1/missing', 404],
     ['GET', '/v1/nowhere', 404],
-    ['PUT', '/v1/gone', 404],
+    ['PUT', '/v1/refused', 404],
     ['GET', '/v1/deleted', 404],
     ['GET', '/v1/response', 503],
   ] as const) {
@@ -268,9 +272,7 @@ t.test('an error after all hooks of this package has no-store too', async (t) =>
     const app = Fastify()
     if (withProblems) await app.register(problems)
     await app.register(caching)
-    const onSend = async (): Promise<never> => {
-      throw new Error('a hook of the app fails')
-    }
+    const onSend = async () => Promise.reject(new Error('a hook of the app fails'))
     app.get('/v1/hook', { config, onSend }, () => ({}))
     app.get('/v1/stream', { config }, (_, reply) => {
       const stream = new Readable({ read: () => void stream.destroy(new Error('no such file')) })
@@ -278,21 +280,9 @@ t.test('an error after all hooks of this package has no-store too', async (t) =>
     })
     for (const url of ['/v1/hook', '/v1/stream']) {
       const { statusCode, headers } = await app.inject(url)
-      t.equal(statusCode, 500, url)
-      t.equal(headers['cache-control'], 'no-store', `${url}, problems: ${withProblems}`)
-      t.notOk('etag' in headers, `${url}, problems: ${withProblems}`)
+      const received = [statusCode, headers['cache-control'], headers.etag]
+      t.strictSame(received, [500, 'no-store', undefined], `${url}, problems: ${withProblems}`)
     }
-  }
-})
-
-t.test('responses to other methods have no-store and no validators by default', async (t) => {
-  const app = await appWith()
-  const methods = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
-  app.route({ method: [...methods], url: '/v1/users', handler: () => user })
-  for (const method of methods) {
-    const { headers } = await app.inject({ method, url: '/v1/users' })
-    t.equal(headers['cache-control'], 'no-store', method)
-    t.notOk('etag' in headers || 'last-modified' in headers, method)
   }
 })
 
@@ -300,42 +290,27 @@ t.test('a permanent redirect is left to caches; any other redirect and a 202 hav
   const app = await appWith()
   const validators = () => ({ version: 1, lastModified: now })
   const own = { cacheControl: { public: true, maxAge: 3600 }, expires: now + 5000, validators }
-  const confidential = { cacheControl: { noStore: true } }
+  for (const [path, config] of Object.entries({ own, plain: {}, secret: confidential }))
+    app.get<{ Params: { status: number } }>(
+      `/v1/${path}/:status`,
+      { config: { caching: config } },
+      ({ params }, reply) => reply.code(Number(params.status)).header('location', '/login').send(),
+    )
   for (const status of [301, 302, 303, 307, 308, 201, 202]) {
-    const handler = (_: unknown, reply: FastifyReply) =>
-      reply.code(status).header('location', '/login').send()
-    app.get(`/v1/${status}`, { config: { caching: own } }, handler)
-    app.get(`/v1/plain-${status}`, handler)
-    app.get(`/v1/secret-${status}`, { config: { caching: confidential } }, handler)
-  }
-  for (const [status, cacheControl] of [
-    [301, undefined],
-    [302, 'no-store'],
-    [303, 'no-store'],
-    [307, 'no-store'],
-    [308, undefined],
-    [201, 'no-store'],
-    [202, 'no-store'],
-  ] as const) {
-    for (const headers of [{}, cookie]) {
-      const plain = await app.inject({ url: `/v1/plain-${status}`, headers })
-      t.equal(plain.headers['cache-control'], cacheControl, `${status}, without options`)
-      const answer = await app.inject({ url: `/v1/${status}`, headers })
-      t.equal(answer.headers['cache-control'], cacheControl, `${status}`)
-      const names = Object.keys(answer.headers)
-      t.notOk(/expires|etag|last-modified/.test(names.join()), `${status}`)
+    for (const path of ['own', 'plain', 'secret']) {
+      const isLeft = [301, 308].includes(status) && path !== 'secret'
+      const { headers } = await app.inject({ url: `/v1/${path}/${status}`, headers: cookie })
+      t.equal(headers['cache-control'], isLeft ? undefined : 'no-store', `${status} ${path}`)
+      t.notOk('expires' in headers || 'etag' in headers || 'last-modified' in headers, `${status} ${path}`)
     }
-    t.equal((await app.inject(`/v1/secret-${status}`)).headers['cache-control'], 'no-store')
   }
 })
 
 t.test('options of a route that contradict each other, or an Expires out of range, throw', async (t) => {
   const app = await appWith()
+  const contrary = { immutable: true, noCache: true }
   for (const [own, message] of [
-    [
-      { cacheControl: { immutable: true, noCache: true } },
-      /GET \/v1\/a config\.caching\.cacheControl.*maxAge/,
-    ],
+    [{ cacheControl: contrary }, /GET \/v1\/a config\.caching\.cacheControl.*maxAge/],
     [{ expires: now + 2 * year }, /config\.caching\.expires.*within a year/],
     [{ expires: nowText }, /config\.caching\.expires.*within a year/],
     [{ expires: now + 5000, cacheControl: { noStore: true } }, /config\.caching\.expires.*beside noStore/],
@@ -395,11 +370,6 @@ t.test('a 200 of GET without Last-Modified is counted, if the rule has mode repo
   const logs = keepLogs('warn')
   const app = Fastify({ logger: logs.logger })
   await app.register(caching, { rules: { 'last-modified': 'report' } })
-  const silent = Fastify()
-  await silent.register(caching)
-  silent.get('/v1/users', () => ({ users: [] }))
-  t.equal((await silent.inject('/v1/users')).statusCode, 200)
-  t.strictSame(silent.conventions.report().observations, [], 'enforce refuses no answer for it')
   const config = (own: CachingRouteOptions) => ({ config: { caching: own } })
   app.get('/v1/users', () => ({ users: [] }))
   app.get('/v1/others', () => ({}))
@@ -409,11 +379,11 @@ t.test('a 200 of GET without Last-Modified is counted, if the rule has mode repo
   app.get('/v1/dated', (_, reply) => reply.caching({ lastModified: new Date(now) }).send({}))
   app.get('/v1/part', (_, reply) => reply.code(206).send({}))
   await app.inject({ method: 'HEAD', url: '/v1/users' })
-  for (const path of ['undated', 'dated', 'part', 'enforced', 'users', 'users', 'users', 'orders', 'others'])
-    await app.inject(`/v1/${path}`)
+  for (const path of ['undated', 'dated', 'part', 'enforced', 'users', 'users', 'orders', 'others'])
+    t.ok((await app.inject(`/v1/${path}`)).statusCode < 300, path)
   const told = ({ rule, route, count }: Observation) => [rule, route, count]
   t.strictSame(app.conventions.report().observations.map(told), [
-    ['last-modified', 'GET /v1/users', 3],
+    ['last-modified', 'GET /v1/users', 2],
     ['last-modified', 'GET /v1/others', 1],
   ])
   t.equal(logs.lines.length, 1)

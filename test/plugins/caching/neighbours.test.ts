@@ -18,45 +18,36 @@ t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304
     if (order === 'before') await addCors()
     await app.register(caching)
     if (order === 'after') await addCors()
-    const own = { vary: ['Accept-Language'] }
-    app.get('/v1/bytes', { config: { caching: own } }, () => ({}))
-    app.get(
-      '/v1/version',
-      { config: { caching: { ...own, validators: () => ({ version: 7 }) } } },
-      () => ({}),
-    )
+    const vary = ['Accept-Language']
+    const validators = () => ({ version: 7 })
+    app.get('/v1/bytes', { config: { caching: { vary } } }, () => ({}))
+    app.get('/v1/version', { config: { caching: { vary, validators } } }, () => ({}))
     for (const url of ['/v1/bytes', '/v1/version']) {
-      const headers = { origin: 'https://a.example' }
-      const first = await app.inject({ url, headers })
-      const again = await app.inject({
-        url,
-        headers: { ...headers, 'if-none-match': String(first.headers.etag) },
-      })
+      const origin = { origin: 'https://a.example' }
+      const first = await app.inject({ url, headers: origin })
+      const condition = { 'if-none-match': String(first.headers.etag) }
+      const again = await app.inject({ url, headers: { ...origin, ...condition } })
       t.equal(again.statusCode, 304)
       for (const answer of [first, again])
         t.match(answer.headers, {
           vary: /^(?=.*\bOrigin\b).*\bAccept-Language\b/,
           'access-control-allow-origin': 'https://a.example',
-          'access-control-allow-credentials': 'true',
         })
-      const asked = { ...headers, 'access-control-request-method': 'GET' }
+      const asked = { ...origin, 'access-control-request-method': 'GET' }
       const preflight = await app.inject({ method: 'OPTIONS', url, headers: asked })
-      t.equal(preflight.statusCode, 204)
-      t.notOk('etag' in preflight.headers)
+      t.strictSame([preflight.statusCode, preflight.headers.etag], [204, undefined])
     }
   }
 })
 
 t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first', async (t) => {
+  const validators = () => {
+    throw new Error('it runs')
+  }
   for (const order of ['before the routes', 'after the routes'] as const) {
     const app = Fastify()
     await app.register(caching)
     if (order === 'before the routes') await app.register(etag)
-    let asked = 0
-    const validators = () => {
-      asked++
-      return { version: 7 }
-    }
     app.get('/v1/users/1', { config: { caching: { validators } } }, (_, reply) =>
       reply.header('etag', '"7"').send({ id: 1 }),
     )
@@ -65,7 +56,6 @@ t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first',
     t.equal(answer.statusCode, 200, order)
     t.notOk('cache-control' in answer.headers)
     t.equal((await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': '"7"' } })).statusCode, 304)
-    t.equal(asked, 0)
     t.match(app.conventions.report().findings, [{ plugin: 'caching', rule: 'overlap' }])
   }
 })
@@ -198,23 +188,20 @@ t.test('status and headers of a Response take precedence', async (t) => {
   t.strictSame([plain.statusCode, plain.body, plain.headers['cache-control']], [200, '{}', 'no-cache'])
 })
 
-t.test('a page that the 404 handler of the app sends keeps its headers', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  app.setNotFoundHandler((_, reply) => reply.code(200).header('etag', '"page"').type('text/html').send('<p>'))
-  const { headers } = await app.inject('/some/page')
-  t.equal(headers.etag, '"page"')
-  t.notOk('cache-control' in headers)
-})
-
-t.test('a 200 of an error handler is not storable', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  app.setErrorHandler((_, __, reply) => reply.code(200).send({ fallback: true }))
-  app.get('/v1/users', { config: { caching: { cacheControl: { maxAge: 60 } } } }, () => {
-    throw new Error('no')
-  })
-  const { statusCode, headers } = await app.inject('/v1/users')
-  t.equal(statusCode, 200)
-  t.equal(headers['cache-control'], 'no-store')
-})
+t.test(
+  'a page of the 404 handler of the app keeps its headers; a 200 of an error handler is not stored',
+  async (t) => {
+    const app = Fastify()
+    await app.register(caching)
+    app.setNotFoundHandler((_, reply) =>
+      reply.code(200).header('etag', '"page"').type('text/html').send('<p>'),
+    )
+    app.setErrorHandler((_, __, reply) => reply.code(200).send({ fallback: true }))
+    app.get('/v1/users', { config: { caching: { cacheControl: { maxAge: 60 } } } }, () => {
+      throw new Error('no')
+    })
+    const page = await app.inject('/some/page')
+    t.strictSame([page.headers.etag, page.headers['cache-control']], ['"page"', undefined])
+    t.match(await app.inject('/v1/users'), { statusCode: 200, headers: { 'cache-control': 'no-store' } })
+  },
+)

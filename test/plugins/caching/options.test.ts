@@ -1,5 +1,5 @@
 /** Options of the plugin and of routes: checked at boot, the nearest word counts. */
-import Fastify, { type FastifyContextConfig } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import {
   type CachingOptions,
@@ -15,14 +15,11 @@ t.test('invalid options are refused at registration, by their name', async (t) =
   const wrong: readonly (readonly [options: unknown, code: string, message: RegExp])[] = [
     [{ mode: 'warn' }, invalid, /caching\.mode.*'enforce', 'report', 'off'.*'warn'/],
     [{ cacheControl: true }, invalid, /caching\.cacheControl.*directives or false/],
-    [{ cacheControl: 'no-cache' }, invalid, /caching\.cacheControl/],
-    [{ cacheControl: [] }, invalid, /caching\.cacheControl/],
     [{ cacheControl: { maxage: 5 } }, 'FST_CONV_OPTION_UNKNOWN', /caching\.cacheControl\.maxage/],
     [{ cacheControl: { maxAge: '5' } }, invalid, /caching\.cacheControl.*maxAge/],
     [{ cacheControl: { public: true, private: true } }, invalid, /caching\.cacheControl.*private forbids/],
     [{ etag: 'weak' }, invalid, /caching\.etag.*true, false/],
     [{ lastModified: '' }, invalid, /caching\.lastModified/],
-    [{ lastModified: true }, invalid, /caching\.lastModified/],
     [{ isAuthenticated: true }, invalid, /caching\.isAuthenticated.*a function/],
     [{ now: 5 }, invalid, /caching\.now.*a function/],
     [{ rules: { expires: 'off' } }, 'FST_CONV_OPTION_UNKNOWN', /caching\.rules\.expires/],
@@ -39,43 +36,32 @@ t.test('invalid options are refused at registration, by their name', async (t) =
 t.test('invalid options of a route are refused when it is added', async (t) => {
   const app = Fastify()
   await app.register(caching)
-  const invalid = 'FST_CONV_OPTION_INVALID'
-  const wrong: readonly (readonly [config: unknown, code: string, name: string])[] = [
-    [true, invalid, ''],
-    [null, invalid, ''],
-    [{ mode: 'warn' }, invalid, '.mode'],
-    [{ cacheControl: 'no-store' }, invalid, '.cacheControl'],
-    [{ cacheControl: [] }, invalid, '.cacheControl'],
-    [{ etag: 'v1' }, invalid, '.etag'],
-    [{ lastModified: 5 }, invalid, '.lastModified'],
-    [{ expires: true }, invalid, '.expires'],
-    [{ vary: 'Accept' }, invalid, '.vary'],
-    [{ vary: ['a b'] }, invalid, '.vary[0]'],
-    [{ validators: {} }, invalid, '.validators'],
-    [{ preconditions: true }, invalid, '.preconditions'],
-    [{ preconditions: 'required' }, invalid, '.preconditions'],
-    [{ except: ['private'] }, invalid, '.reason'],
-    [{ maxAge: 5 }, 'FST_CONV_OPTION_UNKNOWN', '.maxAge'],
-    [{ now: Date.now }, 'FST_CONV_OPTION_UNKNOWN', '.now'],
+  const wrong: readonly (readonly [config: unknown, name: string])[] = [
+    [true, ''],
+    [null, ''],
+    [{ mode: 'warn' }, '.mode'],
+    [{ cacheControl: [] }, '.cacheControl'],
+    [{ etag: 'v1' }, '.etag'],
+    [{ lastModified: 5 }, '.lastModified'],
+    [{ expires: true }, '.expires'],
+    [{ vary: 'Accept' }, '.vary'],
+    [{ vary: ['a b'] }, '.vary[0]'],
+    [{ validators: {} }, '.validators'],
+    [{ preconditions: true }, '.preconditions'],
+    [{ preconditions: 'required' }, '.preconditions'],
+    [{ except: ['private'] }, '.reason'],
+    [{ maxAge: 5 }, '.maxAge'],
+    [{ now: Date.now }, '.now'],
   ]
-  for (const [config, code, name] of wrong) {
+  for (const [config, name] of wrong) {
     const add = () => app.get('/v1/users', { config: { caching: config as CachingRouteOptions } }, () => ({}))
+    const code = /maxAge|now/.test(name) ? 'FST_CONV_OPTION_UNKNOWN' : 'FST_CONV_OPTION_INVALID'
     const error = t.throws(add, { code }, JSON.stringify(config)) as Error
     t.match(error.message, `GET /v1/users config.caching${name}`)
   }
-})
-
-t.test('the types know the options', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
-  const add = (config: FastifyContextConfig): void => void app.get('/v1/users', { config }, () => 1)
-  const wrong = { code: /FST_CONV_OPTION_(INVALID|UNKNOWN)/ }
-  // @ts-expect-error: directives are typed
-  t.throws(() => add({ caching: { cacheControl: 'no-store' } }), wrong)
-  // @ts-expect-error: of the plugin alone
-  t.throws(() => add({ caching: { now: Date.now } }), wrong)
-  // @ts-expect-error: on is what it is without a word
-  t.throws(() => add({ caching: true }), wrong)
+  // @ts-expect-error: the types know the options
+  const typed: CachingRouteOptions = { now: Date.now }
+  t.throws(() => app.get('/v1/users', { config: { caching: typed } }, () => 1))
 })
 
 t.test('a hidden field that a header would show is a finding at boot', async (t) => {

@@ -99,22 +99,9 @@ for (const [kind, find] of Object.entries(validators)) {
   }
 }
 
-t.test('a 304 by date alone keeps Last-Modified, which guides the cache', async (t) => {
-  const { app } = await appWith({ etag: false })
-  const headers = { 'if-modified-since': modifiedText }
-  const answer = await app.inject({ url: '/v1/users/1', headers })
-  t.equal(answer.statusCode, 304)
-  t.equal(answer.headers['last-modified'], modifiedText)
-})
-
 t.test('RFC 9110 §15.4.5: a 304 keeps what the 200 has beside its content', async (t) => {
   const app = await plainApp()
-  const kept = {
-    'content-location': '/v1/users?page=1',
-    link: '</v1>; rel="up"',
-    age: '1',
-    'set-cookie': 'a=1',
-  }
+  const kept = { 'content-location': '/v1/users', link: '</v1>; rel="up"', age: '1', 'set-cookie': 'a=1' }
   const ofContent = ['language', 'disposition', 'range', 'digest', 'md5'].map((name) => `content-${name}`)
   const removed = [...ofContent, 'repr-digest', 'digest']
   app.addHook('onRequest', async (_, reply) => void reply.header('access-control-allow-origin', '*'))
@@ -125,34 +112,20 @@ t.test('RFC 9110 §15.4.5: a 304 keeps what the 200 has beside its content', asy
   const { headers } = await app.inject('/v1/users')
   const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
   t.equal(again.statusCode, 304)
-  const { 'cache-control': cacheControl, etag, expires, vary } = headers
-  const expected = {
-    ...kept,
-    'access-control-allow-origin': '*',
-    'cache-control': cacheControl,
-    etag,
-    expires,
-    vary,
-  }
+  const names = ['access-control-allow-origin', 'cache-control', 'etag', 'expires', 'vary']
   const { date: _, connection: __, ...received } = again.headers
-  t.strictSame(received, expected)
-  t.notOk(Object.values(expected).includes(undefined), 'the 200 has all of them')
+  t.strictSame(received, { ...kept, ...Object.fromEntries(names.map((name) => [name, headers[name]])) })
 })
 
 t.test('§13.2.1: preconditions are ignored if the response would not be a 2xx', async (t) => {
-  const matching = { 'if-none-match': '*', 'if-match': '"other"' }
-  for (const validators of [undefined, () => null, async () => null]) {
+  const headers = { 'if-none-match': '*', 'if-match': '"other"' }
+  for (const validators of [() => null, async () => null]) {
     const app = await plainApp()
-    const config = { caching: validators === undefined ? {} : { validators } }
-    const schema = { params: { type: 'object', properties: { id: { type: 'integer' } } } }
-    app.get('/v1/users/:id', { config, schema }, (_, reply) => reply.code(404).send({}))
+    const config = { caching: { validators } }
+    app.get('/v1/missing', { config }, (_, reply) => reply.code(404).send({}))
     app.get('/v1/moved', { config }, (_, reply) => reply.redirect('/v1/users'))
-    for (const [url, status] of [
-      ['/v1/users/1', 404],
-      ['/v1/users/x', 400],
-      ['/v1/moved', 302],
-    ] as const)
-      t.equal((await app.inject({ url, headers: matching })).statusCode, status, `${url} ${validators}`)
+    t.equal((await app.inject({ url: '/v1/missing', headers })).statusCode, 404)
+    t.equal((await app.inject({ url: '/v1/moved', headers })).statusCode, 302)
   }
 })
 
@@ -180,14 +153,10 @@ t.test('a 400 of validation and a 401 of a hook are sent before validators run',
   const config = { caching: { validators: () => ({ version: ++asked }) } }
   const headers = { 'if-none-match': '"7"', 'if-match': '"6"' }
   for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
-    for (const [place, add] of [
-      ...Object.entries(places),
-      ['before the plugin', places['of the app']] as const,
-    ]) {
+    for (const [place, add] of Object.entries(places)) {
       const app = Fastify()
-      if (place === 'before the plugin') add?.(app, hook)
       await app.register(caching)
-      if (place !== 'before the plugin') add?.(app, hook)
+      add(app, hook)
       const own = place === 'of the route' ? { [hook]: refuse } : {}
       app.route({ method: ['GET', 'PUT'], url: '/v1/users', config, handler: () => ({}), ...own })
       for (const method of ['GET', 'PUT'] as const) {
@@ -210,10 +179,8 @@ t.test('validators that throw are an error, and the precondition does not pass',
   }
   const failures: readonly (readonly [validators: () => never, status: number])[] = [
     [failing(new Error('no database')), 500],
-    [(async () => failing(new Error('no database'))()) as () => never, 500],
-    [(() => Promise.reject(undefined)) as () => never, 500],
-    [(() => Promise.reject(null)) as () => never, 500],
     [failing(undefined), 500],
+    [(() => Promise.reject(undefined)) as () => never, 500],
     [(() => ({ etag: 'a b' })) as () => never, 500],
     [(async () => ({ etag: 'a b' })) as () => never, 500],
     [failing(Object.assign(new Error('not yours'), { statusCode: 403 })), 403],
@@ -260,9 +227,10 @@ t.test('the tag, version and date of validators are sent', async (t) => {
     const { headers } = await app.inject('/v1/users/1')
     t.equal(headers.etag, etag)
     t.equal(headers['last-modified'], date)
-    if (etag === undefined) continue
-    const again = await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': etag } })
-    t.equal(again.statusCode, 304, etag)
+    const condition = etag === undefined ? { 'if-modified-since': date } : { 'if-none-match': etag }
+    const again = await app.inject({ url: '/v1/users/1', headers: condition })
+    // A date guides the cache where there is no tag.
+    t.strictSame([again.statusCode, again.headers.etag, again.headers['last-modified']], [304, etag, date])
   }
 })
 
@@ -418,13 +386,8 @@ t.test('a 412 is a problem, whose detail says what failed, and what to send', as
   ] as const) {
     for (const method of methods) {
       const answer = await app.inject({ method, url: '/v1/users/1', headers: { [field]: value } })
-      isProblem(
-        t,
-        injected(answer),
-        { status: 412, code: 'precondition-failed', detail },
-        `${method} ${field}`,
-      )
-      t.equal(answer.headers['cache-control'], 'no-store')
+      const expected = { status: 412, code: 'precondition-failed', detail }
+      isProblem(t, injected(answer), expected, `${method} ${field}`)
     }
   }
 })
