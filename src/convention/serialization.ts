@@ -81,8 +81,8 @@ export class RouteSerialization {
     }
   }
 
-  get isReadable(): boolean {
-    this.prepare()
+  /** Whether a response may have declared twins. */
+  get hasReadSchemas(): boolean {
     return this.#responses.length > 0
   }
 

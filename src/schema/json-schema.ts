@@ -214,8 +214,8 @@ export function writtenOut(
     return written
   }
   const within = (part: SchemaObject, depth: number): Json => {
-    const { $id: _, ...keywords } = change(part, depth)
-    return mapSubschemas(keywords, (one) => visit(one, depth + 1))
+    const changed = change(part, depth)
+    return mapSubschemas('$id' in changed ? withoutId(changed) : changed, (one) => visit(one, depth + 1))
   }
   // What stands beside a reference describes it.
   const target = ({ $ref, ...siblings }: SchemaObject, depth: number): Json => {
@@ -223,4 +223,8 @@ export function writtenOut(
     return isSchemaObject(written) ? { ...written, ...siblings } : siblings
   }
   return visit(schema, 0)
+}
+
+function withoutId({ $id: _, ...keywords }: SchemaObject): SchemaObject {
+  return keywords
 }

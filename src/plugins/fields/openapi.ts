@@ -37,8 +37,8 @@ export function documentFields(
 
 function optional(body: Json, lists: readonly string[], reader: SchemaReader): Json {
   const change = (part: SchemaObject, depth: number): SchemaObject => {
-    const { required, ...rest } = part
-    if (required === undefined) return part
+    if (part.required === undefined) return part
+    const { required: _, ...rest } = part
     const { properties } = part
     const isList =
       depth === 0 && lists.some((name) => isSchemaObject(properties) && isArray(properties[name]))

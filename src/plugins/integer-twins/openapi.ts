@@ -39,7 +39,7 @@ export type TwinPurpose = 'component' | 'input' | 'output'
 type Context = Pick<OpenApi, 'reader' | 'is30'>
 
 /** Adds twins to an operation, and to the components that it may refer to. A response that only Fastify can write has none. */
-export function documentTwins(operation: Operation, openapi: OpenApi, isReadable: boolean): Operation {
+export function documentTwins(operation: Operation, openapi: OpenApi, hasTwins: boolean): Operation {
   completeComponents(openapi)
   const { parameters, requestBody } = operation
   const described = {
@@ -54,7 +54,7 @@ export function documentTwins(operation: Operation, openapi: OpenApi, isReadable
       },
     }),
   }
-  return isReadable
+  return hasTwins
     ? mapResponseSchemas(described, /./, (schema) => withTwinsInResponse(schema, openapi))
     : described
 }
