@@ -102,11 +102,6 @@ const relying: readonly (readonly [
 ])[] = [
   ['lists', 'request.page', (app) => app.get('/v1/users', { config: { lists: {} } }, work)],
   [
-    'caching',
-    'request.expectedVersion',
-    (app) => app.put('/v1/users/:id', { config: { caching: { validators: () => null } } }, work),
-  ],
-  [
     'operations',
     'reply.startOperation',
     (app) => {

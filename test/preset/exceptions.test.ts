@@ -108,53 +108,36 @@ t.test('an excepted route needs no token and no TLS, and is sent as JSON', async
   t.match(await app.inject('/v1/users'), { statusCode: 403 }, 'another one needs TLS')
 })
 
-t.test('operations are below the basePath, and below the prefix of a context', async (t) => {
-  for (const [prefix, options, url] of [
-    ['', { basePath: '/api' }, '/api/v1/operations/:id'],
-    ['', { basePath: '/api', operations: { path: '/api/v2/jobs' } }, '/api/v2/jobs/:id'],
-    ['/api', { basePath: '/api' }, '/api/v1/operations/:id'],
+t.test('basePath is for all plugins, unless one has its own; the prefix of a context is one', async (t) => {
+  const versions = { versions: { 1: { deprecated: '2026-01-01' } } }
+  const own = { basePath: '/app' }
+  const jobs = { path: '/api/v2/jobs' }
+  for (const [prefix, options, path, deprecation, operation] of [
+    ['', { basePath: '/api', versions }, '/api/v1/users', /^@/, '/api/v1/operations/:id'],
+    ['', { basePath: '/api', operations: jobs }, '/api/v1/users', /^$/, '/api/v2/jobs/:id'],
+    [
+      '',
+      { ...own, versions: { ...versions, basePath: '/api' } },
+      '/app/v1/users',
+      /^$/,
+      '/app/v1/operations/:id',
+    ],
+    ['/api', { versions }, '/v1/users', /^@/, '/api/v1/operations/:id'],
   ] as const) {
-    const app = await below(prefix, options, (api) => {
+    const app = Fastify()
+    const inContext = async (api: FastifyInstance) => {
+      await api.register(conventions, options)
       api.operations.define('import', async () => {})
-      api.get(prefix === '' ? '/api/v1/users' : '/v1/users', async () => ({ users: [] }))
-    })
-    t.equal(app.hasRoute({ method: 'GET', url }), true, url)
-    t.match(await app.inject(url.replace(':id', 'x')), { statusCode: 404, body: /operation/i }, url)
+      api.get(path, async () => ({ users: [] }))
+    }
+    if (prefix === '') await inContext(app)
+    else app.register(inContext, { prefix })
+    await app.ready()
+    t.match((await app.inject(prefix + path)).headers.deprecation ?? '', deprecation, `${prefix} ${path}`)
+    t.equal(app.hasRoute({ method: 'GET', url: operation }), true, operation)
     t.equal(app.hasRoute({ method: 'GET', url: '/v1/operations/:id' }), false)
   }
 })
-
-t.test('basePath is for all plugins; one of a plugin has precedence', async (t) => {
-  const versions = { versions: { 1: { deprecated: '2026-01-01' } } }
-  const app = { basePath: '/app' }
-  for (const [prefix, options, path, expected] of [
-    ['', { basePath: '/api', versions }, '/api/v1/users', /^@/],
-    ['', { basePath: '/api', versions: { ...versions, ...app }, pathGuard: app }, '/app/v1/users', /^@/],
-    ['', { basePath: '/api', versions, pathGuard: app }, '/app/v1/users', /^$/],
-    ['/api', { versions }, '/v1/users', /^@/],
-  ] as const) {
-    const service = await below(prefix, options, (api) => api.get(path, async () => ({ users: [] })))
-    const { deprecation = '' } = (await service.inject(prefix + path)).headers
-    t.match(deprecation, expected, `${prefix} ${path}`)
-  }
-})
-
-/** An app whose context with a prefix has the preset, and routes. */
-async function below(
-  prefix: string,
-  options: ConventionsOptions,
-  declare: (api: FastifyInstance) => unknown,
-): Promise<FastifyInstance> {
-  const app = Fastify()
-  const inContext = async (api: FastifyInstance) => {
-    await api.register(conventions, options)
-    declare(api)
-  }
-  if (prefix === '') await inContext(app)
-  else app.register(inContext, { prefix })
-  await app.ready()
-  return app
-}
 
 function withRoutes(app: FastifyInstance): FastifyInstance {
   app.get('/Legacy/getUser/:id', async () => ({ userName: 'Ada', big: 9_007_199_254_740_992 }))

@@ -3,18 +3,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ProblemError } from '../../../src/index.js'
 import { requestBytes } from '../../support/raw.js'
 
-const user = {
-  type: 'object',
-  properties: {
-    id: { type: 'integer' },
-    name: { type: 'string' },
-    updated_at: { type: 'string', format: 'date-time' },
-  },
-}
-const account = {
-  type: 'object',
-  properties: { id: { type: 'integer', format: 'int64' }, name: { type: 'string' } },
-}
+const name = { type: 'string' }
+const date = { type: 'string', format: 'date-time' }
+const user = { type: 'object', properties: { id: { type: 'integer' }, name, updated_at: date } }
+const account = { type: 'object', properties: { id: { type: 'integer', format: 'int64' }, name } }
 const updated_at = '2026-11-19T08:00:00Z'
 
 /** What a handler may throw. */
@@ -43,19 +35,12 @@ export function addRoutes(app: FastifyInstance): void {
     kind: typeof body.id,
   }))
   app.post('/v1/echoes', async (request) => ({ echo: request.body ?? null }))
+  const ofApp = { 'cache-control': 'public, max-age=60', vary: 'Accept-Language', etag: '"own"' }
   const sent: Readonly<Record<string, (reply: FastifyReply) => unknown>> = {
     names: () => ({ name: 'Ada' }),
-    headers: (reply) =>
-      reply
-        .headers({ 'cache-control': 'public, max-age=60', vary: 'Accept-Language', etag: '"own"' })
-        .send({ name: 'Ada' }),
+    headers: (reply) => reply.headers(ofApp).send({ name: 'Ada' }),
     ages: (reply) => reply.header('cache-control', 'max-age=60').send({ name: 'Ada' }),
-    leftovers: (reply) =>
-      reply
-        .code(410)
-        .headers({ 'cache-control': 'max-age=60', etag: '"own"' })
-        .type('text/plain')
-        .send('gone'),
+    leftovers: (reply) => reply.code(410).headers(ofApp).type('text/plain').send('gone'),
     pages: (reply) => reply.type('text/html').send('<p>Ada</p>'),
     moves: (reply) => reply.redirect('/v1/users', 302),
     faults: () => Promise.reject(new Error('broken')),
@@ -150,25 +135,12 @@ export const requests: Readonly<Record<string, string>> = {
   'unknown format': gets('/v1/users?format=xml'),
   // Header fields.
   'without Host': raw('GET /v1/users'),
-  'HTTP/1.0': 'GET /v1/users HTTP/1.0\r\n\r\n',
   'two Hosts': raw('GET /v1/users', 'Host: a', 'Host: b'),
-  'two Content-Types': `${raw(
-    'POST /v1/echoes',
-    'Host: a',
-    'Content-Type: application/json',
-    'Content-Type: text/plain',
-    'Content-Length: 2',
-  )}{}`,
   'Accept of HTML': gets('/v1/users', { accept: 'text/html' }),
   'Accept of nothing': gets('/v1/users', { accept: '*/*;q=0' }),
   'Accept that is malformed': gets('/v1/users', { accept: 'json' }),
   'expects 100-continue': echo({ ...json, expect: '100-continue' }, '{"a":1}'),
   'expects something else': echo({ ...json, expect: '200-ok' }, '{"a":1}'),
-  'header field of 10,000 characters': gets('/v1/users', { 'x-long': 'a'.repeat(10_000) }),
-  'two hundred header fields': gets(
-    '/v1/users',
-    Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`x-${index}`, 'a'])),
-  ),
   origin: gets('/v1/users', { origin: 'https://a.example' }),
   'origin that is not allowed': gets('/v1/users', { origin: 'https://b.example' }),
   preflight: requestBytes('OPTIONS', '/v1/users', {
@@ -187,7 +159,6 @@ export const requests: Readonly<Record<string, string>> = {
   'not UTF-8': echo(json, '{"a":"\xff"}'),
   'not UTF-8, with a schema': post('/v1/users', '{"name":"\xff"}', { ...json, 'content-length': '12' }),
   'charset that is unknown': typed('application/json; charset=x'),
-  'charset of Latin-1': typed('application/json; charset=iso-8859-1', '{"a":"b"}'),
   'coding that is unknown': echo({ ...json, 'content-encoding': 'x' }, '{"a":1}'),
   'gzip without gzip': echo({ ...json, 'content-encoding': 'gzip' }, '{"a":1}'),
   'empty body of JSON': post('/v1/echoes', undefined, { ...json, 'content-length': '0' }),
@@ -199,10 +170,8 @@ export const requests: Readonly<Record<string, string>> = {
   'merge patch': typed('application/merge-patch+json'),
   'malformed JSON': echo(json, '{"a":'),
   'JSON with a prototype': echo(json, '{"__proto__":{}}'),
-  'JSON with a byte order mark': echo(json, '\xef\xbb\xbf{"a":1}'),
   'invalid by the schema': post('/v1/users', '{"id":"x"}'),
   'body that is too large': post('/v1/echoes', undefined, { ...json, 'content-length': '2000000' }),
-  'body of a GET': requestBytes('GET', '/v1/users', { ...json }, '{"a":1}'),
   'unsafe integer, undeclared': echo(json, '{"id":9007199254740993}'),
   'unsafe integer, declared': post('/v1/accounts', '{"id":9007199254740993}'),
   'twin alone': post('/v1/accounts', '{"id_str":"9007199254740993"}'),
@@ -212,7 +181,6 @@ export const requests: Readonly<Record<string, string>> = {
   // Method override.
   'override by a header': post('/v1/users/1', undefined, { ...override('DELETE'), 'content-length': '0' }),
   'override that is invalid': post('/v1/users', '{}', { ...json, ...override('TRACE') }),
-  'override of a GET': gets('/v1/users/1', override('DELETE')),
   'override by a form': post('/v1/users/1', '_method=DELETE', form),
   // Idempotency.
   'idempotency key': key('"k1"'),
