@@ -85,23 +85,14 @@ async function appBehind(defect: Defect): Promise<FastifyInstance> {
   async function answer({ method, url, headers, body }: FastifyRequest, reply: FastifyReply) {
     const { 'content-length': _, ...own } = headers
     const payload = typeof body === 'string' ? { payload: body } : {}
-    const answered = await kept.inject({
-      method: method as 'GET',
-      url,
-      headers: own as Record<string, string>,
-      ...payload,
-    })
+    const request = { method: method as 'GET', url, headers: own as Record<string, string>, ...payload }
+    const answered = await kept.inject(request)
     const { 'content-length': length, ...fields } = answered.headers
-    const sent: Sent = {
-      status: answered.statusCode,
-      headers: fields as Sent['headers'],
-      body: answered.body,
-    }
+    const { statusCode, body: text } = answered
+    const sent: Sent = { status: statusCode, headers: fields as Sent['headers'], body: text }
     defect(sent, { method, url, headers })
-    return reply
-      .code(sent.status)
-      .headers(sent.headers)
-      .send(sent.body === '' ? undefined : sent.body)
+    reply.code(sent.status).headers(sent.headers)
+    return reply.send(sent.body === '' ? undefined : sent.body)
   }
   return app
 }
@@ -144,6 +135,7 @@ const withoutHead: Change = ({ headers }) =>
   Object.assign(headers, headers.allow && { allow: headers.allow.replace(/, HEAD|HEAD, /, '') })
 
 const unknown = asked(/ \/no-such/)
+const unavailable: When = (...of) => of[0].status === 503 && unknown(...of)
 const stack = '{"stack":"Error\\n    at file.js:1",'
 
 const defects: readonly (readonly [what: string, rule: ProbeRule, when: When, change: Change])[] = [
@@ -179,12 +171,7 @@ const defects: readonly (readonly [what: string, rule: ProbeRule, when: When, ch
   ['a list is an array', 'responseRules', asked(/^GET \/v1\/users$/), body(/^\{"users".*/s, '[]')],
   ['the type of content is guessed', 'securityHeaders', always, without('x-content-type-options')],
   ['maintenance has no Retry-After', 'maintenance', always, without('retry-after')],
-  [
-    'maintenance leaves unknown paths 404',
-    'maintenance',
-    (...of) => of[0].status === 503 && unknown(...of),
-    status(404),
-  ],
+  ['maintenance leaves unknown paths 404', 'maintenance', unavailable, status(404)],
   ['a body that is not JSON is accepted', 'bodies', field('content-type', /^application\/json/), status(201)],
   ['any type of body is accepted', 'bodies', answered(415), status(400)],
 ]
