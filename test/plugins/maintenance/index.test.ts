@@ -1,7 +1,7 @@
 import cors from '@fastify/cors'
 import Fastify from 'fastify'
 import t from 'tap'
-import conventions, { problems, serverOptions } from '../../../src/index.js'
+import { problems, serverOptions } from '../../../src/index.js'
 import {
   type EnableOptions,
   type MaintenanceOptions,
@@ -156,17 +156,6 @@ t.test('each change is logged once, and refused requests are not errors', async 
   t.equal(clock.waiting(), 0, 'a closed app has no timer')
 })
 
-t.test('with refusals: errorHandler, the app writes the body; status and headers are set', async (t) => {
-  const app = Fastify()
-  await app.register(problems, { mode: 'off', refusals: 'errorHandler' })
-  await app.register(maintenance)
-  app.setErrorHandler((error: Error, _request, reply) => reply.send({ message: error.message }))
-  await app.maintenance.enable({ retryAfter: 30, reason: 'move' })
-  const response = await app.inject('/')
-  t.match(response, { statusCode: 503, headers: { 'retry-after': '30', 'cache-control': 'no-store' } })
-  t.strictSame(response.json(), { message: 'move' })
-})
-
 const preflight = {
   method: 'OPTIONS',
   headers: { origin: 'https://page.example', 'access-control-request-method': 'GET' },
@@ -196,47 +185,5 @@ t.test('@fastify/cors, before or after, answers a preflight; one that it leaves 
     const { headers, statusCode } = await app.inject(from)
     t.equal(statusCode, 503)
     t.equal(headers['access-control-expose-headers'], order === 'before' ? 'Retry-After' : undefined)
-  }
-})
-
-t.test('it answers before the other conventions', async (t) => {
-  const app = Fastify(serverOptions())
-  await app.register(conventions)
-  const cacheControl = { public: true, maxAge: 60 }
-  app.get('/v1/users', { config: { caching: { cacheControl } } }, async () => ({}))
-  await app.maintenance.enable({ retryAfter: 120 })
-  for (const url of ['/v1/users', '/V1/Users', '/v1/%55sers', '/v1/users?fields=nothing']) {
-    const response = await app.inject({ url, headers: { accept: 'text/html', 'if-none-match': '*' } })
-    isProblem(t, injected(response), maintenanceProblem, url)
-    t.match(response.headers, sent, url)
-    t.notOk('etag' in response.headers, url)
-  }
-})
-
-t.test('in a child context, the other routes are served', async (t) => {
-  const app = Fastify()
-  app.get('/v1/users', async () => ({}))
-  await app.register(async (child) => {
-    await child.register(maintenance)
-    child.get('/v1/orders', async () => ({}))
-    await child.maintenance.enable()
-  })
-  t.equal((await app.inject('/v1/users')).statusCode, 200)
-  t.equal((await app.inject('/v1/orders')).statusCode, 503)
-})
-
-t.test('a route in report mode keeps its other refusals during maintenance', async (t) => {
-  const schema = { response: { 200: { type: 'object', properties: {} } } }
-  for (const [mode, own, status] of [
-    ['enforce', 'report', 406],
-    ['report', 'enforce', 503],
-  ] as const) {
-    const app = Fastify(serverOptions())
-    await app.register(problems)
-    await app.register(maintenance, { mode })
-    app.get('/v1/users', { schema, config: { maintenance: { mode: own } } }, async () => ({}))
-    await app.maintenance.enable()
-    const { statusCode } = await app.inject({ url: '/v1/users', headers: { accept: 'text/html' } })
-    t.equal(statusCode, status, `${mode}, ${own}`)
   }
 })

@@ -1,8 +1,6 @@
-// Own process: it is busy for a second
-/** Over sockets: switching under load, requests in flight, bodies that no handler reads, HTTP/2. */
+/** Over sockets: requests in flight, bodies that no handler reads, HTTP/2. */
 import { once } from 'node:events'
 import { connect } from 'node:http2'
-import { setTimeout as wait } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { problems, serverOptions } from '../../../src/index.js'
@@ -25,56 +23,6 @@ function isMaintenance({ status, headers, body }: RawAnswer): boolean {
   const isWhole = Number(headers['content-length']) === Buffer.byteLength(body)
   return status === 503 && code === 'maintenance' && headers['retry-after'] === '60' && isWhole
 }
-
-const seconds = Number(process.env.MAINTENANCE_TEST_SECONDS ?? 1)
-
-t.test(`switched on and off under load for ${seconds} s: each answer is whole`, async (t) => {
-  const app = await service()
-  app.get('/v1/users', async () => {
-    await wait(5)
-    return users
-  })
-  app.post('/v1/users', async ({ body }) => body)
-  const { port } = await serve(t, app)
-  const body = JSON.stringify({ text: 'x'.repeat(20_000) })
-  const json = { 'content-type': 'application/json' }
-  const bytes = [requestBytes('GET', '/v1/users'), requestBytes('POST', '/v1/users', json, body)] as const
-
-  const counts = { served: 0, refused: 0 }
-  const wrong: unknown[] = []
-  const askOnce = async (index: number): Promise<void> => {
-    let failure: unknown = null
-    const connection = await openConnection(port)
-    // A reset is wrong here also after a complete answer.
-    connection.socket.on('error', (error) => {
-      failure = error
-    })
-    connection.send(bytes[index % 2] ?? '')
-    const answers = parseAnswers(await connection.ended())
-    const [answer] = answers
-    if (failure !== null || answer === undefined || answers.length !== 1) wrong.push(failure ?? answers)
-    else if (answer.status === 200 && answer.body === (index % 2 === 0 ? whole : body)) counts.served += 1
-    else if (isMaintenance(answer)) counts.refused += 1
-    else wrong.push(answer)
-  }
-
-  const asked: Promise<void>[] = []
-  const begin = performance.now()
-  for (let tick = 0; tick < seconds * 20; tick += 1) {
-    // Ten requests each 50 ms, the switch in their midst.
-    for (let index = 0; index < 10; index += 1) {
-      if (index === 5) {
-        await (app.maintenance.state() === null ? app.maintenance.enable() : app.maintenance.disable())
-      }
-      asked.push(askOnce(index).catch((error: unknown) => void wrong.push(error)))
-    }
-    await wait(Math.max(0, begin + (tick + 1) * 50 - performance.now()))
-  }
-  await Promise.all(asked)
-  t.strictSame(wrong.slice(0, 3), [])
-  t.equal(counts.served + counts.refused, asked.length)
-  t.ok(counts.served > 0 && counts.refused > 0, 'there were both')
-})
 
 t.test('a request in flight finishes: its body arrives, its handler answers', async (t) => {
   const app = await service()

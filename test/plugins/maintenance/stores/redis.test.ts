@@ -130,7 +130,7 @@ t.test('instances of a service', { skip }, async (t) => {
   })
 
   await t.test(
-    'while Redis is unreachable, the last known state stays; then the state in Redis counts',
+    'while Redis is away, the last known state stays; then the state in Redis counts',
     async (t) => {
       await one.app.maintenance.enable()
       await look(clock)
