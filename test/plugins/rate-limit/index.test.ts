@@ -181,17 +181,6 @@ t.test('trustProxy: true is a finding where addresses have quotas', async (t) =>
   }
 })
 
-t.test('X-Forwarded-For is used only from a trusted proxy, and what a client invents is not', async (t) => {
-  const behind = (forwarded: string) => from('10.0.0.1', { 'x-forwarded-for': forwarded })
-  const invented = ['1.1.1.1, 203.0.113.7', '2.2.2.2, 203.0.113.7', '203.0.113.8'].map(behind)
-  for (const [trustProxy, statuses] of [
-    ['10.0.0.0/8', [200, 429, 200]],
-    [true, [200, 200, 200]],
-    [false, [200, 429, 429]],
-  ] as const)
-    t.same(await statusesOf(await appWith({ max: 1 }, { trustProxy }), invented), statuses, `${trustProxy}`)
-})
-
 t.test('a caller is an address: of IPv6 a /64, and IPv4 in IPv6 is IPv4', async (t) => {
   const app = await appWith()
   for (const [address, left] of [
@@ -260,22 +249,6 @@ t.test('a route may have its own quota, shared with its HEAD, or none', async (t
   const refused = await app.inject('/v1/exports')
   t.equal(refused.headers['ratelimit-policy'], '"GET /v1/exports";q=3;w=3600')
   t.match(refused.json(), { status: 429, violated_policies: ['GET /v1/exports'] })
-})
-
-t.test('a page of another origin can read a 429 and its Retry-After', async (t) => {
-  const app = Fastify()
-  await app.register(cors, { origin: ['https://app.example'] })
-  await app.register(rateLimit, { max: 1 })
-  app.get('/v1/users', () => ({}))
-  const request = { url: '/v1/users', headers: { origin: 'https://app.example' } }
-  await app.inject(request)
-  const { statusCode, headers } = await app.inject(request)
-  t.equal(statusCode, 429)
-  t.match(headers, {
-    'access-control-allow-origin': 'https://app.example',
-    'access-control-expose-headers': /Retry-After, RateLimit, RateLimit-Policy/,
-    'retry-after': '60',
-  })
 })
 
 t.test('in report mode no header is added, no request is refused, and both are counted', async (t) => {
@@ -438,18 +411,21 @@ t.test('beside @fastify/rate-limit in a context, that one counts there, this one
 
 t.test('a route may be in another mode', async (t) => {
   const config = (mode: 'enforce' | 'report' | 'off') => ({ config: { rateLimit: { mode } } })
-  for (const [mode, expected] of [
-    ['enforce', { users: 429, enforce: 429, report: 200, off: 200 }],
-    ['off', { users: 200, enforce: 429, report: 200, off: 200 }],
+  for (const [mode, users] of [
+    ['enforce', 429],
+    ['off', 200],
   ] as const) {
     const app = await appWith({ max: 1, mode })
     for (const own of ['enforce', 'report', 'off'] as const) app.get(`/v1/${own}`, config(own), () => ({}))
-    const uncounted = mode === 'off' ? ['/v1/off', '/v1/users'] : ['/v1/off', '/v1/off']
-    t.same(await statusesOf(app, [...uncounted, '/v1/enforce']), [200, 200, 200], 'off counts nothing')
-    for (const [path, status] of Object.entries(expected)) {
+    t.same(
+      await statusesOf(app, ['/v1/off', '/v1/off', '/v1/enforce']),
+      [200, 200, 200],
+      'off counts nothing',
+    )
+    for (const [path, status] of Object.entries({ users, enforce: 429, report: 200, off: 200 })) {
       const { statusCode, headers } = await app.inject(`/v1/${path}`)
-      t.equal(statusCode, status, `${mode}: ${path}`)
-      t.equal('ratelimit' in headers, status === 429, `${mode}: ${path}`)
+      const about = `${mode}: ${path}`
+      t.strictSame([statusCode, 'ratelimit' in headers], [status, status === 429], about)
     }
   }
 })
