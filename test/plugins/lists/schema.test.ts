@@ -25,11 +25,10 @@ t.test('OpenAPI shows the parameters of a list, and Link among the headers of a 
     { defaultLimit: 5, maxLimit: 9 },
   )
   const { parameters, responses } = documentOf(app)
-  t.strictSame(parameters.map(({ name }) => name).join(), names.join())
-  for (const { name, in: place, required = false, description } of parameters) {
-    t.strictSame([place, required], ['query', false], name)
-    t.match(description, /./, `${name} is described`)
-  }
+  t.strictSame(
+    parameters.map(({ name, in: place, required = false }) => `${name} ${place} ${required}`),
+    names.map((name) => `${name} query false`),
+  )
   t.match(parameters[0], { schema: { default: 5 }, description: /more than 9 is lowered to 9/ })
   t.match(responses['200']?.headers?.Link, { description: /rel="next"/ })
   t.notOk(responses['404']?.headers)

@@ -31,7 +31,7 @@ const starts: ReadonlyArray<readonly [about: string, query: string, expected: re
 ]
 
 t.test(
-  'the links return every row exactly once, also rows with equal times; the last page has none',
+  'the links return every row exactly once, also with equal times; the last page has none',
   async (t) => {
     const app = await appWithRows(() => rows)
     for (const [about, query, expected] of starts)
