@@ -84,24 +84,6 @@ t.test('on a path that no route serves, the mode of the rule applies', async (t)
   }
 })
 
-t.test('a request is counted once for each rule, however many of its segments break it', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard, report)
-  app.get('/v1/users/:id/orders/:order', nothing)
-  for (const url of ['/v1/users/A/orders/B%20', '/v1/users/C/orders/D']) await app.inject(url)
-  await app.inject('/X/Y/Z')
-
-  const { observations } = app.conventions.report()
-  t.strictSame(
-    observations.map(({ rule, route, count }) => [rule, route, count]),
-    [
-      ['uppercase', 'GET /v1/users/:id/orders/:order', 2],
-      ['encoding', 'GET /v1/users/:id/orders/:order', 1],
-      ['uppercase', '*', 1],
-    ],
-  )
-})
-
 t.test('a request that the app refuses anyway is not counted among those that would be lost', async (t) => {
   const app = Fastify()
   await app.register(pathGuard, report)
