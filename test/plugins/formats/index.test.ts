@@ -115,7 +115,7 @@ t.test('an empty list still has the header row; without twins there are no colum
 })
 
 t.test(
-  'CSV has the list of config.lists, the file name of the handler, and formulas if they are kept',
+  'CSV has the list of config.lists, the name of the handler, and formulas if they are kept',
   async (t) => {
     const app = Fastify()
     await app.register(formats, { formulas: 'keep' })

@@ -403,41 +403,38 @@ t.test('report changes nothing, and counts overrides and refusals; off does not 
   }
 })
 
-t.test(
-  'in an encapsulated context, the plugin serves the paths below the prefix of that context',
-  async (t) => {
-    const app = Fastify()
-    await app.register(problems)
-    // '/legacy' is above a context. The prefix of '/older' begins with that of a context, and is not below it.
-    for (const url of ['/v1/users/:id', '/legacy', '/older/users']) {
-      app.post(url, () => ({ route: 'POST' }))
-      if (url !== '/legacy') app.delete(url, () => ({ route: 'DELETE' }))
+t.test('in a context below, the plugin serves the paths below its prefix', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  // '/legacy' is above a context. The prefix of '/older' begins with that of a context, and is not below it.
+  for (const url of ['/v1/users/:id', '/legacy', '/older/users']) {
+    app.post(url, () => ({ route: 'POST' }))
+    if (url !== '/legacy') app.delete(url, () => ({ route: 'DELETE' }))
+  }
+  for (const prefix of ['/old', '/legacy/:tenant', '/old/strict']) {
+    const serve = async (child: FastifyInstance) => {
+      await child.register(methodOverride, prefix === '/old/strict' ? { methods: ['PUT'] } : {})
+      addRoutes(child)
     }
-    for (const prefix of ['/old', '/legacy/:tenant', '/old/strict']) {
-      const serve = async (child: FastifyInstance) => {
-        await child.register(methodOverride, prefix === '/old/strict' ? { methods: ['PUT'] } : {})
-        addRoutes(child)
-      }
-      await app.register(serve, { prefix })
-    }
-    const patched = { route: 'PATCH', originalMethod: 'POST', body: { age: 31 } }
-    const cases: readonly (readonly [url: string, options: InjectOptions, expected: object])[] = [
-      ['/v1/users/7', byHeader('DELETE'), { route: 'POST' }],
-      ['/older/users', byHeader('DELETE'), { route: 'POST' }],
-      ['/legacy', byHeader('DELETE'), { route: 'POST' }],
-      ['/old/v1/users/7', byForm('_method=PATCH&age=31'), patched],
-      ['/old/v1/users/7', byHeader('TRACE'), invalid],
-      ['/legacy/acme/v1/users/7', byHeader('DELETE'), { route: 'DELETE' }],
-      ['/legacy/acme/v1/users/7', byHeader('TRACE'), invalid],
-      ['/old/strict/v1/users/7', byHeader('DELETE'), invalid],
-      ['/old/strict/v1/users/7', byHeader('PUT'), { route: 'PUT' }],
-      ['/old/v1/users', byHeader('DELETE'), { status: 405, code: 'method-not-allowed' }],
-    ]
-    for (const [url, options, expected] of cases) {
-      t.match((await post(app, options, url)).json(), expected, `${url} ${JSON.stringify(options)}`)
-    }
-  },
-)
+    await app.register(serve, { prefix })
+  }
+  const patched = { route: 'PATCH', originalMethod: 'POST', body: { age: 31 } }
+  const cases: readonly (readonly [url: string, options: InjectOptions, expected: object])[] = [
+    ['/v1/users/7', byHeader('DELETE'), { route: 'POST' }],
+    ['/older/users', byHeader('DELETE'), { route: 'POST' }],
+    ['/legacy', byHeader('DELETE'), { route: 'POST' }],
+    ['/old/v1/users/7', byForm('_method=PATCH&age=31'), patched],
+    ['/old/v1/users/7', byHeader('TRACE'), invalid],
+    ['/legacy/acme/v1/users/7', byHeader('DELETE'), { route: 'DELETE' }],
+    ['/legacy/acme/v1/users/7', byHeader('TRACE'), invalid],
+    ['/old/strict/v1/users/7', byHeader('DELETE'), invalid],
+    ['/old/strict/v1/users/7', byHeader('PUT'), { route: 'PUT' }],
+    ['/old/v1/users', byHeader('DELETE'), { status: 405, code: 'method-not-allowed' }],
+  ]
+  for (const [url, options, expected] of cases) {
+    t.match((await post(app, options, url)).json(), expected, `${url} ${JSON.stringify(options)}`)
+  }
+})
 
 t.test('constraints and routes of the app work as before', async (t) => {
   const app = await usualApp()
@@ -469,46 +466,40 @@ t.test('constraints and routes of the app work as before', async (t) => {
   t.same(answer.json(), { route: 'DELETE' }, 'a constraint of the app')
 })
 
-t.test(
-  'what only a proxy serves is passed on: the form keeps the field, and the header is not followed',
-  async (t) => {
-    const app = Fastify()
-    await app.register(methodOverride)
-    takeForms(app)
-    for (const url of ['/old', '/old/*', '/*']) {
-      const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-      app.route({ method, url, handler: ({ method, body }) => ({ method, body }) })
+t.test('what only a proxy serves is passed on: with the field, and the header is not followed', async (t) => {
+  const app = Fastify()
+  await app.register(methodOverride)
+  takeForms(app)
+  for (const url of ['/old', '/old/*', '/*']) {
+    const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+    app.route({ method, url, handler: ({ method, body }) => ({ method, body }) })
+  }
+  app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
+  const body = '_method=DELETE&name=Ada'
+  for (const options of [byForm(body), byForm(body, header('DELETE'))]) {
+    for (const url of ['/old', '/old/users/7', '/elsewhere']) {
+      t.strictSame((await post(app, options, url)).json(), { method: 'POST', body }, url)
     }
-    app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
-    const body = '_method=DELETE&name=Ada'
-    for (const options of [byForm(body), byForm(body, header('DELETE'))]) {
-      for (const url of ['/old', '/old/users/7', '/elsewhere']) {
-        t.strictSame((await post(app, options, url)).json(), { method: 'POST', body }, url)
-      }
-      t.strictSame((await post(app, options)).json(), { route: 'DELETE' }, 'a route of the service')
-    }
-    t.strictSame((await post(app, byHeader('DELETE'))).json(), { route: 'DELETE' }, 'by header')
-  },
-)
+    t.strictSame((await post(app, options)).json(), { route: 'DELETE' }, 'a route of the service')
+  }
+  t.strictSame((await post(app, byHeader('DELETE'))).json(), { route: 'DELETE' }, 'by header')
+})
 
-t.test(
-  'the OpenAPI document has the header on routes for other methods, and the refusals on POST',
-  async (t) => {
-    const app = Fastify()
-    await app.register(swagger, { openapi: {} })
-    await app.register(methodOverride)
-    const schema = { response: { 200: { type: 'object' } } }
-    for (const method of ['GET', 'POST', 'DELETE'])
-      app.route({ method, url: '/v1/users', schema, handler: () => ({}) })
-    await app.ready()
-    const { paths } = withoutReferences(app.swagger())
-    const { get, post, delete: remove } = paths?.['/v1/users'] ?? {}
-    const schemaOfHeader = { type: 'string', enum: ['DELETE'] }
-    const field = { in: 'header', name: 'X-HTTP-Method-Override', schema: schemaOfHeader }
-    t.match(remove, { parameters: [field], responses: { 400: undefined, 405: undefined } })
-    const allow = { 405: { headers: { Allow: { schema: { type: 'string' } } } } }
-    t.match(post, { parameters: undefined, responses: allow })
-    t.match(JSON.stringify(post?.responses), /method-override-invalid.*method-not-allowed/)
-    t.match(get, { parameters: undefined, responses: { 405: undefined } })
-  },
-)
+t.test('the OpenAPI document has the header on other methods, and the refusals on POST', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: {} })
+  await app.register(methodOverride)
+  const schema = { response: { 200: { type: 'object' } } }
+  for (const method of ['GET', 'POST', 'DELETE'])
+    app.route({ method, url: '/v1/users', schema, handler: () => ({}) })
+  await app.ready()
+  const { paths } = withoutReferences(app.swagger())
+  const { get, post, delete: remove } = paths?.['/v1/users'] ?? {}
+  const schemaOfHeader = { type: 'string', enum: ['DELETE'] }
+  const field = { in: 'header', name: 'X-HTTP-Method-Override', schema: schemaOfHeader }
+  t.match(remove, { parameters: [field], responses: { 400: undefined, 405: undefined } })
+  const allow = { 405: { headers: { Allow: { schema: { type: 'string' } } } } }
+  t.match(post, { parameters: undefined, responses: allow })
+  t.match(JSON.stringify(post?.responses), /method-override-invalid.*method-not-allowed/)
+  t.match(get, { parameters: undefined, responses: { 405: undefined } })
+})

@@ -173,23 +173,20 @@ t.test('HTTP/1.1: a hook that responds before the body is read does not block th
   }
 })
 
-t.test(
-  'HTTP/1.1: after 100 Continue, a form is performed in the asynchronous context of its request',
-  async (t) => {
-    const storage = new AsyncLocalStorage<string>()
-    const app = Fastify({
-      serverFactory: (handle) => createServer((raw, response) => storage.run('here', handle, raw, response)),
-    })
-    await app.register(methodOverride)
-    app.put('/v1/users/:id', ({ body }) => ({ held: storage.getStore() ?? null, body }))
-    const { port } = await serve(t, app)
-    const connection = await openConnection(port)
-    connection.send(postBytes({ ...formType, expect: '100-continue', 'content-length': '15' }))
-    await connection.received((bytes) => bytes.startsWith('HTTP/1.1 100 '))
-    connection.send('_method=PUT&a=1')
-    t.strictSame(JSON.parse((await lastAnswer(connection)).body), { held: 'here', body: { a: '1' } })
-  },
-)
+t.test('HTTP/1.1: after 100 Continue, a form is performed in the context of its request', async (t) => {
+  const storage = new AsyncLocalStorage<string>()
+  const app = Fastify({
+    serverFactory: (handle) => createServer((raw, response) => storage.run('here', handle, raw, response)),
+  })
+  await app.register(methodOverride)
+  app.put('/v1/users/:id', ({ body }) => ({ held: storage.getStore() ?? null, body }))
+  const { port } = await serve(t, app)
+  const connection = await openConnection(port)
+  connection.send(postBytes({ ...formType, expect: '100-continue', 'content-length': '15' }))
+  await connection.received((bytes) => bytes.startsWith('HTTP/1.1 100 '))
+  connection.send('_method=PUT&a=1')
+  t.strictSame(JSON.parse((await lastAnswer(connection)).body), { held: 'here', body: { a: '1' } })
+})
 
 t.test('HTTP/1.1: a form over the limit is a 413, also if it never ends', async (t) => {
   const ran: string[] = []
@@ -234,28 +231,25 @@ t.test('HTTP/1.1: the form of an aborted request is not performed, and is logged
   t.notOk(lines.some(({ msg }) => msg === 'incoming request'))
 })
 
-t.test(
-  'HTTP/1.1: of too many stalled forms the oldest is a 408, and a complete form is performed',
-  async (t) => {
-    const port = await usualServer(t, { bodyLimit: 1000 })
-    const stalled = postBytes(
-      { ...formType, ...alive, 'content-length': '1000' },
-      `_method=PATCH&a=${'x'.repeat(970)}`,
-    )
-    const oldest = await openConnection(port)
-    oldest.send(stalled)
-    for (let count = 0; count < 17; count++) {
-      const { socket, send } = await openConnection(port)
-      t.teardown(() => socket.destroy())
-      send(stalled)
-    }
-    const answer = await lastAnswer(oldest)
-    isProblem(t, answer, late)
-    t.equal(answer.headers.connection, 'close')
-    const prompt = await ask(port, postBytes(formType, '_method=PATCH&age=31'))
-    t.match(JSON.parse(prompt.body), { route: 'PATCH' })
-  },
-)
+t.test('HTTP/1.1: of too many stalled forms the oldest is a 408; a complete one is performed', async (t) => {
+  const port = await usualServer(t, { bodyLimit: 1000 })
+  const stalled = postBytes(
+    { ...formType, ...alive, 'content-length': '1000' },
+    `_method=PATCH&a=${'x'.repeat(970)}`,
+  )
+  const oldest = await openConnection(port)
+  oldest.send(stalled)
+  for (let count = 0; count < 17; count++) {
+    const { socket, send } = await openConnection(port)
+    t.teardown(() => socket.destroy())
+    send(stalled)
+  }
+  const answer = await lastAnswer(oldest)
+  isProblem(t, answer, late)
+  t.equal(answer.headers.connection, 'close')
+  const prompt = await ask(port, postBytes(formType, '_method=PATCH&age=31'))
+  t.match(JSON.parse(prompt.body), { route: 'PATCH' })
+})
 
 t.test('a form that does not arrive within formTimeout is a 408, over HTTP/2 as well', async (t) => {
   for (const http2 of [false, true]) {
@@ -283,7 +277,7 @@ t.test('a form that does not arrive within formTimeout is a 408, over HTTP/2 as 
 })
 
 t.test(
-  'in report mode, a form that does not arrive within formTimeout is routed, and arrives whole',
+  'in report mode, a form that does not arrive in formTimeout is routed, and arrives whole',
   async (t) => {
     const app = Fastify()
     await app.register(methodOverride, { formTimeout: 50, mode: 'report' })

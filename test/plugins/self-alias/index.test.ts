@@ -363,7 +363,7 @@ t.test('invalid options are refused', async (t) => {
 })
 
 t.test(
-  'without identify, the caller is request.caller; an app that does not set it does not boot',
+  'without identify the caller is request.caller; an app that does not set it does not boot',
   async (t) => {
     const config = { selfAlias: true }
     const unknown = Fastify()
