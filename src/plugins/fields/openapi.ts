@@ -71,9 +71,16 @@ export function namesFields(response: unknown, lists: readonly string[], shared:
 /** Whether a schema names fields by itself, as most do: their shapes need not be read before the app gets ready. */
 function namesFieldsPlainly(schema: SchemaObject, lists: readonly string[]): boolean {
   const properties = plainProperties(schema)
-  const list = lists.find((name) => Object.hasOwn(properties, name))
+  const list = lists.find((name) => Object.hasOwn(properties, name) && !isPlainValue(properties[name]))
   const item = list === undefined ? properties : plainItemProperties(properties[list])
   return Object.keys(item).length > 0
+}
+
+/** Whether a schema says by itself that its values are not lists. */
+function isPlainValue(schema: Json | undefined): boolean {
+  return (
+    isSchemaObject(schema) && isPlain(schema) && typeof schema.type === 'string' && schema.type !== 'array'
+  )
 }
 
 function plainItemProperties(list: Json | undefined): SchemaObject {

@@ -1,3 +1,4 @@
+import { BoundedCache, kept } from '../../bounded-cache.js'
 import { isJson } from '../../http/media-types.js'
 import { problemMediaType } from '../../problem/problem-error.js'
 import {
@@ -118,21 +119,43 @@ function memberFaults(
   vocabulary: ResponseVocabulary,
   timeFault: TimeFault,
 ): Readonly<Partial<Record<ResponseRule, Fault | null>>> {
-  const { keyStyle, words, unixTimes } = vocabulary
+  const { keyStyle, words } = vocabulary
+  const facts = factsOf(name, vocabulary)
   const types = typesOfParts(parts)
   const isJudged = !isTwin(name, siblings)
-  const restyled = isJudged ? restyledKey(name, keyStyle) : null
+  const restyled = isJudged ? facts.restyled : null
   const isList = types.has('array') && [...types].every((type) => type === 'array' || type === 'null')
   const plural = isJudged && isList && !isTuple(parts) ? pluralName(name, words) : null
   // Listed values are words, whatever the name: `best_time: "morning"`.
   const isWord = words.has(name) || valuesOf(parts).some((value) => value !== null)
-  const formats = isWord ? null : timeFormats(name, unixTimes)
+  const formats = isWord ? null : facts.formats
   return {
     keys: restyled === null ? null : [`is not in ${keyStyle}`, restyled],
     plural: plural === null ? null : ['is a list under a singular name', plural],
-    sex: sexFault(nounOf(name), parts, types),
+    sex: sexFault(facts.noun, parts, types),
     dates: formats === null ? null : timeFault(parts, types, formats),
   }
+}
+
+interface NameFacts {
+  /** The name in the key style; `null` if it has it. */
+  readonly restyled: string | null
+  readonly noun: string
+  readonly formats: TimeFormats | null
+}
+
+// The schemas of an API have the same names again and again; payloads may have any.
+const keptNames = 1000
+const namesOf = new WeakMap<ResponseVocabulary, BoundedCache<string, NameFacts>>()
+
+function factsOf(name: string, vocabulary: ResponseVocabulary): NameFacts {
+  const { keyStyle, unixTimes } = vocabulary
+  const names = kept(namesOf, vocabulary, () => new BoundedCache<string, NameFacts>(keptNames))
+  return kept(names, name, () => ({
+    restyled: restyledKey(name, keyStyle),
+    noun: nounOf(name),
+    formats: timeFormats(name, unixTimes),
+  }))
 }
 
 const maxShown = 5
