@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import Fastify, { type FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import t from 'tap'
@@ -24,9 +25,8 @@ t.test('schemas by $ref and addSchema keep working', async (t) => {
   t.strictSame(sound.json(), { name: 'Ada' })
   const payload = { name: 'Ada', friends: [{ name: 'Bo' }, { name: 'C' }] }
   const broken = await app.inject({ method: 'POST', url: '/v1/users', payload })
-  const errors = [
-    { in: 'body', pointer: '/friends/1/name', message: 'must NOT have fewer than 2 characters' },
-  ]
+  const message = 'must NOT have fewer than 2 characters'
+  const errors = [{ in: 'body', pointer: '/friends/1/name', message }]
   isProblem(t, injected(broken), { status: 400, code: 'validation', errors })
 })
 
@@ -100,13 +100,11 @@ t.test('a body parser for all media types is used', async (t) => {
 
 t.test('an aborted request gets no response, and the server continues', async (t) => {
   const app = await appWithConventions()
-  let enter = (): void => {}
-  const entered = new Promise<void>((resolve) => {
-    enter = resolve
-  })
-  app.get('/v1/held', { config: { pathGuard: false } }, async (request) => {
-    enter()
-    await new Promise<void>((resolve) => request.raw.once('close', () => resolve()))
+  const events = new EventEmitter()
+  const entered = once(events, 'entered')
+  app.get('/v1/held', { config: { pathGuard: false } }, async ({ raw }) => {
+    events.emit('entered')
+    await once(raw, 'close')
     throw new Error('broken')
   })
   const { port } = await serve(t, app)

@@ -51,10 +51,8 @@ t.test('README.md: the whole service', async (t) => {
     await tryBlocks(t, ofPage, { folder: t.testdir(curlSettings), host })
     const read = await fetch(`http://${host}/v1/orders/1`)
     t.strictSame([await read.json(), read.headers.get('etag')], [{ id: 1, status: 'pending' }, '"7"'])
-    const detail = 'There is no order 2'
-    t.match(await ask(`http://${host}`, '/v1/orders/2'), [404, { code: 'not-found', detail }])
-    const allow = (await fetch(`http://${host}/v1/orders/1`, { method: 'DELETE' })).headers.get('allow')
-    t.equal(allow, 'GET, HEAD, OPTIONS, PATCH')
+    const unknown = await (await fetch(`http://${host}/v1/orders/2`)).json()
+    t.match(unknown, { status: 404, code: 'not-found', detail: 'There is no order 2' })
     const headers = { 'content-type': 'application/json', 'if-match': '"7"' }
     const change = { method: 'PATCH', headers, body: '{"status":"paid"}' }
     t.equal((await fetch(`http://${host}/v1/orders/1`, change)).status, 200)
@@ -62,13 +60,11 @@ t.test('README.md: the whole service', async (t) => {
   })
 
   await t.test('does not boot with the path in the page, and throws the table in the page', async (t) => {
-    const output = await startService(t, replaced(service, "'/v1/orders/:id'", "'/v1/Order/get_all'")).catch(
-      String,
-    )
+    const broken = replaced(service, "'/v1/orders/:id'", "'/v1/Order/get_all'")
+    const output = await startService(t, broken).catch(String)
     t.match(output, /exit code [1-9]/)
-    const table =
-      blocks.map((block) => block.text).find((block) => block.includes('pathGuard.uppercase')) ?? ''
-    const rows = table.split('\n').filter((row) => row.includes('/v1/Order/get_all'))
+    const table = blocks.find(({ text }) => text.includes('pathGuard.uppercase'))
+    const rows = table?.text.split('\n').filter((row) => row.includes('/v1/Order/get_all')) ?? []
     t.ok(rows.length > 0, 'the page shows it')
     for (const row of rows) t.match(withSingleSpaces(output), withSingleSpaces(row), row)
   })
@@ -126,11 +122,6 @@ async function tryBlocks(t: Test, blocks: readonly Block[], server: Server): Pro
 function startService(t: Test, code: string, name = 'service.mjs'): Promise<string> {
   const file = join(t.testdir({ [name]: replaced(code, 'port: 8080', 'port: 0') }), name)
   return startListening(t, { args: [file] })
-}
-
-async function ask(origin: string, path: string): Promise<[status: number, body: unknown]> {
-  const response = await fetch(origin + path)
-  return [response.status, await response.json()]
 }
 
 function readPage(page: string): Promise<string> {

@@ -11,10 +11,8 @@ t.test('the imports of src/ have no cycle', async (t) => {
 t.test('a cycle of imports is found, also of type imports', async (t) => {
   const files = { 'a.ts': ['b.ts'], 'b.ts': ['c.ts', 'd.ts'], 'c.ts': ['a.ts'], 'd.ts': [] }
   t.strictSame(cyclesOf(new Map(Object.entries(files))), [['a.ts', 'b.ts', 'c.ts']])
-  t.strictSame(
-    importsOf('x/a.ts', "import type { B } from './b.js'\nexport * from '../c.js'\nawait import('./d.js')"),
-    ['x/b.ts', 'c.ts', 'x/d.ts'],
-  )
+  const source = "import type { B } from './b.js'\nexport * from '../c.js'\nawait import('./d.js')"
+  t.strictSame(importsOf('x/a.ts', source), ['x/b.ts', 'c.ts', 'x/d.ts'])
 })
 
 t.test('the table in CONTRIBUTING.md has all folders of src/', async (t) => {
@@ -89,10 +87,8 @@ const rules: readonly [file: string, refused: readonly string[], allowed: readon
 t.test('the linter refuses imports of another plugin, upwards, and of Fastify elsewhere', async (t) => {
   const folder = t.testdir()
   const config = JSON.parse(readFileSync('biome.json', 'utf8'))
-  writeFileSync(
-    join(folder, 'biome.json'),
-    JSON.stringify({ ...config, $schema: undefined, vcs: { enabled: false } }),
-  )
+  const own = { ...config, $schema: undefined, vcs: { enabled: false } }
+  writeFileSync(join(folder, 'biome.json'), JSON.stringify(own))
   for (const [file, refused, allowed] of rules) {
     mkdirSync(join(folder, file, '..'), { recursive: true })
     writeFileSync(join(folder, file), `${[...refused, ...allowed].join('\n')}\n`)
@@ -120,9 +116,8 @@ function refusedLines(folder: string): ReadonlySet<string> {
 type Imports = ReadonlyMap<string, readonly string[]>
 
 function importsOfSources(): Imports {
-  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.ts'),
-  )
+  const all = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  const files = all.filter((file) => file.endsWith('.ts'))
   return new Map(files.map((file) => [file, importsOf(file, readFileSync(join('src', file), 'utf8'))]))
 }
 

@@ -74,23 +74,18 @@ const request: fc.Arbitrary<RandomRequest> = fc.record({
 t.test('3,000 random requests', async (t) => {
   const app = await service()
   const { port } = await serve(t, app)
-  const seen = new Map<number, number>()
+  const seen = new Set<number>()
 
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 10, maxLength: 10 }), async (requests) => {
-      const answers = await Promise.all(
-        requests.map(async (one) => ({ one, bytes: await answerTo(port, one) })),
-      )
-      for (const { one, bytes } of answers) {
-        for (const answer of check(one, bytes)) seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1)
-      }
+      const all = await Promise.all(requests.map(async (one) => check(one, await answerTo(port, one))))
+      for (const { status } of all.flat()) seen.add(status)
     }),
     { numRuns: 300 },
   )
 
   for (const status of [200, 204, 400, 404, 405, 415])
     t.ok(seen.has(status), `${status} was among the answers`)
-  t.comment(Object.fromEntries(seen))
 })
 
 async function answerTo(port: number, { method, target, headers, body }: RandomRequest): Promise<string> {
@@ -103,7 +98,7 @@ async function answerTo(port: number, { method, target, headers, body }: RandomR
 /** Throws where an answer is none that a client could live with. */
 function check({ method }: RandomRequest, bytes: string): RawAnswer[] {
   // The answer to a HEAD tells the length of a body that does not come.
-  const answers = method === 'HEAD' ? [headAnswer(bytes)] : parseAnswers(bytes)
+  const answers = parseAnswers(bytes).slice(0, method === 'HEAD' ? 1 : undefined)
   if (answers.length === 0) throw new Error('no answer')
   for (const { status, headers, body } of answers) {
     if (status >= 500) throw new Error(`a ${status}: ${body}`)
@@ -116,12 +111,6 @@ function check({ method }: RandomRequest, bytes: string): RawAnswer[] {
       throw new Error(`no problem: ${body}`)
   }
   return answers
-}
-
-function headAnswer(bytes: string): RawAnswer {
-  const [answer] = parseAnswers(bytes)
-  if (answer === undefined) throw new Error('no answer to a HEAD')
-  return answer
 }
 
 async function service(): Promise<FastifyInstance> {

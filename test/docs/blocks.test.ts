@@ -6,7 +6,7 @@ import t from 'tap'
 import { type Block, blocksOf } from './markdown.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const surface: Readonly<Record<string, { readonly values: string[]; readonly types: string[] }>> = JSON.parse(
+const surface: Readonly<Record<string, Readonly<Record<string, string>>>> = JSON.parse(
   readFileSync(`${root}test/public-surface.json`, 'utf8'),
 )
 const pages = ['README.md', 'bench/README.md', ...inFolder('docs'), ...inFolder('examples/demo-server')]
@@ -72,13 +72,12 @@ function faultOfImports(code: string): string | null {
   ]
   for (const [, names = '', specifier = ''] of imports) {
     const exported = exportsOf(specifier)
-    if (exported === null) return `there is no subpath ${specifier.replace(/^[^/]*/, '')}`
+    if (exported.length === 0) return `there is no subpath ${specifier.replace(/^[^/]*/, '')}`
     for (const one of names.split(',')) {
-      const name =
-        one
-          .trim()
-          .replace(/^type /, '')
-          .split(/ as |:/)[0] ?? ''
+      const [name = ''] = one
+        .trim()
+        .replace(/^type /, '')
+        .split(/ as |:/)
       if (name !== '' && !exported.includes(name)) return `${specifier} has no export ${name}`
     }
   }
@@ -86,9 +85,10 @@ function faultOfImports(code: string): string | null {
 }
 
 /** The names of a subpath, with those of types, as `test/public-surface.test.ts` compares them with the package. */
-function exportsOf(specifier: string): readonly string[] | null {
-  const found = surface[specifier.replace('fastify-conventions', '.')]
-  return found === undefined ? null : [...found.values, ...found.types]
+function exportsOf(specifier: string): readonly string[] {
+  const subpath = specifier.replace('fastify-conventions', '.')
+  const names = Object.values(surface).flatMap((all) => Object.entries(all))
+  return names.filter(([, subpaths]) => subpaths.split(' ').includes(subpath)).map(([name]) => name)
 }
 
 function inFolder(folder: string): string[] {

@@ -50,9 +50,9 @@ t.test('from helmet, cors, rate-limit and etag', async (t) => {
     [{ method: 'DELETE', url: '/v1/users/1' }, [404, 405]],
   ] as const) {
     const answers = await both(before, after, request)
-    t.strictSame(
-      answers.map(({ statusCode }) => statusCode),
-      statuses,
+    t.match(
+      answers,
+      statuses.map((statusCode) => ({ statusCode })),
     )
   }
   const [oldError, error] = await both(before, after, { url: '/v1/nothing' })

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { bigint, pgTable, timestamp } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/pglite'
-import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import type { ConventionsOptions } from 'fastify-conventions'
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
 import t, { type Test } from 'tap'
@@ -20,19 +20,10 @@ const recipes = page.split(/^## /m).slice(1)
 interface Stage {
   readonly t: Test
   readonly app: FastifyInstance
-  readonly db: PGlite
-  readonly send: (
-    method: 'GET' | 'POST' | 'PATCH',
-    url: string,
-    rest?: Partial<InjectOptions>,
-  ) => Promise<Answer>
+  send(method: 'GET' | 'POST' | 'PATCH', url: string, rest?: Partial<InjectOptions>): Promise<Answer>
 }
 
-interface Answer {
-  readonly statusCode: number
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly body: string
-}
+type Answer = Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'body'>
 
 /** What a recipe needs from its app, and what is checked. */
 interface Check {
@@ -69,10 +60,8 @@ const checks: Readonly<Record<string, Check>> = {
     async run({ t, send }) {
       const create = (email: string | null) => send('POST', '/v1/users', { payload: { email } })
       t.match(await create('a@b.de'), { statusCode: 201, headers: { location: '/v1/users/1' } })
-      t.match(await create('a@b.de'), {
-        statusCode: 409,
-        body: /"code":"already-exists".*"pointer":"\/email"/,
-      })
+      const refused = { statusCode: 409, body: /"code":"already-exists".*"pointer":"\/email"/ }
+      t.match(await create('a@b.de'), refused)
       t.match(await create(null), { statusCode: 500 }, 'any other error stays one')
     },
   },
@@ -112,19 +101,12 @@ const checks: Readonly<Record<string, Check>> = {
     tables: `create table notes (id text); insert into notes values ('01ARZ3'), ('01BX5Z')`,
     async run({ t, send }) {
       t.match(await send('GET', '/v1/notes/01ARZ3'), { statusCode: 200 })
-      t.match(
-        await send('GET', '/v1/Notes/01ARZ3'),
-        { statusCode: 404 },
-        'the rest of the path has one spelling',
-      )
+      t.match(await send('GET', '/v1/Notes/01ARZ3'), { statusCode: 404 }, 'the rest has one spelling')
       const first = await send('GET', '/v1/notes?limit=1')
       t.match(first, { body: '{"notes":[{"id":"01BX5Z"}]}', headers: { link: /before_id=01BX5Z>/ } })
       const forward = await send('GET', '/v1/notes?limit=1&after_id=01ARZ3')
       t.match(forward, { statusCode: 200, body: '{"notes":[{"id":"01BX5Z"}]}' })
       t.match(await send('GET', '/v1/notes?after_id=01BX5Z'), { statusCode: 200, body: '{"notes":[]}' })
-      t.match(await send('GET', '/v1/notes?limit=1&before_id=01BX5Z'), {
-        body: '{"notes":[{"id":"01ARZ3"}]}',
-      })
     },
   },
   'The tag of a `PATCH`': {
@@ -149,11 +131,8 @@ const checks: Readonly<Record<string, Check>> = {
         await new Promise(setImmediate)
         answer = await send('GET', '/v1/exports/7')
       }
-      t.match(await send('GET', '/v1/exports/7'), {
-        statusCode: 200,
-        body: 'tea,2',
-        headers: { 'content-type': /^text\/csv/ },
-      })
+      const headers = { 'content-type': /^text\/csv/ }
+      t.match(await send('GET', '/v1/exports/7'), { statusCode: 200, body: 'tea,2', headers })
       await app.close()
     },
   },
@@ -161,11 +140,8 @@ const checks: Readonly<Record<string, Check>> = {
     names: () => ({ ratesUrl: `http://127.0.0.1:${closedPort}` }),
     async run({ t, send }) {
       const answer = await send('GET', '/v1/rates')
-      t.match(answer, {
-        statusCode: 503,
-        headers: { 'retry-after': '10' },
-        body: '"code":"rates-unavailable"',
-      })
+      const headers = { 'retry-after': '10' }
+      t.match(answer, { statusCode: 503, headers, body: '"code":"rates-unavailable"' })
       t.notMatch(answer.body, /ECONNREFUSED|127\.0\.0\.1/)
     },
   },
@@ -178,18 +154,15 @@ const checks: Readonly<Record<string, Check>> = {
   },
   'Tests without a quota, and with a clock': {
     async run({ t }) {
-      t.match(await statusOf(200), { headers: { deprecation: /^@\d+$/, sunset: /2026/ } })
-      t.match(await statusOf(410), { body: '"code":"version-retired"' })
+      const ofStatus = (status: number) => seen.find(({ statusCode }) => statusCode === status)
+      t.match(ofStatus(200), { headers: { deprecation: /^@\d+$/, sunset: /2026/ } })
+      t.match(ofStatus(410), { body: '"code":"version-retired"' })
     },
   },
 }
 
 /** The responses of the block that builds an app of its own, by their status. */
 const seen: Answer[] = []
-
-async function statusOf(status: number): Promise<Answer | undefined> {
-  return seen.find(({ statusCode }) => statusCode === status)
-}
 
 t.test('each recipe has a check', async (t) => {
   t.strictSame(recipes.map(titleOf), Object.keys(checks))
@@ -212,7 +185,7 @@ for (const recipe of recipes) {
       const { default: cook } = await import(pathToFileURL(join(folder, 'recipe.mjs')).href)
       await cook(app, db, names, (answer: Answer) => seen.push(answer))
       const send: Stage['send'] = (method, url, rest) => app.inject({ method, url, ...rest })
-      await check.run({ t, app, db, send })
+      await check.run({ t, app, send })
     })
   }
 }

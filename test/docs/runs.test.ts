@@ -8,14 +8,13 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import closeWithGrace from 'close-with-grace'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { conventions, serverOptions } from 'fastify-conventions'
 import mercurius from 'mercurius'
 import t from 'tap'
 import { blocksOf } from './markdown.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const surface: Readonly<Record<string, unknown>> = JSON.parse(
-  readFileSync(`${root}test/public-surface.json`, 'utf8'),
-)
+const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { readonly exports: object }
 
 /** Pages whose blocks another test runs. */
 const withOwnTest: Readonly<Record<string, string>> = {
@@ -80,7 +79,7 @@ const offered: Readonly<Record<string, unknown>> = {
 }
 
 const exported: Record<string, unknown> = {}
-for (const subpath of Object.keys(surface)) {
+for (const subpath of Object.keys(exports).filter((name) => name !== './package.json')) {
   Object.assign(exported, await import(subpath.replace('.', 'fastify-conventions')))
 }
 
@@ -124,17 +123,13 @@ async function runs(text: string): Promise<void> {
   }
   // Its listeners stay for the life of a process, and would end this one before its last tests.
   const listen = (...given: Parameters<typeof closeWithGrace>): void => closeWithGrace(...given).uninstall()
-  const { serverOptions, conventions } = exported as {
-    readonly serverOptions: () => object
-    readonly conventions: (app: FastifyInstance) => Promise<void>
-  }
   const app = create({ ...serverOptions(), trustProxy: true })
   try {
     if (text.includes('register(swaggerUi')) await app.register(swagger)
     // A block that registers nothing shows routes of an app with the conventions.
     if (!/register\((?!swagger)/.test(text)) {
       const xsrf = { cookies: ['session'], secret: XSRF_SECRET }
-      await app.register(conventions as never, { formats: {}, xsrf, pathGuard: false } as never)
+      await app.register(conventions, { formats: {}, xsrf, pathGuard: false })
     }
     const substitutes: Readonly<Record<string, unknown>> = { fastify: create, 'close-with-grace': listen }
     const load = async (name: string) => (name in substitutes ? { default: substitutes[name] } : import(name))
@@ -155,11 +150,9 @@ function declareExcepted(app: FastifyInstance, text: string): void {
 
 /** Evaluates a module: `import` becomes `await load()`, and `…` a handler. A name that nothing has is a handler, too. */
 async function evaluate(text: string, names: Readonly<Record<string, unknown>>): Promise<void> {
+  const imports = /^import (?:(\w+)(?:, )?)?(?:\{([^}]*)\})? ?from '(.*)'$/gm
   const code = text
-    .replace(
-      /^import (?:(\w+)(?:, )?)?(?:\{([^}]*)\})? ?from '(.*)'$/gm,
-      (_line, first?: string, others?: string, from = '') => importOf(first, others, from),
-    )
+    .replace(imports, (_line, first?: string, others?: string, from = '') => importOf(first, others, from))
     .replace(/(?<!\/\/.*|\/\* )…/g, 'handler')
   const scope = new Proxy(names, {
     has: (own, name) => typeof name === 'string' && (name in own || !(name in globalThis)),

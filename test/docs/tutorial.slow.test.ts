@@ -44,10 +44,8 @@ t.test('the tutorial', { skip, timeout: 600_000 }, async (t) => {
       const lines = blocks.filter(({ language }) => language === 'sh').flatMap(curlLinesOf)
       const origin = await startServer(t, folder)
       for (const line of lines) {
-        const { statuses, complaints } = await runLine(
-          line.replace('localhost:3000', new URL(origin).host),
-          folder,
-        )
+        const command = line.replace('localhost:3000', new URL(origin).host)
+        const { statuses, complaints } = await runLine(command, folder)
         t.strictSame(statuses, [promisedStatus(line)], line + complaints)
       }
       await byHand[index + 1]?.(t, folder, origin)
@@ -66,15 +64,13 @@ const byHand: Readonly<Record<number, Check>> = {
   },
   async 3(t, folder) {
     const args = ['--import', tsx, '--test', 'app.test.ts']
-    const { stdout } = await run(process.execPath, args, folder, { LOG_LEVEL: 'silent' })
+    const { stdout } = await run(args, folder, { LOG_LEVEL: 'silent' })
     t.match(stdout, /^# pass 2$/m)
   },
   async 4(t, folder, origin) {
     const program = join(checkPackages, 'openapi-typescript', 'bin', 'cli.js')
-    await run(process.execPath, [program, `${origin}/openapi.json`, '-o', 'shop.d.ts'], folder)
-    const { stdout } = await run(process.execPath, ['--import', tsx, 'client.ts'], folder, {
-      SHOP: origin,
-    })
+    await run([program, `${origin}/openapi.json`, '-o', 'shop.d.ts'], folder)
+    const { stdout } = await run(['--import', tsx, 'client.ts'], folder, { SHOP: origin })
     t.match(stdout, /^9007199254740993 pending$/m)
     await compiles(folder)
   },
@@ -84,20 +80,14 @@ const byHand: Readonly<Record<number, Check>> = {
     t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
     const shared = { DATABASE_URL: postgres.url, REDIS_URL: redis.url }
     const [one, other] = await Promise.all([startServer(t, folder, shared), startServer(t, folder, shared)])
-    const create = async (origin: string) => {
-      const headers = { 'content-type': 'application/json', 'idempotency-key': 'one-order' }
-      return (
-        await fetch(`${origin}/v1/orders`, { method: 'POST', headers, body: '{"total_amount":450}' })
-      ).text()
-    }
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'one-order' }
+    const order = { method: 'POST', headers, body: '{"total_amount":450}' }
+    const create = async (origin: string) => (await fetch(`${origin}/v1/orders`, order)).text()
     const created = await create(one)
     t.match(created, '"id_str":"9007199254740993"')
     t.equal(await create(other), created, 'the key is known to the other one')
-    const paid = await fetch(`${one}/v1/orders/9007199254740993/pay`, {
-      method: 'POST',
-      headers: { prefer: 'wait=20' },
-      redirect: 'manual',
-    })
+    const pay = { method: 'POST', headers: { prefer: 'wait=20' }, redirect: 'manual' } as const
+    const paid = await fetch(`${one}/v1/orders/9007199254740993/pay`, pay)
     t.equal(paid.status, 303)
     t.match(await (await fetch(`${other}/v1/orders/9007199254740993`)).text(), '"status":"paid"')
   },
@@ -117,23 +107,12 @@ function startServer(t: Test, folder: string, environment: Record<string, string
 async function compiles(folder: string): Promise<void> {
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext']
   const files = ['server.ts', 'client.ts', 'app.test.ts', 'shop.d.ts']
-  await run(
-    process.execPath,
-    [require.resolve('typescript/bin/tsc'), ...options, '--types', 'node', ...files],
-    folder,
-  )
+  await run([require.resolve('typescript/bin/tsc'), ...options, '--types', 'node', ...files], folder)
 }
 
-async function run(
-  program: string,
-  args: readonly string[],
-  folder: string,
-  variables: Record<string, string> = {},
-) {
+async function run(args: readonly string[], folder: string, variables: Record<string, string> = {}) {
   const env = { ...userEnvironment(), ...variables }
-  return promisify(execFile)(program, args, { cwd: folder, env }).catch(
-    (error: { stdout: string; stderr: string }) => {
-      throw new Error(`${args.join(' ')}\n${error.stdout}\n${error.stderr}`)
-    },
-  )
+  return promisify(execFile)(process.execPath, args, { cwd: folder, env }).catch((error) => {
+    throw new Error(`${args.join(' ')}\n${error.stdout}\n${error.stderr}`)
+  })
 }

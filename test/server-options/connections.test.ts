@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { METHODS } from 'node:http'
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyHttpOptions, type FastifyInstance, type RawServerDefault } from 'fastify'
+import Fastify, { type FastifyHttpOptions, type RawServerDefault } from 'fastify'
 import t, { type Test } from 'tap'
 import conventions, { serverOptions } from '../../src/index.js'
 import { keepLogs } from '../support/logs.js'
@@ -52,11 +52,8 @@ t.test('the extensions of a chunk have a limit too: 413', async (t) => {
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
   const bytes = `${requestBytes('POST', '/v1/users', headers)}2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`
 
-  isProblem(t, await ask(port, bytes), {
-    status: 413,
-    code: 'content-too-large',
-    detail: /extensions of a chunk/,
-  })
+  const expected = { status: 413, code: 'content-too-large', detail: /extensions of a chunk/ }
+  isProblem(t, await ask(port, bytes), expected)
 })
 
 t.test('a request that does not arrive completely in time is a 408 (RFC 9110 §15.5.9)', async (t) => {
@@ -121,10 +118,7 @@ t.test('pipelined requests get their responses in order', async (t) => {
   connection.send(requestBytes('DELETE', '/v1/users'))
 
   const answers = parseAnswers(await connection.ended())
-  t.strictSame(
-    answers.map(({ status }) => status),
-    [200, 404, 405],
-  )
+  t.match(answers, [{ status: 200 }, { status: 404 }, { status: 405 }])
 })
 
 t.test('a slow body is cut off after the timeout, also after an early response', async (t) => {
@@ -226,10 +220,7 @@ t.test('QUERY without Content-Type is a 405, or a 404 (RFC 9110 §15.5.6)', asyn
   isProblem(t, await ask(port, requestBytes('QUERY', '/v1/nothing')), { status: 404, code: 'not-found' })
 })
 
-async function service(
-  t: Test,
-  options: FastifyHttpOptions<RawServerDefault> = {},
-): Promise<{ app: FastifyInstance; port: number }> {
+async function service(t: Test, options: FastifyHttpOptions<RawServerDefault> = {}) {
   const app = Fastify({ ...serverOptions(), ...options })
   await app.register(conventions)
   app.get('/v1/users', async () => ({ users: [] }))
