@@ -125,22 +125,19 @@ t.test('steps run in the order of the table, on paths without a route and in chi
   const app = await appWith(noting('versions', 'onRequest'))
   app.addHook('onRequest', ran('app'))
   await app.register(noting('rateLimit', 'onRequest'))
-  app.register(
-    async (child) => {
-      await child.register(noting('cors', 'onRequest'))
-      child.get('/', answer)
-      child.register(async (grandchild) => {
-        await grandchild.register(noting('maintenance', 'onRequest'))
-        grandchild.get('/below', answer)
-      })
-    },
-    { prefix: '/child' },
-  )
+  app.register(async (child) => {
+    await child.register(noting('cors', 'onRequest'))
+    child.get('/child', answer)
+    child.register(async (grandchild) => {
+      await grandchild.register(noting('maintenance', 'onRequest'))
+      grandchild.get('/below', answer)
+    })
+  })
   app.get('/', answer)
   t.strictSame(await namesOf(app), ['rateLimit', 'versions', 'app'])
   t.strictSame(await namesOf(app, '/nowhere'), ['rateLimit', 'versions', 'app'])
   t.strictSame(await namesOf(app, '/child'), ['cors', 'rateLimit', 'versions', 'app'])
-  t.strictSame(await namesOf(app, '/child/below'), ['cors', 'maintenance', 'rateLimit', 'versions', 'app'])
+  t.strictSame(await namesOf(app, '/below'), ['cors', 'maintenance', 'rateLimit', 'versions', 'app'])
 })
 
 t.test('those of another package run after ours: before the hooks of the app, or the handler', async (t) => {
@@ -276,16 +273,13 @@ t.test('explain() returns the steps that a request passed, and what each said', 
   app.get('/', answer)
   const both = [app.conventions.explain('/'), app.conventions.explain('/')]
   await app.inject('/')
-  for (const explanation of await Promise.all(both)) {
-    t.strictSame(explanation, {
-      status: 400,
-      steps: [
-        { phase: 'onRequest', step: 'cors', said: 'headers', detail: 'vary' },
-        { phase: 'onRequest', step: 'versions', said: 'nothing', detail: '' },
-        { phase: 'onRequest', step: 'tidiness', said: 'refused', detail: '400 request-malformed' },
-      ],
-    })
-  }
+  const phase = 'onRequest'
+  const steps = [
+    { phase, step: 'cors', said: 'headers', detail: 'vary' },
+    { phase, step: 'versions', said: 'nothing', detail: '' },
+    { phase, step: 'tidiness', said: 'refused', detail: '400 request-malformed' },
+  ]
+  for (const explanation of await Promise.all(both)) t.strictSame(explanation, { status: 400, steps })
   t.equal((await app.conventions.explain('/nowhere')).steps.length, 3)
 })
 
@@ -301,9 +295,6 @@ t.test('watch() returns the steps of its request alone, also after the body', as
   const { origin } = await serve(t, app)
   const post = (headers: Record<string, string>) => fetch(origin, { method: 'POST', body: 'a', headers })
   await Promise.all([post({}), post({ watched: '1' }), post({ watched: '1' })])
-  const steps = ['versions', 'fields']
-  t.strictSame(
-    watched.map((one) => one.map(({ step }) => step)),
-    [steps, steps],
-  )
+  const steps = watched.map((one) => one.map(({ step }) => step).join())
+  t.strictSame(steps, ['versions,fields', 'versions,fields'])
 })
