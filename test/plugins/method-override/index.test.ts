@@ -85,6 +85,7 @@ t.test('a POST is performed as the method that its header or its form names', as
     ['form', byForm('_method=PATCH&age=31'), 'PATCH', age],
     ['form, encoded name', byForm('%5Fmethod=PATCH&age=31'), 'PATCH', age],
     ['form, DELETE alone', byForm('_method=DELETE'), 'DELETE', null],
+    ['form, PATCH alone', byForm('_method=PATCH'), 'PATCH', {}],
     ['form, PUT', byForm('_method=PUT&a=1&a=2&b=%C3%A4'), 'PUT', { a: ['1', '2'], b: 'ä' }],
     ['with a charset, in pieces', byForm(pieces, { ...withCharset, ...chunked }), 'PATCH', age],
     ['both agree', byForm('_method=PATCH&age=31', header('patch')), 'PATCH', age],
@@ -298,6 +299,8 @@ t.test('a form over the limit is a 413, unless the route has a larger limit', as
   app.post('/v1/small', length)
   app.put('/v1/small', { bodyLimit: 50 }, length)
   app.post('/v1/large', { bodyLimit: 1000 }, length)
+  // Constraints that Fastify has do not make the plugin read forms of unknown paths.
+  app.get('/v1/hosts', { constraints: { host: 'a.example', version: '1.0.0' } }, () => ({}))
   const x = (count: number) => 'x'.repeat(count)
   const cases: readonly (readonly [about: string, url: string, form: string, expected: number | object])[] = [
     ['a form over the limit', '/v1/small', `_method=PUT&a=${x(200)}`, 413],
