@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import Fastify from 'fastify'
 import t from 'tap'
-import conventions, { type ConventionsOptions, memoryOperationStore } from '../../src/index.js'
+import conventions, { memoryOperationStore } from '../../src/index.js'
 import { programArguments } from '../support/program.js'
 
 t.test('a process ends by itself when findings have stopped the boot', async (t) => {
@@ -18,14 +18,10 @@ t.test('an app whose boot fails by a convention is closed, with the error of the
     throw new Error('the store is away')
   }
   const store = { ...memoryOperationStore(), check: isAway }
-  const failing: readonly (readonly [
-    path: string,
-    error: Record<string, string>,
-    options: ConventionsOptions,
-  ])[] = [
+  const failing = [
     ['/v1/Users', { code: 'FST_CONV_FINDINGS' }, {}],
     ['/v1/users', { message: 'the store is away' }, { identify: () => 'a', operations: { store } }],
-  ]
+  ] as const
   for (const [path, error, options] of failing) {
     const app = Fastify()
     const closed = new Promise<void>((resolve) => {

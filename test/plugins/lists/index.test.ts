@@ -35,6 +35,7 @@ t.test('limits are options of the plugin and of the route; maxLimit lowers the d
     [{ defaultLimit: 10, maxLimit: 20 }, {}, 'limit=50', 20],
     [{ defaultLimit: 10 }, { defaultLimit: 3, maxLimit: 5 }, 'limit=50', 5],
     [{}, { maxLimit: 5 }, '', 5],
+    [{}, { defaultLimit: 5, maxLimit: 5 }, '', 5],
     // The plugin set it, but not for this route.
     [{ defaultLimit: 30 }, unset, '', 5],
   ]
@@ -104,10 +105,16 @@ t.test('`lists: true` is `lists: {}`, for fields too, whichever plugin is first'
     const app = Fastify()
     for (const plugin of plugins) await app.register(plugin)
     const users = [{ id: 2, name: 'Ada' }]
-    app.get('/v1/users', { config: { lists: true } }, async (_request, reply) => reply.list(users))
+    const read: unknown[] = []
+    app.get('/v1/users', { config: { lists: true } }, async ({ fields }, reply) => {
+      read.push(fields?.names ?? null)
+      return reply.list(users)
+    })
     t.equal((await app.inject('/v1/users?limit=1')).body, '{"users":[{"id":2,"name":"Ada"}]}')
     t.equal((await app.inject('/v1/users?fields=name')).body, '{"users":[{"name":"Ada"}]}')
     t.equal((await app.inject('/v1/users?limit=0')).statusCode, 400)
+    await app.inject('/v1/users?fields=name&before_time=2026-01-01T00:00:00Z')
+    t.strictSame(read, [null, ['name', 'id'], ['name', 'id', 'created_at']], 'with the keys of the page')
   }
 })
 

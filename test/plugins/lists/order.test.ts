@@ -1,5 +1,5 @@
 /** A list never loops and never hides a row without a word: what the handler gives has to lie beyond the cursor. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import {
   conventionsReport,
@@ -8,6 +8,7 @@ import {
   lists,
   type Page,
   problems,
+  responseRules,
 } from '../../../src/index.js'
 import { nextLink } from '../../support/links.js'
 import { keepLogs, levels } from '../../support/logs.js'
@@ -139,8 +140,9 @@ t.test('a handler that fetches page.limit rows sends no Link: one warning for ea
 t.test('a response schema without the items or the total is one finding per route at boot', async (t) => {
   const items = { type: 'array', items: { type: 'object', properties: { id: { type: 'integer' } } } }
   const schema = { response: { 200: { type: 'object', properties: { users: items } } } }
-  const boot = async (config: ListsRouteOptions, mode?: 'report' | 'off'): Promise<FastifyInstance> => {
+  const boot = async (config: ListsRouteOptions, mode?: 'report' | 'off', hasSerializer = false) => {
     const app = Fastify()
+    if (hasSerializer) app.setSerializerCompiler(() => JSON.stringify)
     await app.register(lists, mode === undefined ? {} : { mode })
     app.get('/v1/people', { schema, config: { lists: config } }, (_, reply) => reply.list([]))
     await app.ready()
@@ -152,10 +154,11 @@ t.test('a response schema without the items or the total is one finding per rout
   await t.rejects(boot({ member: 'users' }).catch(rethrowUnwrapped), noTotal)
   await t.resolves(boot({ member: 'users', total: false }))
   await t.resolves(boot({}, 'off'))
+  await t.resolves(boot({}, undefined, true), 'a serializer of the app may send more')
   const reported = await boot({}, 'report')
   t.match(reported.conventions.report().findings, [
-    { plugin: 'lists', rule: 'schema', problem: /'people'/, mode: 'report' },
-    { plugin: 'lists', rule: 'schema', problem: /'total'/, mode: 'report' },
+    { rule: 'schema', problem: /'people'/, instead: /lists\.member/, mode: 'report' },
+    { rule: 'schema', problem: /'total'/, instead: /lists\.total: false/, mode: 'report' },
   ])
   t.equal(reported.conventions.report().findings.length, 2)
 })
@@ -182,8 +185,21 @@ t.test('a hidden key that the Link would show is a finding at boot', async (t) =
     if (found === null) t.strictSame(await boot(hidden, own), [])
     else await t.rejects(boot(hidden, own), { code: 'FST_CONV_FINDINGS', message: found })
   }
-  const found = await boot({ id: true }, {}, { mode: 'report' })
-  t.match(found, [{ plugin: 'lists', rule: 'hidden', mode: 'report' }])
+  const found = await boot({ id: true, created_at: true }, {}, { mode: 'report' })
+  t.match(found, [
+    { rule: 'hidden', instead: 'config.lists.id of a field that is not hidden', mode: 'report' },
+    { rule: 'hidden', instead: "config.lists.by: ['id']", mode: 'report' },
+  ])
+})
+
+t.test('in camelCase the time of a list is createdAt', async (t) => {
+  const app = Fastify()
+  await app.register(responseRules, { keyStyle: 'camelCase' })
+  await app.register(lists)
+  const items = [3, 2].map((id) => ({ id, createdAt: `2026-11-2${id}T08:00:00Z` }))
+  app.get('/v1/rows', { config: { lists: {} } }, (_, reply) => reply.list(items))
+  const { headers } = await app.inject('/v1/rows?limit=1&before_time=2026-11-25T08:00:00Z')
+  t.match(headers.link, /before_time=2026-11-23T08/)
 })
 
 async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsRouteOptions = {}) {

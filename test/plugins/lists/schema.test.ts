@@ -32,6 +32,7 @@ t.test('OpenAPI shows the parameters of a list, and Link among the headers of a 
   t.match(parameters[0], { schema: { default: 5 }, description: /more than 9 is lowered to 9/ })
   t.match(responses['200']?.headers?.Link, { description: /rel="next"/ })
   t.notOk(responses['404']?.headers)
+  t.match(JSON.stringify(responses['400']), '"validation"')
 })
 
 t.test('the parameters are accepted if the route forbids other parameters', async (t) => {
