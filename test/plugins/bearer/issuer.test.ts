@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { type BearerOptions, bearer, problems } from '../../../src/index.js'
+import { bearer, problems } from '../../../src/index.js'
 import { testIssuer } from '../../../src/testing/index.js'
 import { keepLogs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -18,7 +18,7 @@ const byRfc8414 = '/.well-known/oauth-authorization-server'
 const unavailable = { status: 503, code: 'authentication-unavailable' }
 
 /** A service, the paths of its issuer that it has asked for, and a request with a token. */
-async function serviceOf(t: Test, answers: Answers = {}, options: Partial<BearerOptions> = {}, path = '') {
+async function serviceOf(t: Test, answers: Answers = {}, path = '') {
   const issuer = await testIssuer({ issuer: host + path })
   const { audience, jwks } = issuer.options
   const asked: string[] = []
@@ -37,7 +37,8 @@ async function serviceOf(t: Test, answers: Answers = {}, options: Partial<Bearer
   const app = Fastify({ logger: log.logger })
   t.teardown(() => app.close())
   await app.register(problems)
-  await app.register(bearer, { issuer: host + path, audience, fetch, ...options })
+  t.intercept(globalThis, 'fetch', { value: fetch })
+  await app.register(bearer, { issuer: host + path, audience })
   app.get('/protected', async ({ caller }) => ({ subject: caller?.subject }))
   const headers = { authorization: `Bearer ${await issuer.token()}` }
   return { app, asked, log, request: { url: '/protected', headers } }
@@ -45,14 +46,14 @@ async function serviceOf(t: Test, answers: Answers = {}, options: Partial<Bearer
 
 t.test('metadata is found by RFC 8414, else by OpenID Connect Discovery, also with a path', async (t) => {
   for (const path of ['', '/realms/one']) {
-    const { app, request } = await serviceOf(t, {}, {}, path)
+    const { app, request } = await serviceOf(t, {}, path)
     t.equal((await app.inject(request)).statusCode, 200, 'RFC 8414')
     const found = { issuer: host + path, jwks_uri: `${host}/jwks` }
     const answers: Answers = {
       [byRfc8414 + path]: () => new Response('', { status: 404 }),
       [`${path}/.well-known/openid-configuration`]: () => Response.json(found),
     }
-    const other = await serviceOf(t, answers, {}, path)
+    const other = await serviceOf(t, answers, path)
     t.equal((await other.app.inject(other.request)).statusCode, 200, 'OpenID Connect')
   }
 })

@@ -204,11 +204,7 @@ t.test('forms of this origin, without a browser, or with the header are performe
     ['an opaque origin', byField({ ...crossSite, origin: 'null' }), 400],
     ['a page of another site', byField({ 'sec-fetch-site': 'same-site' }), 400],
   ]
-  for (const [about, options, status] of cases) {
-    const answer = await post(app, options)
-    t.equal(answer.statusCode, status, about)
-    if (status === 200) t.match(answer.json(), { route: 'DELETE', originalMethod: 'POST' }, about)
-  }
+  for (const [about, options, status] of cases) t.equal((await post(app, options)).statusCode, status, about)
 })
 
 t.test('an override to a method without a route is a 405 with Allow', async (t) => {
@@ -445,9 +441,8 @@ t.test('constraints and routes of the app work as before', async (t) => {
   app.get('/v1/hosts', { constraints }, () => ({ host: 'a' }))
   app.delete('/v1/hosts', { constraints }, () => ({ host: 'deleted' }))
   t.strictSame((await app.inject({ url: '/v1/hosts', headers: constraints })).json(), { host: 'a' })
-  for (const options of [byHeader('DELETE', constraints), byForm('_method=DELETE', constraints)]) {
+  for (const options of [byHeader('DELETE', constraints), byForm('_method=DELETE', constraints)])
     t.strictSame((await post(app, options, '/v1/hosts')).json(), { host: 'deleted' })
-  }
   const absent = await post(app, byHeader('PUT', constraints), '/v1/hosts')
   t.equal(absent.headers.allow, 'DELETE, GET, HEAD, OPTIONS')
   t.notMatch(app.printRoutes(), /methodOverride/)

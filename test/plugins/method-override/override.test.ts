@@ -10,7 +10,7 @@ const rules = { methods: ['PUT', 'PATCH', 'DELETE'], formOrigins: ['https://app.
 const decide = (...[header, form, fields = {}]: readonly [...Given, fields?: Fields]) =>
   overrideOf(header, form, fields, rules)
 
-t.test('header and form name one of the methods, in any case', (t) => {
+t.test('header and form name one of the methods, in any case', async (t) => {
   for (const [header, form, method] of [
     [' put ', [], 'PUT'],
     [undefined, ['delete'], 'DELETE'],
@@ -18,10 +18,9 @@ t.test('header and form name one of the methods, in any case', (t) => {
     [undefined, [], null],
   ] as const)
     t.equal(decide(header, form), method, `${header} and ${form}`)
-  t.end()
 })
 
-t.test('any other method is refused, and the error names the header or the field', (t) => {
+t.test('any other method is refused, and the error names the header or the field', async (t) => {
   const header = { in: 'header', name: 'x-http-method-override' }
   const field = { in: 'body', pointer: '/_method' }
   const cases: readonly (readonly [...Given, errors: object[]])[] = [
@@ -42,10 +41,9 @@ t.test('any other method is refused, and the error names the header or the field
     t.match({ code, statusCode, given }, { code: 'method-override-invalid', statusCode: 400, given: errors })
     t.equal(given?.length, errors.length, JSON.stringify([header, ...form]))
   }
-  t.end()
 })
 
-t.test('a form from another origin is refused, unless the header names the same method', (t) => {
+t.test('a form from another origin is refused, unless the header names the same method', async (t) => {
   const cases: readonly (readonly [fields: Fields, detail: RegExp])[] = [
     [{ 'sec-fetch-site': 'cross-site' }, /^A form from another origin cannot be performed as DELETE$/],
     [{ origin: 'null' }, /^A form from the origin null cannot /],
@@ -61,10 +59,9 @@ t.test('a form from another origin is refused, unless the header names the same 
   }
   const named = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
   t.equal(decide(undefined, ['PUT'], named), 'PUT')
-  t.end()
 })
 
-t.test('the detail quotes a bounded part of the header, the form and the origin', (t) => {
+t.test('the detail quotes a bounded part of the header, the form and the origin', async (t) => {
   const cases: readonly (readonly [...Given, detail: string])[] = [
     [undefined, ['TRACE'], "A POST cannot be performed as 'TRACE'"],
     ['TRACE', ['CONNECT'], "A POST cannot be performed as 'TRACE' and 'CONNECT'"],
@@ -75,10 +72,9 @@ t.test('the detail quotes a bounded part of the header, the form and the origin'
   for (const refusal of [decide(long, [long]), decide(undefined, ['PUT'], { origin: long })]) {
     t.equal((refusal as ProblemError).message.length < 150, true)
   }
-  t.end()
 })
 
-t.test('a field is taken out of a form, and the other bytes do not change', (t) => {
+t.test('a field is taken out of a form, and the other bytes do not change', async (t) => {
   const cases: readonly (readonly [form: string, values: readonly string[], rest: string])[] = [
     ['', [], ''],
     ['a=1&_method=PATCH&b=2', ['PATCH'], 'a=1&b=2'],
@@ -96,10 +92,9 @@ t.test('a field is taken out of a form, and the other bytes do not change', (t) 
   for (const [form, values, rest] of cases) {
     t.strictSame(takeField(form, '_method'), { values, rest }, form)
   }
-  t.end()
 })
 
-t.test('any form: the removed field and the rest are those that a parser reads', (t) => {
+t.test('any form: the removed field and the rest are those that a parser reads', async () => {
   const name = fc.constantFrom('_method', 'age', '_meth', 'ä&=', ' ')
   const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme', maxLength: 8 })), { maxLength: 6 })
   fc.assert(
@@ -113,5 +108,4 @@ t.test('any form: the removed field and the rest are those that a parser reads',
     }),
     { numRuns: 500 },
   )
-  t.end()
 })

@@ -19,7 +19,7 @@ const facts: XsrfFacts = {
 
 const site = (value: string, dest = 'empty') => ({ 'sec-fetch-site': value, 'sec-fetch-dest': dest })
 
-t.test('unsafe methods: where the request is from, then the token', (t) => {
+t.test('unsafe methods: where the request is from, then the token', async (t) => {
   const rows: Rows = [
     ['fetch of the own page', { ...site('same-origin'), origin: own }, 'token'],
     ['a form of the own page, no referrer', { ...site('same-origin', 'document'), origin: 'null' }, 'token'],
@@ -55,10 +55,9 @@ t.test('unsafe methods: where the request is from, then the token', (t) => {
       t.equal(decideXsrf({ host, ...fields }, login), expected, `login: ${about}`)
     }
   }
-  t.end()
 })
 
-t.test('reads: a page of another origin cannot use the response', (t) => {
+t.test('reads: a page of another origin cannot use the response', async (t) => {
   const rows: Rows = [
     ['fetch of the own page', site('same-origin'), null],
     ['an element of the own page', site('same-origin', 'script'), null],
@@ -94,10 +93,9 @@ t.test('reads: a page of another origin cannot use the response', (t) => {
     }
     for (const method of ['OPTIONS', 'TRACE']) t.equal(decideXsrf(fields, { ...facts, method }), null, method)
   }
-  t.end()
 })
 
-t.test('a WebSocket handshake is refused from other origins', (t) => {
+t.test('a WebSocket handshake is refused from other origins', async (t) => {
   const handshake = { host, upgrade: 'websocket', connection: 'Upgrade' }
   const get = { ...facts, method: 'GET' }
   t.equal(decideXsrf({ ...handshake, origin: own }, get), null)
@@ -107,5 +105,4 @@ t.test('a WebSocket handshake is refused from other origins', (t) => {
   t.equal(decideXsrf({ ...handshake, upgrade: 'h2c, WebSocket', origin: other }, get), 'origin')
   t.equal(decideXsrf({ ...handshake, origin: other }, { ...get, hasSession: false }), null)
   t.equal(decideXsrf({ ...handshake, upgrade: 'h2c', origin: other }, get), 'requestedWith', 'none')
-  t.end()
 })

@@ -6,7 +6,7 @@ import { sessionOf, sessionTokens } from '../../../src/plugins/xsrf/tokens.js'
 const secret = 'a secret of at least 32 characters'
 const tokensWith = (...secrets: string[]) => sessionTokens(csrf.Tokens, secrets)
 
-t.test('a token is valid for its session alone, in every instance with the secret', (t) => {
+t.test('a token is valid for its session alone, in every instance with the secret', async () => {
   const [one, other, stranger] = [tokensWith(secret), tokensWith(secret), tokensWith(`${secret}!`)]
   const session = fc.string({ minLength: 1, maxLength: 200, unit: 'binary' })
   fc.assert(
@@ -19,10 +19,9 @@ t.test('a token is valid for its session alone, in every instance with the secre
     }),
     { numRuns: 50 },
   )
-  t.end()
 })
 
-t.test('a token that was changed anywhere is invalid', (t) => {
+t.test('a token that was changed anywhere is invalid', async (t) => {
   const tokens = tokensWith(secret)
   const token = tokens.create('session=1')
   const others = ['', '-', '--', '---', `${token}-`, `-${token}`, token.repeat(2), 'x'.repeat(1e6)]
@@ -35,10 +34,9 @@ t.test('a token that was changed anywhere is invalid', (t) => {
     [],
   )
   t.notOk(tokens.isValid('', ''))
-  t.end()
 })
 
-t.test('a token that was verified makes no other text valid', (t) => {
+t.test('a token that was verified makes no other text valid', async (t) => {
   const tokens = tokensWith(secret)
   const session = 'session=1 session=2'
   const token = tokens.create(session)
@@ -49,20 +47,18 @@ t.test('a token that was verified makes no other text valid', (t) => {
       t.notOk(tokens.isValid(text, rest.trimStart()), text)
   }
   t.notOk(tokens.isValid(token, 'session=1'))
-  t.end()
 })
 
-t.test('tokens of an old secret stay valid while it is listed', (t) => {
+t.test('tokens of an old secret stay valid while it is listed', async (t) => {
   const old = tokensWith(secret).create('session=1')
   const both = tokensWith(`new ${secret}`, secret)
   t.ok(both.isValid(old, 'session=1'))
   t.ok(tokensWith(`new ${secret}`).isValid(both.create('session=1'), 'session=1'), 'the first one signs')
   t.notOk(tokensWith(`new ${secret}`).isValid(old, 'session=1'))
   t.throws(() => tokensWith(), TypeError)
-  t.end()
 })
 
-t.test('the session is the values of its cookies, all of them', (t) => {
+t.test('the session is the values of its cookies, all of them', async (t) => {
   const names = ['session', 'user']
   t.equal(sessionOf(names, undefined), null)
   t.equal(sessionOf(names, 'other=1'), null)
@@ -70,10 +66,9 @@ t.test('the session is the values of its cookies, all of them', (t) => {
   t.equal(sessionOf(names, 'user=2; session=1'), 'session=1;user=2', 'whatever their order')
   t.not(sessionOf(names, 'session=1; session=2'), sessionOf(names, 'session=1'))
   t.not(sessionOf(names, 'session=1;user=2'), sessionOf(names, 'session=1%3Buser%3D2'))
-  t.end()
 })
 
-t.test('the session after a response: begun, ended, or as before', (t) => {
+t.test('the session after a response: begun, ended, or as before', async (t) => {
   const names = ['session', 'user']
   const rows: readonly (readonly [set: string[], header: string | undefined, after: string | null])[] = [
     [[], 'session=1', 'session=1'],
@@ -87,5 +82,4 @@ t.test('the session after a response: begun, ended, or as before', (t) => {
     [['session=x; Max-Age=0'], 'session=1; user=2', 'user=2'],
   ]
   for (const [set, header, after] of rows) t.equal(sessionOf(names, header, set), after, `${set} ${header}`)
-  t.end()
 })
