@@ -117,6 +117,19 @@ t.test('empty, null, and the items of a reference', async (t) => {
   for (const body of bodies) t.equal((await app.inject('/v1/orders?fields=status')).payload, body)
 })
 
+t.test('of a list of texts nothing is selected, nor of what the app’s own serializer writes', async (t) => {
+  const app = Fastify()
+  await app.register(fields)
+  const tags = { response: { 200: object({ tags: array(text) }) } }
+  app.get('/v1/tags', { schema: tags, config: { lists: {} } }, () => ({ tags: ['a'] }))
+  t.equal((await app.inject('/v1/tags?fields=x')).payload, '{"tags":["a"]}')
+  const own = Fastify()
+  await own.register(fields)
+  own.setReplySerializer(() => 'own')
+  own.get('/v1/orders/:id', { schema: { response: { 200: order } } }, () => first)
+  t.equal((await own.inject('/v1/orders/1?fields=nope')).payload, 'own')
+})
+
 t.test('the fields of a list without a schema are selected from its items', async (t) => {
   const openItems = array({ type: 'object', additionalProperties: true })
   const schemas: Readonly<Record<string, RouteShorthandOptions>> = {
@@ -136,7 +149,7 @@ t.test('the fields of a list without a schema are selected from its items', asyn
       await app.register(fields)
       if (twins) await app.register(integerTwins)
       const handler = (_: unknown, reply: FastifyReply) => reply.list([row, row], 2)
-      app.get('/v1/orders', { ...schema, config: { lists: {} } }, handler)
+      app.get('/v1/orders', { ...schema, config: { lists: twins ? {} : true } }, handler)
       const id = `"id":${big}${twins ? `,"id_str":"${big}"` : ''}`
       for (const [query, item] of [
         ['status', '{"status":"paid"}'],

@@ -178,17 +178,6 @@ t.test('of values without a schema, only own enumerable properties are sent', as
   }
 })
 
-t.test('members beside a list stay, also those that the schema does not name', async (t) => {
-  const list = object({ users: array(object({ name: text })) }, open)
-  const body = await bodyOf(
-    '?fields=name',
-    list,
-    { users: [{ name: 'Ada', x: 1 }], page: 2 },
-    { url: '/v1/users' },
-  )
-  t.equal(body, '{"users":[{"name":"Ada"}],"page":2}')
-})
-
 t.test('without the plugin of twins, id_str is a field like any other', async (t) => {
   const schema = object({ id: int64, id_str: text, n: int64 })
   const value = { id: 5, id_str: '5', n: 1 }

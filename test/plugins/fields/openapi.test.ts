@@ -43,6 +43,16 @@ t.test('nothing is required of what fields are selected from, and the rest stays
   t.strictSame(selected?.[200], answer({ ...page, properties: { users: array(optional) } } as never))
   t.equal(selected?.[201], responses[201], 'only 200 is selected from')
   t.equal(selected?.[404], responses[404])
+  for (const [users, isList] of [
+    [array(text), true],
+    [{ type: ['array', 'null'] }, true],
+    [text, false],
+    [object({}), false],
+  ] as const) {
+    const body = answer(object({ users }, { required: ['users'] }) as never)
+    const shown = JSON.stringify(documented({ responses: { 200: body } }).responses)
+    t.equal(shown.includes('required'), isList, `a list stays: ${JSON.stringify(users)}`)
+  }
   const single = documented({ responses: { 200: answer({ $ref } as never) } }, undefined, { item })
   t.strictSame(single.responses?.[200], answer(optional as never))
 })

@@ -69,31 +69,6 @@ t.test('a getter that is not selected is not called', async (t) => {
   t.equal(reads, 1)
 })
 
-t.test('own properties may have the names of inherited ones', async (t) => {
-  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
-  const own = `{${names.map((name) => `"${name}":"own"`).join(',')}}`
-  const schema = JSON.parse(`{"type":"object","properties":${own.replaceAll('"own"', '{"type":"string"}')}}`)
-  t.equal(await bodyOf(`?fields=${names.join()}`, schema, JSON.parse(own)), own)
-  t.equal(await bodyOf('?fields=__proto__', schema, JSON.parse(own)), '{"__proto__":"own"}')
-  t.equal(await bodyOf(`?fields=${names.join()}`, schema, {}), '{}')
-})
-
-t.test(
-  'long integers are exact in a projection; without the plugin of twins there are no twins',
-  async (t) => {
-    const big = 9_007_199_254_740_993n
-    const schema = object({ id: int64, any: {}, n: { type: 'integer' } })
-    const value = { id: `${big}`, any: { deep: big }, n: big }
-    const rows: readonly (readonly [names: string, body: string])[] = [
-      ['id', `{"id":${big},"id_str":"${big}"}`],
-      ['any.deep', `{"any":{"deep":${big},"deep_str":"${big}"}}`],
-      ['n', `{"n":${big},"n_str":"${big}"}`],
-    ]
-    for (const [names, body] of rows) t.equal(await bodyOf(`?fields=${names}`, schema, value), body, names)
-    t.equal(await bodyOf('?fields=id,n', schema, { id: big, n: 1 }, { twins: false }), `{"id":${big},"n":1}`)
-  },
-)
-
 function deepFrozen<Value extends object>(value: Value): Value {
   for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) deepFrozen(part)
   return Object.freeze(value)

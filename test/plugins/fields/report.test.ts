@@ -1,5 +1,5 @@
 /** With `report` not one byte of any response changes; what would is counted per route. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import { type FieldsRouteOptions, fields } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
@@ -7,32 +7,37 @@ import { array, object, text } from './one-route.js'
 
 const user = object({ id: { type: 'integer' }, name: text })
 const ada = { id: 1, name: 'Ada', extra: 1 }
-t.test(
-  'requests with a selection are counted per route, and logged once per rule, without values',
-  async (t) => {
-    const { logger, lines } = keepLogs('warn')
-    const app = Fastify({ logger })
-    await app.register(fields, { mode: 'report' })
-    routes(app)
-    for (const target of ['users/1?fields=name', 'users/2?fields=nope', 'users/3', 'users?fields=id']) {
-      await app.inject(`/v1/${target}`)
-    }
-    const { observations } = app.conventions.report()
-    t.strictSame(
-      observations.map((one) => [one.rule, one.route, one.effect, one.count, one.requestId]),
-      [
-        ['projection', 'GET /v1/users/:id', 'changed', 1, 'req-1'],
-        ['projection', 'GET /v1/users/:id', 'refused', 1, 'req-2'],
-        ['projection', 'GET /v1/users', 'changed', 1, 'req-4'],
-      ],
-    )
-    const logged = lines.filter(({ msg }) => msg === 'convention not kept')
-    t.equal(logged.length, 1)
-    const line = { convention: 'fields.projection', route: 'GET /v1/users/:id', effect: 'changed' }
-    t.match(logged[0], { level: levels.warn, ...line, reqId: 'req-1' })
-    t.notMatch(JSON.stringify([logged, observations]), /Ada|nope/)
-  },
-)
+
+t.test('requests with a selection are counted per route, and logged once, without values', async (t) => {
+  const { logger, lines } = keepLogs('warn')
+  const app = Fastify({ logger })
+  await app.register(fields, { mode: 'report' })
+  const list = object({ users: array(user) })
+  const config = { fields: { default: ['id'], hidden: { name: true as const } } }
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ada)
+  app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({ users: [ada] }))
+  app.get('/v1/chosen', { schema: { response: { 200: user } }, config }, () => ada)
+  const targets = ['users/1?fields=name', 'users/2?fields=nope', 'users/3', 'users?fields=id']
+  for (const target of [...targets, 'chosen', 'chosen?fields=id', 'chosen?fields=nope'])
+    await app.inject(`/v1/${target}`)
+  const { observations } = app.conventions.report()
+  t.strictSame(
+    observations.map((one) => [one.rule, one.route, one.effect, one.count, one.requestId]),
+    [
+      ['projection', 'GET /v1/users/:id', 'changed', 1, 'req-1'],
+      ['projection', 'GET /v1/users/:id', 'refused', 1, 'req-2'],
+      ['projection', 'GET /v1/users', 'changed', 1, 'req-4'],
+      // Once for the default and the selection.
+      ['projection', 'GET /v1/chosen', 'changed', 2, 'req-5'],
+      ['projection', 'GET /v1/chosen', 'refused', 1, 'req-7'],
+    ],
+  )
+  const logged = lines.filter(({ msg }) => msg === 'convention not kept')
+  t.equal(logged.length, 1)
+  const line = { convention: 'fields.projection', route: 'GET /v1/users/:id', effect: 'changed' }
+  t.match(logged[0], { level: levels.warn, ...line, reqId: 'req-1' })
+  t.notMatch(JSON.stringify([logged, observations]), /Ada|nope/)
+})
 
 t.test('responses that the default or a hidden field may change are counted', async (t) => {
   const byDefault = { default: ['id'] }
@@ -73,18 +78,6 @@ t.test('responses that the default or a hidden field may change are counted', as
   }
 })
 
-t.test('a request with a selection is not counted for the default too', async (t) => {
-  const app = Fastify()
-  await app.register(fields, { mode: 'report' })
-  const config = { fields: { default: ['id'], hidden: { name: true as const } } }
-  app.get('/v1/users/:id', { schema: { response: { 200: user } }, config }, () => ada)
-  for (const query of ['', '?fields=id', '?fields=nope']) await app.inject(`/v1/users/1${query}`)
-  t.match(app.conventions.report().observations, [
-    { plugin: 'fields', rule: 'projection', effect: 'changed', count: 2 },
-    { plugin: 'fields', rule: 'projection', effect: 'refused', status: 400, count: 1 },
-  ])
-})
-
 t.test('request.fields is null: the handler has to read all', async (t) => {
   const app = Fastify()
   await app.register(fields, { mode: 'report' })
@@ -102,20 +95,4 @@ interface Answer {
 
 function broken(): boolean {
   throw new Error('no such caller')
-}
-
-function routes(app: FastifyInstance): FastifyInstance {
-  const list = object({ users: array(user) })
-  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, () => ada)
-  app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({ users: [{ id: 1, name: 'Ada' }] }))
-  const narrowed = { schema: { response: { 200: user } } }
-  const fields = { default: ['id'] }
-  app.get('/v1/defaults/:id', { ...narrowed, config: { fields } }, () => ada)
-  const hidden = { name: true as const, id: () => true }
-  app.get('/v1/hidden/:id', { ...narrowed, config: { fields: { hidden } } }, () => ada)
-  app.get('/v1/schemaless', () => ({ id: 1, name: 'Ada' }))
-  app.get('/v1/errors', { schema: { response: { 200: user } } }, (_, reply) =>
-    reply.code(404 as 200).send({ name: 'Ada' }),
-  )
-  return app
 }

@@ -66,24 +66,17 @@ t.test('the type of request.fields is declared by the import of the plugin', asy
   const app = Fastify()
   await app.register(fields)
   app.get('/v1/typed', (request) => {
-    const wanted: readonly string[] = request.fields?.names ?? []
-    const has: boolean | undefined = request.fields?.has('name')
     const set = (): void => {
       // @ts-expect-error: it is read, never set
       request.fields = null
     }
     // @ts-expect-error: a selection may be absent
     const names = (): readonly string[] => request.fields.names
-    return { wanted, has: has ?? null, set: typeof set, names: typeof names }
+    return { has: request.fields?.has('name') ?? null, types: [typeof set, typeof names] }
   })
   // @ts-expect-error: a default is a list
   t.throws(() => app.get('/a', { config: { fields: { default: 'name' } } }, () => 1), invalid)
-  t.strictSame((await app.inject('/v1/typed')).json(), {
-    wanted: [],
-    has: null,
-    set: 'function',
-    names: 'function',
-  })
+  t.strictSame((await app.inject('/v1/typed')).json(), { has: null, types: ['function', 'function'] })
   // @ts-expect-error: there is no such option
   await t.rejects(async () => Fastify().register(fields, { maxName: 1 }), { code: 'FST_CONV_OPTION_UNKNOWN' })
 })

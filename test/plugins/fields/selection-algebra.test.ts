@@ -9,15 +9,7 @@ import { ProblemError } from '../../../src/problem/problem-error.js'
 import type { Shape } from '../../../src/schema/shape.js'
 import { shapeOf } from '../../../src/schema/shape-reader.js'
 import { compileSerializer } from '../../schema/compiled.js'
-import {
-  leavesOf,
-  narrowed,
-  parseExact,
-  pathsOf,
-  type Tree,
-  valueIn,
-  writeExact,
-} from '../../schema/exact-tree.js'
+import { leavesOf, narrowed, parseExact, pathsOf, type Tree, writeExact } from '../../schema/exact-tree.js'
 import { anySample } from '../../schema/random-schemas.js'
 
 const bounds = { maxNames: 1000, maxLength: 100_000, maxDepth: 100 }
@@ -29,7 +21,7 @@ interface Route {
   /** All dot paths of it. */
   readonly paths: readonly string[]
   /** The bytes of the answer; `null` where the selection is refused. */
-  ask(paths: readonly string[], options?: { payload?: unknown; hidden?: readonly string[] }): string | null
+  ask(paths: readonly string[], hidden?: readonly string[]): string | null
 }
 
 t.test('a projection is the selected part of the full response: same values, same order', async (t) => {
@@ -44,19 +36,6 @@ t.test('a projection of a map is the selected part of the full response', async 
   })
 })
 
-t.test('a single path among alternatives is the selected part of the full response', async (t) => {
-  holds(t, { choices: true }, (route, [path = 'root']) => {
-    return route.ask([path]) === writeExact(narrowed(route.full, fieldsOf([path])))
-  })
-})
-
-t.test('a repeated projection changes nothing', async (t) => {
-  holds(t, { choices: false }, (route, paths) => {
-    const once = route.ask(paths) ?? 'refused'
-    return route.ask(paths, { payload: valueIn(parseExact(once)) }) === once
-  })
-})
-
 t.test('the projection of a union is the union of the projections', async (t) => {
   holds(t, { choices: false }, (route, some, others) => {
     const leaves = (paths: readonly string[]): string[] =>
@@ -64,12 +43,6 @@ t.test('the projection of a union is the union of the projections', async (t) =>
     const union = new Set([...leaves(some), ...leaves(others)])
     const inOrder = leavesOf(route.full).filter((leaf) => union.has(leaf))
     return leaves([...some, ...others]).join('\n') === inOrder.join('\n')
-  })
-})
-
-t.test('the order and repetition of names make no difference', async (t) => {
-  holds(t, { choices: false }, (route, paths) => {
-    return route.ask([...paths, ...paths].reverse()) === route.ask(paths)
   })
 })
 
@@ -88,7 +61,7 @@ t.test('hidden fields are never sent; selecting them or fields below them is ref
     const isHidden = (path: string): boolean => hidden.some((one) => isWithin(path, one))
     const asks = [paths, ['*'], ['root'], [...paths, '*']]
     return asks.every((asked) => {
-      const json = route.ask(asked, { hidden })
+      const json = route.ask(asked, hidden)
       if (asked.some(isHidden)) return json === null
       const shown = json === null ? ['refused'] : pathsOf(parseExact(json))
       const wanted = asked.includes('*')
@@ -102,7 +75,7 @@ t.test('hidden fields are never sent; selecting them or fields below them is ref
 t.test('hidden fields in maps and among alternatives are never sent', async (t) => {
   holds(t, { choices: true, open: true }, (route, hides) => {
     const hidden = hides.filter((path) => path !== 'root' && !path.endsWith('_str'))
-    const json = route.ask(['*'], { hidden })
+    const json = route.ask(['*'], hidden)
     const shown = pathsOf(parseExact(json ?? '"refused"'))
     const isHidden = (path: string): boolean => hidden.some((one) => isWithin(path, one))
     return (
@@ -150,10 +123,10 @@ function routeOf(write: Write, shape: Shape, selector: Select, given: unknown): 
   return {
     full,
     paths: pathsOf(full),
-    ask: (paths, { payload = given, hidden = [] } = {}) => {
+    ask: (paths, hidden = []) => {
       const selection = selector([paths.join()], hidden)
-      if (selection === null) return write(payload)
-      return selection instanceof ProblemError ? null : write(payload, selection.of(shape, 200))
+      if (selection === null) return write(given)
+      return selection instanceof ProblemError ? null : write(given, selection.of(shape, 200))
     },
   }
 }

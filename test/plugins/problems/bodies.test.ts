@@ -237,28 +237,26 @@ t.test('an empty body with a JSON Content-Type is no body for DELETE and POST', 
 })
 
 t.test('a form without content is no body where nothing parses forms', async (t) => {
-  const rows = [
-    { mode: 'enforce', parses: false, content: '', expected: 204, body: undefined },
-    { mode: 'enforce', parses: true, content: '', expected: 204, body: 'parsed' },
-    { mode: 'enforce', parses: false, content: 'a=1', expected: 415 },
-    { mode: 'report', parses: false, content: '', expected: 415 },
-  ] as const
-  for (const { mode, parses, content, expected, ...row } of rows) {
+  const type = 'application/x-www-form-urlencoded'
+  for (const [mode, parses, content, status, body] of [
+    ['enforce', false, '', 204, undefined],
+    ['enforce', true, '', 204, 'parsed'],
+    ['enforce', false, 'a=1', 415, undefined],
+    ['report', false, '', 415, undefined],
+  ] as const) {
     const app = Fastify()
     await app.register(problems, { mode })
-    const type = 'application/x-www-form-urlencoded'
     if (parses) app.addContentTypeParser(type, (_request, _payload, done) => done(null, 'parsed'))
-    const seen: unknown[] = []
+    let seen: unknown
     app.post('/v1/users/:id/follow', async (request, reply) => {
-      seen.push(request.body)
+      seen = request.body
       return reply.code(204).send()
     })
     const { port } = await serve(t, app)
     const fields = `Host: localhost\r\nConnection: close\r\nContent-Type: ${type}; charset=utf-8\r\n`
     const length = `Content-Length: ${content.length}\r\n\r\n`
-    const { status } = await ask(port, `POST /v1/users/1/follow HTTP/1.1\r\n${fields}${length}${content}`)
-    t.equal(status, expected, `${mode} ${parses} ${content}`)
-    if (expected === 204) t.strictSame(seen, ['body' in row ? row.body : null])
+    const answer = await ask(port, `POST /v1/users/1/follow HTTP/1.1\r\n${fields}${length}${content}`)
+    t.strictSame([answer.status, seen], [status, body], `${mode} ${parses} ${content}`)
   }
 })
 
@@ -278,24 +276,26 @@ t.test('404 and 405 are sent before the body is read', async (t) => {
   const app = Fastify()
   await app.register(problems)
   app.get('/v1/users', async () => ({}))
-  const bodies = ['{"broken', '', 'x'.repeat(1_048_577)].map((payload) => [json, payload] as const)
+  const { port } = await serve(t, app)
   for (const [url, status, code] of [
     ['/v1/nope', 404, 'not-found'],
     ['/v1/users', 405, 'method-not-allowed'],
   ] as const) {
-    for (const [type, payload] of [...bodies, ['text/csv', 'a'] as const, ['no type', 'a'] as const]) {
+    for (const [type, payload] of [
+      [json, '{"broken'],
+      [json, ''],
+      [json, 'x'.repeat(1_048_577)],
+      ['text/csv', 'a'],
+      ['no type', 'a'],
+    ] as const) {
       const response = await app.inject({ method: 'PUT', url, headers: { 'content-type': type }, payload })
       isProblem(t, injected(response), { status, code }, `${status}: ${type}`)
-      if (status === 405) t.equal(response.headers.allow, 'GET, HEAD, OPTIONS')
     }
+    const unfinished = await openConnection(port)
+    unfinished.send(`PUT ${url} HTTP/1.1\r\nHost: a\r\nContent-Type: ${json}\r\nContent-Length: 9\r\n\r\n{`)
+    t.match(await unfinished.received((text) => text.includes(code)), `HTTP/1.1 ${status}`)
+    unfinished.socket.destroy()
   }
-  const { port } = await serve(t, app)
-  const head = 'Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n'
-  const unfinished = await openConnection(port)
-  unfinished.send(`POST /v1/nope HTTP/1.1\r\n${head}\r\n{`)
-  const bytes = await unfinished.received((text) => text.includes('not-found'))
-  t.match(bytes, /^HTTP\/1\.1 404/)
-  unfinished.socket.destroy()
 })
 
 async function appWithUsers(): Promise<FastifyInstance> {

@@ -21,6 +21,7 @@ t.test('while the server closes: unknown paths, serve and report', async (t) => 
   for (const [options, path, status, connection, idle] of [
     [{}, '/nothing', 503, 'close', 1_000],
     [{ whileClosing: 'serve' }, '/v1/users', 200, 'close', 1_000],
+    [{ whileClosing: 'serve' }, '/v1/written', 409, 'close', 1_000],
     [{ mode: 'report' }, '/v1/users', 200, 'keep-alive', 72_000],
   ] as const) {
     const about = JSON.stringify(options)
@@ -69,6 +70,7 @@ async function requestWhileClosing(
   const app = Fastify(serverOptions())
   await app.register(problems, options)
   const { entered, release } = addHeldRoute(app)
+  app.get('/v1/written', async (_, reply) => reply.code(409).send({ message: 'no' }))
   const closing = new Promise<void>((resolve) => app.addHook('preClose', async () => resolve()))
   const { port } = await serve(t, app)
 

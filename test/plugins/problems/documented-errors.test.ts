@@ -1,7 +1,9 @@
+import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
-import conventions from '../../../src/index.js'
+import conventions, { problems } from '../../../src/index.js'
 import { documentedErrors } from '../../../src/plugins/problems/openapi.js'
+import { withoutReferences } from '../../support/openapi.js'
 
 const message = { type: 'object', properties: { message: { type: 'string' } } }
 const json = { content: { 'application/json': { schema: message } } }
@@ -17,6 +19,7 @@ t.test('errors in another format than that of problems, by media type', (t) => {
     [{ 200: json, 303: json, 400: problem }, []],
     [{ 400: { description: 'no body' }, 401: { type: 'null' }, 402: {} }, []],
     [{ 400: { content: { 'text/html': { schema: { type: 'string' } }, 'application/json': {} } } }, []],
+    [{ 200: message, 400: true }, [sentence('400')]],
     [undefined, []],
   ]
   for (const [response, problems] of rows) {
@@ -41,3 +44,48 @@ t.test('a route that documents such an error is a finding that does not stop the
   const told = found.map(({ route, effect }) => [route, effect])
   t.strictSame(told, [['GET /v1/users', 'none']])
 })
+
+t.test('OpenAPI shows the errors that a route may answer with, and what a 415 tells', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(problems, { codes: { funds: 402 } })
+  const schema = { response: { 200: { type: 'object' } } }
+  const handler = () => ({})
+  const taken = { problems: { codes: { taken: 409 } } }
+  app.get('/v1/users', { schema }, handler)
+  app.get('/v1/texts/:id', { schema: { querystring: { type: 'object' } } }, handler)
+  app.route({ method: ['GET', 'POST'], url: '/v1/both', schema, handler })
+  app.patch(
+    '/v1/users/:id',
+    { schema: { ...schema, body: { type: 'object' } }, config: taken, handlerTimeout: 9 },
+    handler,
+  )
+  await app.ready()
+  const { paths } = withoutReferences(app.swagger()) as unknown as { paths: Paths }
+  const shown = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses }]) => {
+      const fields = Object.entries(responses[415]?.headers ?? {})
+      const names = fields.flatMap(([name, { schema }]) => (schema.type === 'string' ? name : []))
+      const times = JSON.stringify(responses).includes('handler-timeout')
+      return [`${method} ${path}`, Object.keys(responses).join(), names.join(), times]
+    }),
+  )
+  const ofBody = '200,400,402,406,413,415,500,503'
+  t.strictSame(shown, [
+    ['get /v1/users', '200,402,406,500,503', '', false],
+    ['get /v1/texts/{id}', '200,400,402,404,414,500,503', '', false],
+    ['get /v1/both', ofBody, 'Accept-Encoding,Accept', false],
+    ['post /v1/both', ofBody, 'Accept-Encoding,Accept', false],
+    [
+      'patch /v1/users/{id}',
+      '200,400,402,404,406,409,413,414,415,500,503',
+      'Accept-Encoding,Accept-Patch',
+      true,
+    ],
+  ])
+})
+
+type Response = {
+  readonly headers?: Readonly<Record<string, { readonly schema: { readonly type: string } }>>
+}
+type Paths = Record<string, Record<string, { readonly responses: Readonly<Record<string, Response>> }>>

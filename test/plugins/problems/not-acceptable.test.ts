@@ -63,22 +63,6 @@ t.test('the media types of a route are those of its response schema or its confi
   t.equal((await off.inject({ url: '/v1/users', headers: { accept: 'text/html' } })).statusCode, 200)
 })
 
-t.test('errors are problems whatever Accept is, never HTML', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
-  for (const accept of ['text/html', 'image/png', 'application/json;q=0', 'nonsense']) {
-    for (const [method, url, status, code] of [
-      ['GET', '/v1/thrown', 500, 'internal-server-error'],
-      ['GET', '/nothing', 404, 'not-found'],
-      ['POST', '/v1/thrown', 405, 'method-not-allowed'],
-    ] as const) {
-      const response = await app.inject({ method, url, headers: { accept } })
-      isProblem(t, injected(response), { status, code }, `${method} ${url}, Accept: ${accept}`)
-    }
-  }
-})
-
 async function appWithRoute(options: RouteShorthandOptions, onRun = () => 0): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(problems)

@@ -5,7 +5,7 @@ import Fastify, {
   type preHandlerHookHandler,
 } from 'fastify'
 import t from 'tap'
-import conventions, { pathGuard, problems } from '../../../src/index.js'
+import conventions, { problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const own = { own: true }
@@ -58,6 +58,14 @@ t.test('a not-found handler of the app is kept, set before or after; a finding s
       t.match(report().findings, [{ rule: 'not-found-handler', route: '*', effect: 'none' }], about)
     }
   }
+})
+
+t.test('in report mode a not-found handler of the app is no finding', async (t) => {
+  const app = Fastify()
+  app.setNotFoundHandler(answerOwn)
+  await app.register(problems, { mode: 'report' })
+  await app.ready()
+  t.strictSame(app.conventions.report().findings, [])
 })
 
 t.test('a not-found handler that replaces the plugin’s has its own hooks and context', async (t) => {
@@ -130,15 +138,6 @@ t.test('below a prefix, a child context may have its own not-found handler, or t
   const refused = injected(await other.inject({ method: 'POST', url: '/v1/users' }))
   isProblem(t, refused, { status: 405, code: 'method-not-allowed' })
   t.equal((await other.inject('/nothing')).json().statusCode, 404, 'outside it is Fastify that answers')
-})
-
-t.test('pathGuard refuses an uppercase path before the not-found handler of the app', async (t) => {
-  const app = Fastify()
-  app.setNotFoundHandler(() => t.fail('no handler runs'))
-  await app.register(problems)
-  await app.register(pathGuard)
-
-  isProblem(t, injected(await app.inject('/V1')), { status: 404, code: 'path-uppercase' })
 })
 
 t.test('reply.callNotFound() is a 404 for every method', async (t) => {
