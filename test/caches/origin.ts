@@ -142,10 +142,7 @@ export async function startOrigin(t: Test): Promise<Origin> {
 
 const created = '2026-01-02T03:04:05.000Z'
 
-const employee = {
-  type: 'object',
-  properties: { name: { type: 'string' }, text: { type: 'string' } },
-}
+const employee = { type: 'object', properties: { name: { type: 'string' }, text: { type: 'string' } } }
 
 const itemSchema = {
   type: 'object',

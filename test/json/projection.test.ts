@@ -42,7 +42,6 @@ t.test('only selected members are written, in the order of the schema', async (t
     [['address.city', 'address.zip'], '{"address":{"zip":5,"zip_str":"5","city":"London"}}'],
     [['address.zip_str'], '{"address":{"zip":5,"zip_str":"5"}}'],
     [['tags.key'], '{"tags":[{"key":"a"},{}]}'],
-
     [['friend_ids_str'], '{"friend_ids":[1,9007199254740993],"friend_ids_str":["1","9007199254740993"]}'],
     [['owner.name'], '{"owner":{"name":"Eve"}}'],
     [['owner.id_str'], '{"owner":{"id":7,"id_str":"7"}}'],

@@ -15,6 +15,7 @@ import {
 const bounds: FieldBounds = { maxNames: 64, maxLength: 1024, maxDepth: 4 }
 
 t.test('the fields that a parameter selects', async (t) => {
+  const names = Array.from({ length: 64 }, (_, index) => `n${index}`)
   const rows: readonly (readonly [values: string[], paths: string[]])[] = [
     [[' name , age '], ['name', 'age']],
     [['name,name', 'name'], ['name']],
@@ -22,6 +23,12 @@ t.test('the fields that a parameter selects', async (t) => {
     [['a.b.c.d'], ['a.b.c.d']],
     [['*'], ['*']],
     [['__proto__,constructor.prototype'], ['__proto__', 'constructor.prototype']],
+    // As many as there may be, and as many characters with the comma that would join them.
+    [names, names],
+    [
+      ['a'.repeat(511), 'b'.repeat(512)],
+      ['a'.repeat(511), 'b'.repeat(512)],
+    ],
   ]
   for (const [values, paths] of rows) t.strictSame(pathsOf(values), paths, values.join('&'))
 })
@@ -41,15 +48,6 @@ t.test('invalid parameters, with the reasons', async (t) => {
     [Array<string>(10_000).fill(''), 'has more than 1024 characters'],
   ]
   for (const [values, message] of rows) t.strictSame(readFields(values, bounds), { message }, message)
-})
-
-t.test('parameters at the limits are valid', async (t) => {
-  const names = Array.from({ length: 64 }, (_, index) => `n${index}`)
-
-  t.strictSame(pathsOf(names), names, '64 parameters')
-
-  const halves = ['a'.repeat(511), 'b'.repeat(512)]
-  t.strictSame(pathsOf(halves), halves, '1,024 characters with the comma that would join them')
 })
 
 t.test('any value: its paths, each once, within the limits, or one reason', async (t) => {

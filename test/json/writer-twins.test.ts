@@ -28,9 +28,7 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
   ['a BigInt', { id }, { id: big }, `{${twin}}`],
   ['text that an alternative allows', { id: { anyOf: [id, text] } }, { id: '00123' }, '{"id":"00123"}'],
   ['the decimal string of a driver', { id }, { id: '9007199254740993' }, `{${twin}}`],
-
   ['zero, however it comes', { id }, { id: -0 }, '{"id":0,"id_str":"0"}'],
-
   ['the least int64', { id }, { id: -(2n ** 63n) }, `{"id":${ends[0]},"id_str":"${ends[0]}"}`],
   ['the greatest int64', { id }, { id: 2n ** 63n - 1n }, `{"id":${ends[1]},"id_str":"${ends[1]}"}`],
   ['uint64', { id: uint64 }, { id: 2n ** 64n - 1n }, `{"id":${ends[2]},"id_str":"${ends[2]}"}`],
@@ -48,7 +46,6 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
   ['arrays in an array', { a: array(array(id)) }, { a: [[big], []] }, nested],
   ['beside a tuple', { id, a: tuple }, { id: big, a: [true, 'a'] }, `{${twin},"a":[true,"a"]}`],
   ['objects in an array', { a: array(object({ id })) }, { a: [{ id: big }, {}] }, `{"a":[{${twin}},{}]}`],
-
   ['a map', { a: { type: 'object', additionalProperties: id } }, { a: { x: big, 'y"': 2 } }, map],
   ['a pattern', { a: pattern }, { a: { n1: big, m1: 1 } }, matched],
   ['local reference', { id: { $ref: '#/definitions/id' } }, { id: big }, `{${twin}}`],
@@ -57,22 +54,51 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
   ['undeclared, safe', { id: integer }, { id: 5n }, '{"id":5}'],
   // No twin vouches for digits that may be rounded.
   ['undeclared unsafe Number', { id: integer }, { id: 2 ** 53 }, '{"id":9007199254740992}'],
-
   ['in a number, a fraction', { id: number }, { id: 1.5 }, '{"id":1.5}'],
   ['in what is not described', { a: {} }, { a: [{ b: { id: big } }] }, `{"a":[{"b":{${twin}}}]}`],
   ['undeclared array', { ids: array(integer) }, { ids: [1, big] }, ids],
-
   ['a twin that the schema declares', { id, id_str: text }, { id: big, id_str: 'ours' }, `{${twin}}`],
   ['named like a twin', { id: integer, id_str: text }, { id: 5, id_str: 'mine' }, '{"id":5,"id_str":"mine"}'],
   ['of a large one', { n: integer, n_str: text }, { n: big, n_str: 'mine' }, `{"n":${big},"n_str":"mine"}`],
   ['a name that needs escapes', { 'i"d': id }, { 'i"d': 1 }, '{"i\\"d":1,"i\\"d_str":"1"}'],
 ]
 
+const idOrText = { anyOf: [id, text] }
+const open = { additionalProperties: true }
+const byPattern = { patternProperties: { _str$: text } }
+const nullOrIds = { oneOf: [{ type: 'null' }, array(id)] }
+const ofText = '{"id":"abc","id_str":"mine"}'
+const nulls = '{"ids":null,"ids_str":null}'
+
+/** Where the payload, or the schema, has the name of a twin. */
+const named: readonly (readonly [...(typeof rows)[number], more?: object])[] = [
+  ['a twin of its own: one key', { id }, { id: 5n, id_str: '5', x: 1 }, '{"id":5,"id_str":"5","x":1}', open],
+  ['by a pattern', { id }, { id: 5n, id_str: '5' }, five, byPattern],
+  ['a default has its twin', { id: { ...id, default: 5 } }, {}, five],
+  // An array that is not nullable.
+  ['null for an array: both are []', { ids: array(id) }, { ids: null }, '{"ids":[],"ids_str":[]}'],
+  ['null by an alternative', { id: { anyOf: [id, { type: 'null' }] } }, { id: null }, ofNull],
+  ['an array that is null', { ids: nullOrIds }, { ids: null }, nulls],
+  // A declared twin of what may be text gives way to that of an integer, and of a default.
+  [
+    'of an integer',
+    { id_str: text, id: idOrText },
+    { id: big, id_str: 'mine' },
+    `{${twin}}`,
+    { required: ['id'] },
+  ],
+  ['of a default', { id: { ...idOrText, default: 5 }, id_str: text }, { id_str: 'mine' }, five],
+  // One that is not declared stays beside a text and a small integer, and gives way to the digits of a large one.
+  ['a text', { id: idOrText }, { id: 'abc', id_str: 'mine' }, ofText, open],
+  ['a large one', { id: integer }, { id: big, id_str: 'mine' }, `{${twin}}`, open],
+  ['a small one', { id: integer }, { id: 5, id_str: 'mine' }, '{"id":5,"id_str":"mine"}', open],
+]
+
 const shared: SchemaStore = { id: { $id: 'id', ...id } }
 
 t.test('a twin follows its number, in every place', async (t) => {
-  for (const [about, properties, value, json] of rows) {
-    const schema = { type: 'object', properties, definitions: { id, text } }
+  for (const [about, properties, value, json, more] of [...rows, ...named]) {
+    const schema = { type: 'object', properties, definitions: { id, text }, ...more }
     t.equal(ourWriter(schema, { twins: true, shared })(value), json, about)
   }
 })

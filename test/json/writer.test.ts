@@ -1,6 +1,6 @@
 /** A response schema decides the bytes as it does with Fastify's own serializer. */
 import t from 'tap'
-import type { Json } from '../../src/schema/json-schema.js'
+import type { Json, SchemaStore } from '../../src/schema/json-schema.js'
 import { fastifyWriter, ourWriter } from '../schema/compiled.js'
 
 const text = { type: 'string' }
@@ -13,7 +13,7 @@ class User {
   }
 }
 
-const object = (properties: Json, more: object = {}): Json => ({ type: 'object', properties, ...more })
+const object = (properties: Json, more: object = {}) => ({ type: 'object', properties, ...more })
 const array = (items: Json): Json => ({ type: 'array', items })
 const integer = { type: 'integer' }
 const otherwise = { ...text, default: 'x' }
@@ -51,7 +51,6 @@ const written: readonly (readonly [about: string, schema: Json, value: unknown])
   ['patterns before the rest', { type: 'object', ...patterns }, { a: 1, ab: 2, b: 3 }],
   ['declared before patterns', object({ b: text }, { patternProperties: { '.': integer } }), { a: 1, b: 2 }],
   ['functions and symbols', anything, { f: () => 1, s: Symbol('s'), a: 1 }],
-
   ['an array of anything', { type: 'array' }, [1, 'a', null, { b: [] }]],
   ['a hole in an array', array(text), Object.assign(['a'], { 2: 'c' }).fill('b', 1, 2)],
   ['a tuple', array([text, integer]), ['a', 1]],
@@ -105,4 +104,52 @@ t.test('long arrays and deep values are written completely', async (t) => {
   let deep = {}
   for (let level = 0; level < 1000; level++) deep = { next: deep }
   t.equal(ourWriter(node, { twins: true })(deep), fastifyWriter(node)(deep))
+})
+
+const date = (format: string): Json => ({ type: 'string', format })
+const moment = new Date('2020-01-02T03:04:05.678Z')
+const inner = object({ x: { type: 'integer' } })
+const definitions = { in: inner }
+const base: SchemaStore = {
+  base: { $id: 'base', ...object({ a: { $ref: '#/definitions/in' } }), definitions },
+}
+const baseValue = { a: { x: 1 }, b: 'b' }
+const draft2020 = 'https://json-schema.org/draft/2020-12/schema'
+
+const orNull = (schema: Json): Json => ({ anyOf: [schema, { type: 'null' }] })
+const local = object({ x: orNull({ $ref: '#/definitions/o' }) })
+const below = { $ref: 'base#', properties: { b: { $ref: '#/definitions/s' } } }
+const ofUser = { ...local, definitions: { o: object({ u: { $ref: 'user#' } }, { required: ['u'] }) } }
+const userById = { $id: 'user', ...object({ n: text }) }
+const mine = { $schema: draft2020, ...local, definitions: { o: object({ a: text }) } }
+const others = { $id: 'u', $schema: draft2020, type: 'object' }
+const nullable = { $id: 'm', type: 'string', nullable: true }
+
+const same: readonly (readonly [id: string, schema: Json, value: unknown, shared?: SchemaStore])[] = [
+  // A Date among alternatives loses its format: choiceWriter has made a string of it (withoutToJson).
+  ['date in anyOf', object({ d: orNull(date('date')) }), { d: moment }],
+  ['time in anyOf', object({ d: orNull(date('time')) }), { d: moment }],
+  ['date in a list of types', object({ d: { type: ['string', 'integer'], format: 'date' } }), { d: moment }],
+  // allOf, anyOf with siblings, then, $ref with siblings: parts lose the document that their references are relative to.
+  ['local references in allOf', { allOf: [{ $ref: 'base#' }, object({ b: text })] }, baseValue, base],
+  ['anyOf beside properties', { ...object({ b: text }), anyOf: [{ $ref: 'base#' }] }, baseValue, base],
+  ['$ref with siblings', { ...object({ o: below }), definitions: { s: text } }, { o: baseValue }, base],
+  // The document is given to Ajv under an absolute $id, against which the names of shared schemas resolve to nothing.
+  [
+    'a local alternative that refers to a shared schema',
+    ofUser,
+    { x: { u: { n: 'a' } } },
+    { user: userById },
+  ],
+  // Ajv knows draft-07 only; fast-json-stringify does not look at $schema (zod's toJSONSchema writes 2020-12).
+  ['$schema 2020-12 on a document with alternatives', mine, { x: { a: 'q' } }],
+  ['$schema 2020-12 on another shared schema', object({ x: orNull(text) }), { x: 'q' }, { u: others }],
+  // relaxed() repeats the $id inside of anyOf.
+  ['another shared schema that is nullable', object({ x: orNull(text) }), { x: 'q' }, { m: nullable }],
+  ['time of a year of five digits', date('time'), new Date('+010000-01-01T00:00:00Z')],
+]
+
+t.test('faults that tests found once: the bytes are those of fast-json-stringify', async (t) => {
+  for (const [about, schema, value, shared = {}] of same)
+    t.equal(ourWriter(schema, { twins: false, shared })(value), fastifyWriter(schema, shared)(value), about)
 })

@@ -36,7 +36,6 @@ const pair = { type: 'array', items: [object({ a: text }), text] }
 t.test('the field names of a shape; a twin has the name of its number', async (t) => {
   const rows: readonly (readonly [about: string, schema: Json, names: string[]])[] = [
     ['an object', object({ b: text, a: text }), ['b', 'a']],
-
     ['the items of arrays of arrays', nested, ['a']],
     ['all alternatives', { anyOf: [object({ a: text }), object({ b: text, a: id })] }, ['a', 'b']],
     ['a number and its twin', object({ id, id_str: text }), ['id']],
@@ -130,7 +129,6 @@ t.test('an array is a list, also a nullable one', async (t) => {
   const rows: readonly (readonly [schema: Json, is: boolean])[] = [
     [array, true],
     [{ ...array, nullable: true }, true],
-
     [{ anyOf: [array, { type: 'null' }] }, true],
     [{ anyOf: [array, text] }, false],
     [{ anyOf: [text, { type: 'null' }] }, false],

@@ -7,7 +7,6 @@ import { shapeOf } from '../../src/schema/shape-reader.js'
 t.test('kinds of schemas', async (t) => {
   const rows: readonly (readonly [kind: string, schema: Json, shape?: object])[] = [
     ['text', { type: 'string' }, { format: null, nullable: false }],
-
     ['text', { type: 'string', format: 'email' }, { format: null }],
     ['text', { type: 'string', nullable: true }, { nullable: true }],
     ['text', { type: ['string', 'null'], format: 'time' }, { format: 'time', nullable: true }],
@@ -18,17 +17,14 @@ t.test('kinds of schemas', async (t) => {
     ['number', { type: 'number', format: 'int64' }],
     ['boolean', { type: 'boolean' }],
     ['constant', { const: { a: 1 } }, { json: '{"a":1}' }],
-
     ['constant', { type: ['string', 'null'], const: 'a' }, { json: '"a"', nullable: true }],
     ['anything', {}, { nullable: true }],
-
     ['anything', { enum: ['a'] }],
     ['text', { minLength: 1 }],
     ['number', { minimum: 1 }],
     ['object', { properties: {} }],
     ['array', { items: { type: 'string' } }, { items: { kind: 'text' } }],
     ['array', { type: 'array' }, { items: { kind: 'anything' } }],
-
     ['tuple', { type: 'array', items: [], additionalItems: true }],
     ['choice', { type: ['string', 'integer'] }, { nullable: false }],
     ['choice', { type: ['string', 'integer', 'null'] }, { nullable: true }],

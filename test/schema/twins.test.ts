@@ -31,9 +31,7 @@ t.test('a declared 64-bit integer always has a twin; another integer may have on
     [{ type: 'array', items: { type: 'array', items: id } }, true, true],
     [{ anyOf: [id, { type: 'null' }] }, true, true],
     [{ oneOf: [{ type: 'string' }, id] }, true, true],
-
     [{ type: 'integer' }, false, true],
-
     [{ type: 'number', format: 'int64' }, false, true],
     [{ type: 'array', items: { type: 'number' } }, false, true],
     [{}, false, true],

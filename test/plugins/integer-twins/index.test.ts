@@ -11,7 +11,6 @@ const id = { type: 'integer', format: 'int64' }
 const twin = '"id":9007199254740993,"id_str":"9007199254740993"'
 const object = (properties: object): object => ({ type: 'object', properties })
 const integer = { type: 'integer' }
-const users = object({ users: { type: 'array', items: object({ id }) } })
 const ids = '"ids":[1,9007199254740993],"ids_str":["1","9007199254740993"]'
 const text = { at: new Date(0), text: '9007199254740993' }
 const ofAny = '{"id":9007199254740993,"id_str":"mine"}'
@@ -20,9 +19,6 @@ const ofAny = '{"id":9007199254740993,"id_str":"mine"}'
 const rows: readonly (readonly [about: string, schema: object | null, value: unknown, body: string])[] = [
   ['a BigInt', object({ id }), { id: big }, `{${twin}}`],
   ['a decimal string', object({ id }), { id: String(big) }, `{${twin}}`],
-  ['a small value, declared: the shape is stable', object({ id }), { id: 5 }, '{"id":5,"id_str":"5"}'],
-  ['in the items of a list', users, { users: [{ id: big }] }, `{"users":[{${twin}}]}`],
-  ['a shared reference', object({ user: { $ref: 'user#' } }), { user: { id: big } }, `{"user":{${twin}}}`],
   ['the answer itself by reference', { $ref: 'user#' }, { id: big }, `{${twin}}`],
   ['undeclared: a BigInt', object({ id: integer }), { id: big }, `{${twin}}`],
   ['undeclared: a BigInt that a Number can hold', object({ id: integer }), { id: 5n }, '{"id":5}'],
@@ -33,8 +29,6 @@ const rows: readonly (readonly [about: string, schema: object | null, value: unk
     { n: 2 ** 53 },
     '{"n":9007199254740992}',
   ],
-  ['undeclared: what the schema leaves open', object({ any: {} }), { any: { id: big } }, `{"any":{${twin}}}`],
-  ['no schema: deep', null, { a: [{ id: big }, { id: 5n }] }, `{"a":[{${twin}},{"id":5}]}`],
   ['no schema: an unsafe Number', null, { id: 2 ** 60, big: 1n }, '{"id":1152921504606847000,"big":1}'],
   ['no schema: an array', null, { ids: [1, big] }, `{${ids}}`],
   ['no schema: no twin', null, text, '{"at":"1970-01-01T00:00:00.000Z","text":"9007199254740993"}'],

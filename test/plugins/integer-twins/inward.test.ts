@@ -1,4 +1,4 @@
-/** Integers of a request over a real socket. What is an integer, and what is a twin, is told in `input/`. */
+/** Integers of a request. What is an integer, and what is a twin, is told in `input/`. */
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins, problems } from '../../../src/index.js'
@@ -12,50 +12,6 @@ const body = {
   additionalProperties: false,
   properties: { id: int64, friend_ids: { type: 'array', items: int64 }, note: { type: 'string' } },
 }
-const integers = { type: 'object', properties: { id: int64, user_id: int64 } }
-
-/** A service that says what it got: BigInts as their digits with an `n`. */
-async function service(t: Parameters<typeof serve>[0]) {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(integerTwins)
-  const tell = (value: unknown): string =>
-    JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}n` : one))
-  app.post('/v1/orders', { schema: { body } }, async (request) => ({ got: tell(request.body) }))
-  app.get('/v1/orders/:id', { schema: { params: integers, querystring: integers } }, async (request) => ({
-    got: tell([request.params, request.query]),
-  }))
-  return serve(t, app)
-}
-
-const post = (payload: string) => ({
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: payload,
-})
-
-const bodies: readonly (readonly [payload: string, got: unknown])[] = [
-  ['{"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
-  ['{"id":9007199254740992,"id_str":"9007199254740993"}', { id: '9007199254740993n' }],
-  ['{"id":1,"friend_ids":[2,9007199254740993]}', { id: '1n', friend_ids: ['2n', '9007199254740993n'] }],
-
-  ['{"id":1,"note":"12345678901234567890"}', { id: '1n', note: '12345678901234567890' }],
-  ['{"id":5,"id_str":"9007199254740993"}', 'integer-twin-mismatch'],
-  [`{"id":${'9'.repeat(10_000)}}`, 'validation'],
-
-  ['{"id":9007199254740992,"friend_ids":[9007199254740993],"__proto__":{}}', 'body-malformed'],
-  ['{"id":9007199254740993', 'body-malformed'],
-]
-
-t.test('a declared integer of a body is the exact BigInt, or the answer is a 400', async (t) => {
-  const { origin } = await service(t)
-  for (const [payload, expected] of bodies) {
-    const answer = await fetch(`${origin}/v1/orders`, post(payload))
-    const { got, code } = (await answer.json()) as { readonly got?: string; readonly code?: string }
-    t.equal(answer.status, typeof expected === 'string' ? 400 : 200, payload.slice(0, 60))
-    t.same(got === undefined ? code : JSON.parse(got), expected, payload.slice(0, 60))
-  }
-})
 
 t.test('an undeclared integer that a Number has rounded comes back without a twin', async (t) => {
   const app = Fastify()
@@ -108,30 +64,21 @@ t.test('the size of a refusal is bounded, whatever names the body has', async (t
   t.equal(JSON.stringify(logs.lines).length < 10_000, true, 'what is logged')
 })
 
-t.test('path and query integers are exact', async (t) => {
-  const { origin } = await service(t)
-  const answer = await fetch(`${origin}/v1/orders/9007199254740993?user_id=9223372036854775807`)
-  const { got } = (await answer.json()) as { got: string }
-  t.same(JSON.parse(got), [{ id: '9007199254740993n' }, { user_id: '9223372036854775807n' }])
-  for (const path of ['/v1/orders/9223372036854775808', '/v1/orders/007', '/v1/orders/1?user_id=1e3']) {
-    const { status } = await fetch(origin + path)
-    t.equal(status, 400, path)
-  }
-})
-
-t.test('a body in several chunks is exact too', async (t) => {
-  const { origin } = await service(t)
-  const pieces = ['{"id":90071992', '54740993,"note":"caf', 'é"}'].map((piece) =>
-    new TextEncoder().encode(piece),
-  )
+t.test('a body in several chunks, with a byte order mark, is exact too', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.post('/v1/orders', { schema: { body } }, async (request) => request.body)
+  const { origin } = await serve(t, app)
+  const pieces = ['\ufeff{"id":90071992', '54740993,"note":"caf', 'é"}']
   const stream = new ReadableStream({
     pull(controller) {
       const piece = pieces.shift()
       if (piece === undefined) controller.close()
-      else controller.enqueue(piece)
+      else controller.enqueue(new TextEncoder().encode(piece))
     },
   })
-  const init = { ...post(''), body: stream, duplex: 'half' } as RequestInit
-  const { got } = (await (await fetch(`${origin}/v1/orders`, init)).json()) as { got: string }
-  t.same(JSON.parse(got), { id: '9007199254740993n', note: 'café' })
+  const headers = { 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit
+  const answer = await (await fetch(`${origin}/v1/orders`, init)).text()
+  t.equal(answer, '{"id":9007199254740993,"id_str":"9007199254740993","note":"café"}')
 })

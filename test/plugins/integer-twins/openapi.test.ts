@@ -46,7 +46,6 @@ t.test('every declared 64-bit integer is followed by its twin', async (t) => {
     ['id', id, twin],
     ['id', { type: 'integer', format: 'uint64' }, twin],
     ['id', { ...id, nullable: true }, orNull],
-
     ['id', { $ref: '#/definitions/id' }, twin],
     ['id', { $ref: 'id#' }, twin],
     ['id', { allOf: [id] }, twin],
@@ -82,7 +81,6 @@ t.test('responses are valid by the completed schema: null, text, arrays with gap
     [object({ id: { ...id, const: 5 } }), [{ id: 5 }]],
     [object({ id: orText }), [{ id: 'abc' }, { id: 5n }]],
     [object({ ids: array(orNull) }), [{ ids: [1n, null] }]],
-
     [object({ ids: array(orText) }), [{ ids: ['a', '5'] }]],
     [object({ ids: array(array(id)) }), [{ ids: [[1n], []] }]],
     [object({ ids: { type: ['array', 'null'], items: id } }), [{ ids: null }, { ids: [1n] }]],
@@ -204,6 +202,11 @@ t.test('what a response refers to demands the twins of its required members', as
   t.strictSame(withTwinsInAnswer({ description: 'One', $ref: 'user#' }, shared), {
     description: 'One',
     allOf: [{ $ref: 'user#' }, demand],
+  })
+  const users = { properties: { users: { type: 'array', items: { $ref: 'user#' } } } }
+  const page = { $id: 'page', type: 'object', ...users }
+  t.strictSame(withTwinsInAnswer({ $ref: 'page#' }, { ...shared, page }), {
+    allOf: [{ $ref: 'page#' }, { properties: { users: { items: demand } } }],
   })
   t.strictSame(withTwinsInAnswer({ $ref: 'owner#' }, shared), {
     allOf: [{ $ref: 'owner#' }, { properties: { user: demand } }],

@@ -1,5 +1,5 @@
 /** With `report` not one byte of any response changes; what would is counted per route. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
@@ -20,7 +20,10 @@ t.test('integers that would get a twin are counted per route, and logged without
   const { logger, lines } = keepLogs('warn')
   const app = Fastify({ logger })
   await app.register(integerTwins, { mode: 'report' })
-  routes(app)
+  for (const [name, [value, schema]] of Object.entries(answers)) {
+    const options = schema === undefined ? {} : { schema: { response: { 200: schema } } }
+    app.get(`/v1/${name}`, options, (_, reply) => reply.send(value))
+  }
   const names = ['declared', 'declared', 'schemaless', 'rounded', 'nothing', 'small', 'lost', 'both']
   for (const name of names) await app.inject(`/v1/${name}`)
   const { observations } = app.conventions.report()
@@ -50,6 +53,11 @@ t.test('integers that would get a twin are counted per route, and logged without
 
 t.test('a route may have another mode than the app', async (t) => {
   const schema = { response: { 200: { type: 'object', properties: { id } } } }
+  const config = { integerTwins: { mode: 'warn' } }
+  const app = Fastify()
+  await app.register(integerTwins)
+  // @ts-expect-error: no such mode
+  t.throws(() => app.get('/v1/users', { config }, () => 1), { code: 'FST_CONV_OPTION_INVALID' })
   for (const [mode, own] of [
     ['report', 'enforce'],
     ['enforce', 'report'],
@@ -66,11 +74,3 @@ t.test('a route may have another mode than the app', async (t) => {
     }
   }
 })
-
-function routes(app: FastifyInstance): FastifyInstance {
-  for (const [name, [value, schema]] of Object.entries(answers)) {
-    const options = schema === undefined ? {} : { schema: { response: { 200: schema } } }
-    app.get(`/v1/${name}`, options, (_, reply) => reply.send(value))
-  }
-  return app
-}

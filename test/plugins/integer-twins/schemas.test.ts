@@ -79,12 +79,17 @@ t.test('OpenAPI shows the twins after their numbers: inline, and in shared compo
   const users = { type: 'array', items: { $ref: 'user#' } }
   const list = object({ users, friend_ids: { type: 'array', items: id }, total: { type: 'integer' } })
   app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({}))
-  app.get('/v1/users/:id', { schema: { response: { 200: { $ref: 'user#' } } } }, () => ({}))
+  const asked = { params: object({ id }), querystring: object({ before_id: id, name: { type: 'string' } }) }
+  app.get('/v1/users/:id', { schema: { ...asked, response: { 200: { $ref: 'user#' } } } }, () => ({}))
   await app.ready()
   const document = withoutReferences(app.swagger()) as unknown as OpenApi
   const shown = jsonOf(document.paths['/v1/users']?.get?.responses['200'])?.properties
   t.strictSame(Object.keys(shown ?? {}), ['users', 'friend_ids', 'friend_ids_str', 'total'])
   t.match(shown?.friend_ids_str, { type: 'array', items: { type: 'string' } })
+  const { parameters = [] } = document.paths['/v1/users/{id}']?.get ?? {}
+  const digits = { type: 'string', pattern: '^-?[0-9]+$' }
+  const texts = { before_id: digits, name: { type: 'string' }, id: digits }
+  t.match(Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])), texts)
   const component = document.components.schemas.user?.properties ?? {}
   t.strictSame(Object.keys(component), ['id', 'id_str', 'name', 'friend'])
   t.strictSame(component.id_str, idTwin)
@@ -143,6 +148,7 @@ interface OpenApi {
 }
 
 interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly schema: object }[]
   readonly requestBody?: Content
   readonly responses: Readonly<Record<string, Content>>
 }

@@ -40,11 +40,9 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [{ description: 'whatever' }, 'a schema that does not say'],
     [{ anyOf: [anything, anything, { type: 'null' }] }, 'alternatives that are objects'],
     [list(anything), [[/the body is an array/, /<collection>/]]],
-
     [{ type: 'array', prefixItems: [word] }, [[/an array/, /<coll/]]],
     [{ type: ['array', 'null'] }, [[/an array/, /<coll/]]],
     [integer, [[/the body is an integer/, /<name>/]]],
-
     [{ enum: ['a'] }, [[/is a string/, /<name>/]]],
     [{ oneOf: [anything, list(anything)] }, [[/an array/, /<collection>/]]],
     [condition(anything, list(anything)), [[/an array/, /<collection>/]]],
@@ -54,7 +52,6 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
   envelope: [
     [object({ users: list(anything), total: integer }), 'a list under its name'],
     [object({ id: word, data: anything }), 'a resource with data of its own'],
-
     [object({ result: word }), 'a result that is a word'],
     [{ type: 'object' }, 'no members'],
     [object({ user: object({ data: anything }) }), 'data further down'],

@@ -37,7 +37,6 @@ t.test('payloads that break a rule', async (t) => {
   const cases: [string, unknown, string[]][] = [
     ['an array', [{ id: 1 }], ['object: the body is an array, not an object']],
     ['a number', 5, ['object: the body is a number, not an object']],
-
     ['data and a list in it', { success: true, data: [] }, ['envelope: /data wraps the list']],
     ['an outcome', { status: 'success', data: {} }, ['envelope: /data wraps the resource']],
     ['camelCase', { createdBy: 'x' }, ['keys: /createdBy is not in snake_case']],
@@ -45,10 +44,8 @@ t.test('payloads that break a rule', async (t) => {
     ['a list in the singular', { user: [] }, ['plural: /user is a list under a singular name']],
     ['ids in the singular', { friend_id: [1n, 2n] }, ['plural: /friend_id is a list under a singular name']],
     ['words for a time', { created_at: 'yesterday' }, [notDateTime]],
-
     ['a day for an instant', { created_at: '2026-01-31' }, [notDateTime]],
     ['a number for a time', { created_at: 1_700_000_000 }, ['dates: /created_at is a time as a number']],
-
     ['one number is a list', { position: [1] }, ['plural: /position is a list under a singular name']],
     ['numbers and words are a list', { tag: [1, 'a'] }, ['plural: /tag is a list under a singular name']],
     ['a BigInt', { aB: 1n }, ['keys: /aB is not in snake_case']],

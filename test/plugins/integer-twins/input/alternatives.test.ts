@@ -41,9 +41,7 @@ t.test('the same member declared differently', async (t) => {
     [`{"kind":"count","value":${long}}`, { kind: 'count', value: exact }],
     ['{"kind":"count","value":3}', { kind: 'count', value: 3n }],
     ['{"kind":"ratio","value":3}', { kind: 'ratio', value: 3 }],
-
     ['{"kind":"ratio","value":-0}', { kind: 'ratio', value: -0 }],
-
     [`{"kind":"ratio","value":${long}}`, { kind: 'ratio', value: 9007199254740992 }],
     [`{"kind":"label","value":"${long}"}`, { kind: 'label', value: long }],
   ]

@@ -30,11 +30,9 @@ t.test('a declared integer reaches the handler as an exact BigInt', async (t) =>
   const rows: readonly (readonly [literal: string, exact: bigint])[] = [
     ['9007199254740993', big],
     ['-9007199254740993', -big],
-
     ['9223372036854775807', 9223372036854775807n],
     ['-9223372036854775808', -9223372036854775808n],
     ['0', 0n],
-
     ['1e3', 1000n],
     ['1.0', 1n],
     ['100e-1', 10n],

@@ -1,6 +1,7 @@
 /** Integers of 64 bits in a path or a query: plain decimal digits become the exact BigInt, anything else is refused. */
+import Fastify, { type FastifyServerOptions } from 'fastify'
 import t from 'tap'
-import { fromUint64, int64, objectOf, receivedText, type Schema, uint64 } from './support.js'
+import { answerOf, fromUint64, int64, objectOf, receivedText, type Schema, uint64 } from './support.js'
 
 const notDecimal = 'must be an integer in plain decimal digits'
 const invalid = (place: 'query' | 'path', name: string, message: string): object => ({
@@ -10,7 +11,6 @@ const invalid = (place: 'query' | 'path', name: string, message: string): object
 t.test('plain decimal digits become an exact BigInt', async (t) => {
   const rows: readonly (readonly [text: string, exact: bigint])[] = [
     ['9007199254740993', 9007199254740993n],
-
     ['-9223372036854775808', -9223372036854775808n],
     ['0', 0n],
     ['-42', -42n],
@@ -73,4 +73,22 @@ t.test('repeated names, other types that allow the text, defaults, and no twins'
   t.strictSame(await receivedText(either, { id: '07' }), invalid('query', 'id', notDecimal))
   const twice = await receivedText(several, { id: ['7', '8'] })
   t.match(twice, { refusal: { issues: [{ in: 'query', name: 'id' }] } })
+})
+
+t.test('with a validator that converts no text, and with one of the app', async (t) => {
+  const querystring = objectOf({ id: { ...int64, nullable: true }, ids: { type: 'array', items: int64 } })
+  const strict: FastifyServerOptions = { ajv: { customOptions: { coerceTypes: false } } }
+  for (const isOfApp of [false, true]) {
+    const ask = (query: string) => {
+      const app = Fastify(isOfApp ? {} : strict)
+      if (isOfApp) app.setValidatorCompiler(() => () => true)
+      return answerOf(app, { querystring }, { url: `/x?${query}` }, 'query')
+    }
+    const big = '9007199254740993'
+    t.strictSame(await ask(`id=${big}`), { value: { id: 9007199254740993n } })
+    t.strictSame(await ask(`ids=1&ids=${big}`), { value: { ids: [1n, 9007199254740993n] } })
+    for (const wrong of ['x', '07', '9223372036854775808'])
+      t.match(await ask(`id=${wrong}`), { refusal: { issues: [{ in: 'query', name: 'id' }] } }, wrong)
+    if (isOfApp) t.strictSame(await ask('id='), { value: { id: '' } })
+  }
 })
