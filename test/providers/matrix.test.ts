@@ -35,10 +35,8 @@ const cells: Readonly<Record<string, Cell>> = {
     const list = await app.inject('/v1/users?limit=10&include_total=false&name=Ada')
     t.equal(list.statusCode, 200, list.body)
     t.match(received, [{ query: { name: 'Ada' } }], 'the schema of the route validates the other parameters')
-    t.match((await app.inject('/v1/users?limit=x')).json(), {
-      code: 'validation',
-      errors: [{ name: 'limit' }],
-    })
+    const invalid = await app.inject('/v1/users?limit=x')
+    t.match(invalid.json(), { code: 'validation', errors: [{ name: 'limit' }] })
   },
   'Selection by `fields`': async (t, { app }) => {
     t.equal((await app.inject('/v1/users/7?fields=name')).body, '{"name":"Ada"}')
@@ -67,9 +65,9 @@ const cells: Readonly<Record<string, Cell>> = {
       await post('{"id":7,"name":"x"}'),
     ].map((response) => response.statusCode)
     t.strictSame(statuses, [200, 201, 201, 201])
-    t.strictSame(
-      received.map(({ id }) => id),
-      [BigInt(digits), BigInt(digits), BigInt(digits), 7n],
+    t.match(
+      received,
+      [digits, digits, digits, 7].map((id) => ({ id: BigInt(id) })),
     )
     const refused = await post('{"id":"seven","name":"x"}')
     t.equal(refused.statusCode, 400)
@@ -80,10 +78,8 @@ const cells: Readonly<Record<string, Cell>> = {
     t.teardown(() => app.close())
     const schema = { response: { 200: provider.schemas.badUser } }
     app.get('/v1/persons', { schema }, async () => ({ firstName: 'Ada' }))
-    await t.rejects(async () => app.ready(), {
-      code: 'FST_CONV_FINDINGS',
-      message: /GET \/v1\/persons .*firstName/,
-    })
+    const message = /GET \/v1\/persons .*firstName/
+    await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message })
   },
   'Caching and preconditions': async (t, { app }) => {
     const { headers } = await app.inject('/v1/users/7')
@@ -116,10 +112,8 @@ const cells: Readonly<Record<string, Cell>> = {
     t.strictSame([...names].sort(), ['fields', ...cursors, 'name', ...conditions].sort())
     const listed = paths['/v1/users']?.get.responses['200']
     t.ok(Object.keys(listed?.headers ?? {}).includes('Link'))
-    t.match(
-      JSON.stringify(listed?.content),
-      '"id":{"type":"integer","format":"int64"},"id_str":{"type":"string"',
-    )
+    const id = '"id":{"type":"integer","format":"int64"},"id_str":{"type":"string"'
+    t.match(JSON.stringify(listed?.content), id)
     t.match(JSON.stringify(paths['/v1/users']?.post.requestBody), '"id_str"')
     t.ok(paths['/v1/users/import']?.post.responses['202'])
     t.ok(paths['/v1/operations/{id}']?.get.responses['303'])

@@ -16,19 +16,8 @@ export interface TypeProvider {
   readonly setUp: (app: FastifyInstance) => void
   readonly swagger: SwaggerOptions
   readonly options: ConventionsOptions
-  readonly schemas: {
-    /** An id in the path. */
-    readonly id: unknown
-    readonly user: unknown
-    /** A list of users. */
-    readonly users: unknown
-    /** The body that creates a user. */
-    readonly created: unknown
-    /** A query of a search, in which other parameters are refused if the library can refuse them. */
-    readonly search: unknown
-    /** A response with a key that is not in snake_case. */
-    readonly badUser: unknown
-  }
+  /** `search` refuses other parameters if the library can; `badUser` has a key that is not in snake_case. */
+  readonly schemas: Readonly<Record<'id' | 'user' | 'users' | 'created' | 'search' | 'badUser', unknown>>
 }
 
 const openapi = { openapi: { openapi: '3.0.3', info: { title: 'users', version: '1.0.0' } } } as const
@@ -131,12 +120,8 @@ export async function exampleApp(
   provider.setUp(app)
   await app.register(swagger, provider.swagger)
   if (options !== null) {
-    await app.register(conventions, {
-      identify: () => 'ada',
-      formats: {},
-      ...provider.options,
-      ...options,
-    })
+    const always = { identify: () => 'ada', formats: {} }
+    await app.register(conventions, { ...always, ...provider.options, ...options })
   }
   const isReport = options === null || options.mode === 'report'
   const given = isReport ? { ...row, id: 7 } : row

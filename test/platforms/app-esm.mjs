@@ -1,0 +1,1 @@
+export default async (app, options) => void app.get('/v1/user', async () => ({}))
