@@ -47,6 +47,20 @@ const levels: Readonly<Record<OperationEventName, 'debug' | 'info' | 'warn' | 'e
   'give-up': 'error',
 }
 
+/** Writes a line, without `err` where the log cannot read it: a handler may throw any value, and reading that may throw too. */
+export function logThrown(
+  log: Log,
+  level: 'debug' | 'info' | 'warn' | 'error',
+  { err, ...fields }: Readonly<Record<string, unknown>>,
+  message: string,
+): void {
+  try {
+    log[level]({ ...fields, ...(err !== undefined && { err }) }, message)
+  } catch {
+    log[level](fields, message)
+  }
+}
+
 /** Returns a function that writes events to a log, with the ids of operation and request, and publishes them. */
 export function eventsOf(log: Log): EmitEvent {
   const published = channel(operationChannel)
@@ -59,9 +73,9 @@ export function eventsOf(log: Log): EmitEvent {
       run,
       ...(requestId !== null && { reqId: requestId }),
       ...(event === 'end' && { status, ...(failure !== null && { code: failure.code }) }),
-      ...(error !== undefined && { err: error }),
+      err: error,
     }
-    log[levels[event]](fields, `operations: '${name}': ${event}`)
+    logThrown(log, levels[event], fields, `operations: '${name}': ${event}`)
     if (published.hasSubscribers) {
       published.publish({ event, record, ...(error !== undefined && { error }) } satisfies OperationEvent)
     }

@@ -9,6 +9,7 @@ import {
 } from '../../problem/problem-error.js'
 import { problemOf } from '../../problem/problem-of.js'
 import { clip } from '../../text.js'
+import { logThrown } from './events.js'
 import type { Log } from './options.js'
 import type { OperationEnd, OperationFailure, OperationRecord } from './record.js'
 
@@ -52,7 +53,8 @@ export function failureOf(
   const problem = problemOfWork(error)
   const { code, title, statusCode: status, errors } = problem
   const level = status < 500 ? 'info' : 'error'
-  log[level]({ err: error, operationId: id, operation: name, run }, `operations: '${name}' failed`)
+  const fields = { err: error, operationId: id, operation: name, run }
+  logThrown(log, level, fields, `operations: '${name}' failed`)
   const { detail } = problemDocument(problem, '')
   const shown = detail === serverFaultDetail ? faultDetail : clip(detail, longestDetail)
   const issues = status < 500 ? storable(errors, maxLength) : undefined

@@ -1,7 +1,7 @@
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
 import type { OperationWork } from './define.js'
 import type { RunOutcome } from './engines/engine.js'
-import type { EmitEvent } from './events.js'
+import { type EmitEvent, logThrown } from './events.js'
 import { cancelled, interrupted } from './failures.js'
 import type { Log } from './options.js'
 import { isFinal, type OperationEnd, type OperationFailure, type OperationRecord } from './record.js'
@@ -127,7 +127,8 @@ export function operationRunner(options: RunnerOptions) {
   }
 
   function logIgnored({ id: operationId, name: operation, run }: OperationRecord, err: unknown): void {
-    log.error({ err, operationId, operation, run }, `operations: '${operation}' failed while it stopped`)
+    const fields = { err, operationId, operation, run }
+    logThrown(log, 'error', fields, `operations: '${operation}' failed while it stopped`)
   }
 
   function fail(record: OperationRecord, error: unknown): Promise<RunOutcome> {
