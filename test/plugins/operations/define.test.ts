@@ -7,6 +7,12 @@ import type {
   OperationHandler,
 } from '../../../src/plugins/operations/api.js'
 import { operationDefinitions } from '../../../src/plugins/operations/define.js'
+import {
+  inProcessEngine,
+  memoryOperationStore,
+  type OperationsOptions,
+  operations,
+} from '../../../src/plugins/operations/index.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
 import { keepLogs } from '../../support/logs.js'
 import { begun, idOf } from './samples.js'
@@ -96,9 +102,7 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
   const circle: unknown[] = []
   circle.push(circle)
   const rows: readonly (readonly [outcome: unknown, end: object | RegExp])[] = [
-    [undefined, none],
-    [null, none],
-    [{}, none],
+    ...[undefined, null, {}, { resource: null }].map((nothing) => [nothing, none] as const),
     [{ result: null }, { ...none, result: 'null' }],
     [{ result: { __proto__: null, a: 1 } }, { ...none, result: '{"a":1}' }],
     [{ result: 2n ** 63n }, { ...none, result: '9223372036854775808' }],
@@ -106,9 +110,7 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
     [{ resource: '/größe?a=ü' }, { ...none, resource: '/gr%C3%B6%C3%9Fe?a=%C3%BC' }],
     [{ resource: 'https://example.com/a%20b' }, { ...none, resource: 'https://example.com/a%20b' }],
     [{ resource: 'HTTP://example.com' }, { ...none, resource: 'http://example.com/' }],
-    [{ resource: null }, none],
     [7, /has to return \{ resource, result \} or nothing/],
-    ['/v1/payments/7', /has to return/],
     [{ result: 'x'.repeat(99) }, /the result is longer than 100 characters/],
     [{ result: () => {} }, /result is a function, which JSON cannot carry/],
     [{ result: { a: [1, Symbol('s')] } }, /result\.a\.1 is a symbol/],
@@ -129,17 +131,12 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
 })
 
 t.test('errors of the server are retried, and problems of the input are not', async (t) => {
-  const rows: readonly (readonly [error: unknown, again: boolean])[] = [
-    [new Error('a deadlock'), true],
-    [null, true],
-    [new ProblemError('operations-unavailable'), true],
-    [new ProblemError('not-found'), false],
-    // The work is done.
-    [new ProblemError('operation-result-invalid'), false],
-  ]
-  for (const [error, again] of rows) {
-    t.equal(workOf(async () => {}).isRetried(error), again)
-  }
+  const { isRetried } = workOf(async () => {})
+  for (const error of [new Error('a deadlock'), null, new ProblemError('operations-unavailable')])
+    t.equal(isRetried(error), true)
+  // After an invalid result, the work is done.
+  for (const code of ['not-found', 'operation-result-invalid'])
+    t.equal(isRetried(new ProblemError(code)), false)
 })
 
 t.test('what the app does too early or too late is an error', async (t) => {
@@ -151,4 +148,49 @@ t.test('what the app does too early or too late is an error', async (t) => {
   t.equal(definitions.named('work').inputJson(7), '7')
   const late = { code: 'FST_CONV_OPTION_INVALID', message: /before the app is ready/ }
   t.throws(() => definitions.define('late', {}, async () => {}, log), late)
+})
+
+t.test('wrong options are refused at registration, by their name', async (t) => {
+  const rows: readonly (readonly [options: unknown, message: RegExp, code?: string])[] = [
+    [{ path: '' }, /operations\.path: expected a path/],
+    [{ path: 'v1/operations' }, /operations\.path/],
+    [{ path: '/v1/:tenant/operations' }, /operations\.path: .*without parameters/],
+    [{ path: '/v1/operations?a=b' }, /operations\.path/],
+    [{ path: '/v1/arbeitsvorgänge' }, /operations\.path/],
+    [{ store: {} }, /operations\.store: expected a store of operations/],
+    [{ store: { ...memoryOperationStore(), takeDue: undefined } }, /operations\.store/],
+    [{ engine: () => {} }, /operations\.engine: expected an engine/],
+    [{ engine: { ...inProcessEngine(), enqueue: undefined } }, /operations\.engine/],
+    [{ engine: { ...inProcessEngine(), isShared: true } }, /operations\.store: expected a shared store/],
+    [{ identify: 'x-caller' }, /operations\.identify/],
+    [{ retention: '12 parsecs' }, /operations\.retention: expected at least a second/],
+    [{ lease: 0 }, /operations\.lease/],
+    [{ retryAfter: 0 }, /operations\.retryAfter: expected an integer from 1/],
+    [{ polls: true }, /operations\.polls: expected an integer/],
+    [{ maxLength: 0 }, /operations\.maxLength/],
+    [{ drain: 500 }, /operations\.drain/],
+    [{ unwind: 500 }, /operations\.unwind/],
+    [{ baseUrl: '/api' }, /operations\.baseUrl: expected an http or https URL/],
+    [{ now: 0 }, /operations\.now/],
+    [{ schedule: 0 }, /operations\.schedule/],
+    [{ paths: '/v1' }, /operations\.paths: there is no such option/, 'FST_CONV_OPTION_UNKNOWN'],
+  ]
+  for (const [options, message, code = 'FST_CONV_OPTION_INVALID'] of rows) {
+    const app = Fastify()
+    await t.rejects(async () => app.register(operations, options as OperationsOptions), { code, message })
+  }
+})
+
+t.test('path, baseUrl, retryAfter and polls', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const place = { path: '/v2/jobs', baseUrl: 'https://example.com/' }
+  await app.register(operations, { ...place, retryAfter: 17, polls: false, drain: 0, unwind: 0 })
+  app.operations.define('work', () => new Promise<never>(() => {}))
+  app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/v1/work' })
+  t.equal(statusCode, 202)
+  t.match(headers, { 'retry-after': '17', location: /^https:\/\/example\.com\/v2\/jobs\/[0-9a-f]{32}$/ })
+  const { pathname } = new URL(String(headers.location))
+  for (let poll = 0; poll < 200; poll += 1) t.equal((await app.inject(pathname)).statusCode, 200)
 })

@@ -1,16 +1,23 @@
 // Own process: a timer keeps it alive
 /** Operations beside the other plugins of the preset, and in the OpenAPI document. */
-import { setTimeout as pause } from 'node:timers/promises'
 import swagger from '@fastify/swagger'
-import Fastify, { type InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import t, { type Test } from 'tap'
-import { type ConventionsOptions, conventions, serverOptions } from '../../../src/index.js'
-import { operations } from '../../../src/plugins/operations/index.js'
+import {
+  type ConventionsOptions,
+  conventions,
+  maintenance,
+  problems,
+  serverOptions,
+} from '../../../src/index.js'
+import { inProcessEngine, type OperationsOptions, operations } from '../../../src/plugins/operations/index.js'
 import { keepLogs } from '../../support/logs.js'
+import { manualClock } from '../../support/manual-clock.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { until } from '../../support/until.js'
-import { sure } from './samples.js'
+import { start as startOfClock, sure } from './samples.js'
 
 const alive = setInterval(() => {}, 1_000)
 t.teardown(() => clearInterval(alive))
@@ -68,19 +75,15 @@ t.test('the whole preset boots without findings and warnings, also with a path o
     ['/v2/jobs', '/v2'],
     ['/v1/background-tasks', '/v1'],
   ] as const) {
-    const { app, logs, start, letGo, ask, post } = await preset(t, {}, path, root)
+    const { app, logs, start, letGo, ask } = await preset(t, {}, path, root)
     await t.resolves(async () => app.ready(), path)
     const location = await start()
     t.ok(location.startsWith(`${path}/`))
-    const statuses = async () =>
-      [await ask({ url: location }), await ask({ url: `${location}/status` })].map(({ status }) => status)
-    t.strictSame(await statuses(), [200, 200])
-    await letGo(location)
-    t.strictSame(await statuses(), [303, 200])
-    const waited = post({ prefer: 'wait=5' })
-    await pause(20)
-    await letGo(location)
-    t.equal((await waited).status, 303)
+    for (const status of [200, 303]) {
+      t.equal((await ask({ url: location })).status, status)
+      t.equal((await ask({ url: `${location}/status` })).status, 200)
+      await letGo(location)
+    }
     const warnings = logs.lines.filter(({ level }) => level >= 40)
     const { findings } = app.conventions.report()
     t.strictSame({ warnings, findings }, { warnings: [], findings: [] })
@@ -93,32 +96,24 @@ t.test('rateLimit: polls count; a 429 of the poll limit is not that of the rate 
   const seen = []
   for (let poll = 0; poll < 5; poll += 1) {
     const answer = await ask({ url })
-    seen.push([answer.status, answer.body.includes('polled too often')])
+    seen.push(`${answer.status} ${answer.body.includes('polled too often')}`)
     t.ok(Number(headerOf(answer, 'retry-after')) >= 1)
   }
-  const polled = [
-    [200, false],
-    [200, false],
-    [429, true],
-    [429, true],
-  ]
-  t.strictSame(seen, [...polled, [429, false]])
+  t.strictSame(seen, ['200 false', '200 false', '429 true', '429 true', '429 false'])
 })
 
 t.test('caching: a poll has no tag, is not stored, and never is a 304', async (t) => {
   const { ask, post, start, letGo } = await preset(t)
   const location = await start()
   const since = new Date(Date.now() + 1e9).toUTCString()
-  for (const isEnded of [false, true]) {
-    if (isEnded) await letGo(location)
+  for (const _ of ['in progress', 'ended']) {
     for (const url of [location, `${location}/status`]) {
-      for (const headers of [{}, { 'if-none-match': '*', 'if-modified-since': since }]) {
-        const answer = await ask({ url, headers })
-        t.not(answer.status, 304)
-        t.equal(headerOf(answer, 'cache-control'), 'no-store')
-        for (const name of ['etag', 'expires']) t.equal(headerOf(answer, name), undefined, name)
-      }
+      const answer = await ask({ url, headers: { 'if-none-match': '*', 'if-modified-since': since } })
+      t.not(answer.status, 304)
+      t.equal(headerOf(answer, 'cache-control'), 'no-store')
+      for (const name of ['etag', 'expires']) t.equal(headerOf(answer, name), undefined, name)
     }
+    await letGo(location)
   }
   t.equal(headerOf(await post(), 'cache-control'), 'no-store')
 })
@@ -143,17 +138,30 @@ t.test('versions: operations under a version are like all else under it', async 
     t.equal(headerOf(await ask({ url }), 'deprecation'), '@1767225600')
 })
 
-t.test('report mode: operations work', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(conventions, { mode: 'report', operations: { drain: 0 } })
-  app.operations.define('work', async () => ({ result: 9007199254740993n }))
-  app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
-  const waited = await app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=5' } })
-  const polled = await app.inject(`/v1/operations/${waited.json().id}`)
-  for (const { statusCode, payload } of [waited, polled]) {
-    t.equal(statusCode, 200)
-    t.match(payload, '"result":9007199254740993')
+t.test('report mode and a serializer of the app: operations work, and send a BigInt', async (t) => {
+  for (const prepare of [
+    (app: FastifyInstance) => app.register(conventions, { mode: 'report', operations: { drain: 0 } }),
+    (app: FastifyInstance) =>
+      app
+        .setSerializerCompiler(serializerCompiler)
+        .setValidatorCompiler(validatorCompiler)
+        .register(operations),
+  ]) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await prepare(app)
+    app.operations.define('work', async () => ({ result: 9007199254740993n }))
+    app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
+    const waited = await app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=5' } })
+    const own = `/v1/operations/${waited.json().id}`
+    for (const { statusCode, payload } of [
+      waited,
+      await app.inject(own),
+      await app.inject(`${own}/status`),
+    ]) {
+      t.equal(statusCode, 200)
+      t.match(payload, '"result":9007199254740993')
+    }
   }
 })
 
@@ -184,28 +192,89 @@ t.test('OpenAPI: what starts an operation shows its 202; the routes of operation
   app.post('/v1/orders/:id/retry', { config }, async (_, reply) => reply.startOperation('work'))
   app.post('/v1/users', async () => ({}))
   await app.ready()
-  type Response = { headers?: object; content?: Record<string, { schema: object }> }
-  type Route = { operationId?: string; responses: Record<string, Response> }
-  const { paths } = withoutReferences(app.swagger()) as unknown as {
-    paths: Record<string, Record<string, Route>>
+  const { paths = {} } = withoutReferences(app.swagger())
+  const schema = { properties: { status: {}, link: {}, resourceLocation: {} } }
+  const accepted = {
+    headers: { Location: {}, 'Operation-Location': {}, 'Retry-After': {} },
+    content: { 'application/json': { schema } },
   }
-  for (const path of ['/v1/payments/{id}/retry', '/v1/orders/{id}/retry']) {
-    const accepted = sure(paths[path]?.post?.responses['202'])
-    for (const name of ['Location', 'Operation-Location', 'Retry-After'])
-      t.ok(name in (accepted.headers ?? {}), `${path} ${name}`)
-    const schema = { properties: { status: {}, link: {}, resourceLocation: {} } }
-    t.match(accepted.content?.['application/json'], { schema })
-  }
-  t.ok(paths['/v1/payments/{id}/retry']?.post?.responses['200'], 'what it says itself stays')
-  t.notOk(paths['/v1/users']?.post?.responses['202'])
+  const responsesOf = (path: string) => paths[path]?.post?.responses
+  t.match(responsesOf('/v1/payments/{id}/retry'), { 200: {}, 202: accepted }, 'what it says itself stays')
+  t.match(responsesOf('/v1/orders/{id}/retry'), { 202: accepted })
+  t.notOk(responsesOf('/v1/users')?.['202'])
   const routes = [
     ['/v1/operations/{id}', 'get', 'readOperation', ['200', '303', '404', '410', '429']],
     ['/v1/operations/{id}/status', 'get', 'readOperationStatus', ['200', '404', '410', '429']],
     ['/v1/operations/{id}', 'delete', 'cancelOperation', ['204', '404', '409', '410']],
   ] as const
   for (const [path, method, operationId, statuses] of routes) {
-    const route = sure(paths[path]?.[method])
-    t.equal(route.operationId, operationId)
-    for (const status of statuses) t.ok(route.responses[status], `${operationId} ${status}`)
+    const responses = Object.fromEntries(statuses.map((status) => [status, {}]))
+    t.match(paths[path]?.[method], { operationId, responses })
   }
+})
+
+async function paused(t: Test, options: OperationsOptions = {}, mode: 'enforce' | 'report' = 'enforce') {
+  const clock = manualClock(startOfClock)
+  const logs = keepLogs('error')
+  const app: FastifyInstance = Fastify({ ...serverOptions(), logger: logs.logger })
+  t.teardown(() => app.close())
+  const { now, schedule } = clock
+  await app.register(problems)
+  await app.register(operations, { now, schedule, drain: 0, unwind: 0, ...options })
+  await app.register(maintenance, { mode, now, schedule })
+  const ends: (() => void)[] = []
+  const runs: string[] = []
+  app.operations.define('work', ({ operationId }) => {
+    runs.push(operationId)
+    return new Promise<void>((resolve) => void ends.push(resolve))
+  })
+  return { app, clock, runs, ends, logs, begin: async () => (await app.operations.start('work')).id }
+}
+
+t.test('no run begins while there is maintenance; those that run go on; others begin later', async (t) => {
+  const { app, clock, runs, ends, begin } = await paused(t)
+  await app.ready()
+  const first = await begin()
+  await clock.advance(0)
+  t.strictSame(runs, [first])
+  await app.maintenance.enable({ retryAfter: 60 })
+  const second = await begin()
+  ends[0]?.()
+  // The sweeper goes on meanwhile.
+  await clock.advance(60_000)
+  t.match(await app.operations.find(first), { status: 'Succeeded' })
+  t.strictSame(runs, [first])
+  await app.maintenance.disable()
+  await clock.advance(0)
+  t.strictSame(runs, [first, second])
+})
+
+t.test('an app that gets ready in maintenance begins no run', async (t) => {
+  const { app, clock, runs, begin } = await paused(t)
+  app.addHook('onReady', async () => void (await app.maintenance.enable({ retryAfter: 60 })))
+  await app.ready()
+  const id = await begin()
+  await clock.advance(60_000)
+  t.strictSame(runs, [])
+  await app.maintenance.disable()
+  await clock.advance(0)
+  t.strictSame(runs, [id])
+})
+
+t.test('in a mode that refuses nothing, work goes on', async (t) => {
+  const { app, clock, runs, begin } = await paused(t, {}, 'report')
+  await app.ready()
+  await app.maintenance.enable({ retryAfter: 60 })
+  const id = await begin()
+  await clock.advance(0)
+  t.strictSame(runs, [id])
+})
+
+t.test('an engine that cannot pause is in the log', async (t) => {
+  const engine = { ...inProcessEngine(), pause: async () => Promise.reject(new Error('no connection')) }
+  const { app, clock, logs } = await paused(t, { engine })
+  await app.ready()
+  await app.maintenance.enable({ retryAfter: 60 })
+  await clock.advance(0)
+  t.match(logs.lines, [{ msg: 'operations: work cannot pause', err: { message: 'no connection' } }])
 })

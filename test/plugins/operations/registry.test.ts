@@ -1,10 +1,14 @@
 /** The registry, the only place that changes records: over a store that works, and over one that does not. */
 import t from 'tap'
 import type { OperationRecord } from '../../../src/plugins/operations/record.js'
-import { operationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
+import {
+  operationRegistry,
+  type RegistryOptions,
+  storeClock,
+} from '../../../src/plugins/operations/registry.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { failed, failure, idOf, lease, newOperation, retention, start, stored, succeeded } from './samples.js'
+import { failed, idOf, lease, newOperation, retention, start, stored, succeeded } from './samples.js'
 import { downMessage, unruly } from './unruly-store.js'
 
 const limits = (maxRuns: number) => () => ({ maxRuns, timeout: 3_600_000 })
@@ -76,8 +80,7 @@ t.test('a claim begins a run, or returns why it does not', async (t) => {
   t.strictSame(await registry.claim(id, limits(3)), { kind: 'later', delay: lease - 1_000 })
   t.equal(ended.length, 0)
   clock.skip(lease)
-  t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
-  t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
+  for (const _ of [1, 2]) t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
   t.match(await registry.find(id), { error: { code: 'operation-cancelled' } })
   t.equal(ended.length, 1)
 })
@@ -114,14 +117,14 @@ t.test('a store that fails is operations-unavailable, and its cause is kept for 
   const { registry, store, create } = setUp()
   const record = await create({ input: '7' })
   store.mood = 'fails'
-  const questions: Readonly<Record<string, () => Promise<unknown>>> = {
-    create: () => create(),
-    find: () => registry.find(record.id),
-    claim: () => registry.claim(record.id, limits(3)),
-    takeDue: () => registry.takeDue(1),
-    expire: () => registry.ask((store) => store.expire(0, 1)),
-  }
-  for (const [name, ask] of Object.entries(questions)) await t.rejects(ask(), isDown, name)
+  const questions: readonly (() => Promise<unknown>)[] = [
+    () => create(),
+    () => registry.find(record.id),
+    () => registry.claim(record.id, limits(3)),
+    () => registry.takeDue(1),
+    () => registry.ask((store) => store.expire(0, 1)),
+  ]
+  for (const ask of questions) await t.rejects(ask(), isDown, String(ask))
   store.get = () => {
     throw new Error(downMessage)
   }
@@ -187,7 +190,52 @@ t.test('due operations are taken once in an interval; a postponed one comes back
   t.match(await registry.takeDue(10), [{ id: one.id }])
   clock.skip(lease - 1_000)
   t.match(await registry.takeDue(10), [{ id: other.id }])
-  t.equal(await registry.ask((store) => store.remove(other)), true)
-  t.equal(await registry.ask((store) => store.remove(other)), false)
-  t.match(await registry.finish(one.id, null, failed), { error: failure })
+})
+
+const hour = 3_600_000
+const { timeOrigin } = performance
+
+/** Sets the steady time of the process, in milliseconds since its start, for the rest of the test. */
+function steady(t: { intercept: typeof import('tap').default.intercept }) {
+  const process = { time: 1_000 }
+  t.intercept(performance, 'now', { value: () => process.time })
+  return process
+}
+
+t.test('the time is that of the store, also if the clock of the process is an hour off', async (t) => {
+  const process = steady(t)
+  for (const difference of [-hour, 0, hour]) {
+    const clock = storeClock({ time: async () => timeOrigin + process.time + difference }, undefined)
+    await clock.sync()
+    process.time += 5_000
+    t.equal(clock.now(), Math.floor(timeOrigin + process.time + difference))
+  }
+})
+
+t.test('a difference within the time of the answer does not move the clock', async (t) => {
+  const process = steady(t)
+  const answers = [0, 99, -99, 300]
+  const time = async () => {
+    process.time += 100
+    const time = timeOrigin + process.time + (answers.shift() ?? 0)
+    process.time += 100
+    return time
+  }
+  const clock = storeClock({ time }, undefined)
+  const moved: number[] = []
+  for (let sync = 0; sync < 4; sync += 1) {
+    await clock.sync()
+    moved.push(clock.now() - Math.floor(timeOrigin + process.time))
+  }
+  t.strictSame(moved, [0, 0, 0, 300])
+})
+
+t.test('a store without a clock has that of the process; a clock of the options replaces both', async (t) => {
+  t.intercept(Date, 'now', { value: () => 7_000 })
+  const local = storeClock({}, undefined)
+  await local.sync()
+  t.equal(local.now(), 7_000)
+  const given = storeClock({ time: async () => hour }, () => 42.9)
+  await given.sync()
+  t.equal(given.now(), 42)
 })

@@ -3,7 +3,9 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { conventions, problems, serverOptions } from '../../../src/index.js'
+import { exactJson } from '../../../src/json/exact-json.js'
 import { type OperationDefinition, operations } from '../../../src/plugins/operations/index.js'
+import { restorer, validInput } from '../../../src/plugins/operations/typed-value.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { until } from '../../support/until.js'
@@ -36,10 +38,7 @@ async function service(
   t.teardown(() => app.close())
   await prepare(app)
   if (kind === 'preset') await app.register(conventions, { operations: { drain: 0 } })
-  else {
-    await app.register(problems)
-    await app.register(operations, { drain: 0 })
-  }
+  else await app.register(problems).register(operations, { drain: 0 })
   const inputs: unknown[] = []
   const work = app.operations.define<Record<string, unknown>, unknown>(
     'work',
@@ -74,18 +73,22 @@ for (const kind of ['alone', 'preset'] as const) {
     const { inputs, done } = await service(t, kind)
     const large = 9007199254740993n
     const lists = { friend_ids: [1, large], parent_id: large }
-    for (const [given, received] of [
+    const rows: readonly (readonly [given: Record<string, unknown>, received: object])[] = [
       [{ id: 7 }, { id: 7n, count: 3 }],
-      [{ id: `${large}` }, { id: large, count: 3 }],
+      [
+        { id: `${large}`, other: 5 },
+        { id: large, other: 5, count: 3 },
+      ],
       [
         { ...lists, id: large, count: 4 },
-        { id: large, friend_ids: [1n, large], parent_id: large, count: 4 },
+        { ...lists, friend_ids: [1n, large], id: large, count: 4 },
       ],
       [
-        { id: 1, parent_id: null, other: 5 },
-        { id: 1n, parent_id: null, other: 5, count: 3 },
+        { id: 1, parent_id: null, count: 4 },
+        { id: 1n, parent_id: null, count: 4 },
       ],
-    ] as const) {
+    ]
+    for (const [given, received] of rows) {
       await done(given)
       t.strictSame(inputs.pop(), received)
     }
@@ -110,18 +113,15 @@ for (const kind of ['alone', 'preset'] as const) {
 }
 
 t.test('a result has the twins that its schema declares, also of small integers', async (t) => {
+  const alone = await service(t, 'alone')
+  const bare = await alone.status((await alone.done({ id: 9007199254740993n })).id)
+  t.match(bare.body, '"result":{"id":9007199254740993,"count":3}', 'without `integerTwins` it has none')
   const { done, status, post } = await service(t, 'preset')
   const { id, result: found } = await done({ id: 7, friend_ids: [8], count: 9 })
   t.strictSame(found, { id: 7n, friend_ids: [8n], count: 9 })
   const written = '"result":{"id":7,"id_str":"7","friend_ids":[8],"friend_ids_str":["8"],"count":9}'
   t.match((await status(id)).body, written)
   t.match((await post('{"id":7,"friend_ids":[8],"count":9}')).body, written)
-})
-
-t.test('without `integerTwins` it has none', async (t) => {
-  const { done, status } = await service(t, 'alone')
-  const { id } = await done({ id: 9007199254740993n })
-  t.match((await status(id)).body, '"result":{"id":9007199254740993,"count":3}')
 })
 
 t.test('schemas may refer to those of the app', async (t) => {
@@ -134,6 +134,7 @@ t.test('schemas may refer to those of the app', async (t) => {
   await done({ payment: { id: 7 } })
   t.strictSame(inputs, [{ payment: { id: 7n } }])
   await t.rejects(app.operations.start(work, { payment: {} }), { code: 'validation' })
+  await t.rejects(service(t, 'alone', { input: { type: 'nonsense' } }), 'no schema, no boot')
 })
 
 t.test('a validator of the app validates inputs, and the routes of operations do without', async (t) => {
@@ -152,10 +153,6 @@ t.test('a validator of the app validates inputs, and the routes of operations do
   t.equal((await status(id)).status, 200)
 })
 
-t.test('a schema that cannot be compiled does not boot', async (t) => {
-  await t.rejects(service(t, 'alone', { input: { type: 'nonsense' } }))
-})
-
 t.test('the OpenAPI document shows the result of a route that starts the operation', async (t) => {
   const { app } = await service(t, 'preset', { input, result }, (app) =>
     app.register(swagger, { openapi: {} }),
@@ -165,4 +162,69 @@ t.test('the OpenAPI document shows the result of a route that starts the operati
     content: { 'application/json': { schema: { properties: { result: { properties: { id: int64 } } } } } },
   })
   t.equal(headerOf(injected(await app.inject('/v1/operations/7')), 'cache-control'), 'no-store')
+})
+
+const objectOf = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })
+const withId = objectOf({ id: int64 })
+const ids = { type: 'array', items: int64 }
+const orNull = { type: ['integer', 'null'], format: 'int64' }
+
+t.test('each declared 64-bit integer becomes a BigInt, and gets its twin', async (t) => {
+  const rows: readonly (readonly [schema: object, value: unknown, exact: unknown, twinned: unknown])[] = [
+    [int64, 7, 7n, 7n],
+    [{ type: 'integer' }, 7, 7, 7],
+    [ids, [1, '2', 3n], [1n, 2n, 3n], [1n, 2n, 3n]],
+    [withId, { id: `${2n ** 62n}` }, { id: 2n ** 62n }, { id: 2n ** 62n, id_str: `${2n ** 62n}` }],
+    [objectOf({ ids }), { ids: [1] }, { ids: [1n] }, { ids: [1n], ids_str: ['1'] }],
+    [objectOf({ a: withId }), { a: { id: 1 } }, { a: { id: 1n } }, { a: { id: 1n, id_str: '1' } }],
+    [objectOf({ id: orNull }), { id: null }, { id: null }, { id: null, id_str: null }],
+    [objectOf({ id: { anyOf: [int64, { type: 'null' }] } }), { id: 1 }, { id: 1n }, { id: 1n, id_str: '1' }],
+    [withId, { id: 1, id_str: 'own' }, { id: 1n, id_str: 'own' }, { id: 1n, id_str: 'own' }],
+    [withId, { other: 1 }, { other: 1 }, { other: 1 }],
+    [objectOf({}, { additionalProperties: int64 }), { any: 1 }, { any: 1n }, { any: 1n, any_str: '1' }],
+    [
+      objectOf({}, { patternProperties: { '^n': int64 } }),
+      { n1: 1, m1: 1 },
+      { n1: 1n, m1: 1 },
+      { n1: 1n, n1_str: '1', m1: 1 },
+    ],
+    // Other values stay as they are: this function does not validate.
+    ...[1.5, 2 ** 60, 'x', '9'.repeat(20), 2n ** 63n].map((value) => [int64, value, value, value] as const),
+    [withId, [1], [1], [1]],
+    [withId, null, null, null],
+    [ids, 'x', 'x', 'x'],
+  ]
+  for (const [schema, value, exact, twinned] of rows) {
+    const restore = restorer(schema, {})
+    t.strictSame(restore(value, false), exact)
+    t.strictSame(restore(value, true), twinned)
+  }
+})
+
+t.test('a schema that cannot be read throws', async (t) => {
+  t.throws(() => restorer({ $ref: 'nothing#' }, {}), TypeError)
+})
+
+t.test('an input is what the validator leaves, with all digits', async (t) => {
+  const seen: unknown[] = []
+  const given = { id: 9007199254740993n, text: '9007199254740995', list: [1n, { id: 2n ** 62n }], gone: 1 }
+  const valid = validInput((value) => {
+    seen.push(structuredClone(value))
+    const body = value as Record<string, unknown>
+    // As Ajv does with defaults, types and additional members.
+    body.count = 3
+    body.text = Number(body.text)
+    delete body.gone
+    return true
+  }, exactJson(given, false) ?? null)
+  t.strictSame(seen, [
+    { id: 9007199254740992, text: '9007199254740995', list: [1, { id: 2 ** 62 }], gone: 1 },
+  ])
+  t.strictSame(valid, {
+    id: 9007199254740993n,
+    text: 9007199254740995n,
+    list: [1, { id: 2n ** 62n }],
+    count: 3,
+  })
+  t.strictSame([validInput(() => ({ value: 7 }), '"7"'), validInput(() => true, null)], [7, null])
 })

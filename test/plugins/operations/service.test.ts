@@ -109,7 +109,8 @@ t.test('a closing process waits for its handlers; only then another one begins t
 })
 
 t.test('with a shared store, operations run after work(), and not during a pause', async (t) => {
-  const { begin, service, clock, contexts, close } = setUp()
+  const [clock, shared] = [manualClock(start), memoryOperationStore()]
+  const { begin, service, contexts, close } = setUp({ clock, store: unruly(shared) })
   await service.start()
   await begin()
   await clock.advance(3 * lease)
@@ -128,10 +129,15 @@ t.test('with a shared store, operations run after work(), and not during a pause
   await begin()
   await clock.advance(3 * lease)
   t.equal(contexts.length, 1)
+  const other = setUp({ clock, store: unruly(shared) })
+  await other.work()
+  await clock.advance(2 * lease)
+  t.match(other.contexts, [{ run: 1 }], 'it leaves what is due to others')
   await service.pause(false)
+  await begin()
   await clock.advance(0)
   t.equal(contexts.length, 2)
-  await close()
+  for (const instance of [other, { close }]) await instance.close()
 })
 
 t.test("an instance whose clock is an hour ahead takes no live run: the store's clock decides", async (t) => {
@@ -154,7 +160,9 @@ t.test("an instance whose clock is an hour ahead takes no live run: the store's 
 
 t.test('a wait ends with the operation, also in another process, or by its time limit', async (t) => {
   const [clock, shared] = [manualClock(start), memoryOperationStore()]
-  const { begin, work, service, end } = setUp({ clock, store: unruly(shared) })
+  let behind = 0
+  const now = () => clock.now() - behind
+  const { begin, work, service, end } = setUp({ clock, store: unruly(shared), now })
   const other = setUp({ clock, store: unruly(shared) })
   await work()
   for (const [waiter, wait] of [
@@ -171,24 +179,13 @@ t.test('a wait ends with the operation, also in another process, or by its time 
   const record = await begin()
   const late = service.ended(record, 5_000)
   await clock.advance(0)
-  for (let second = 0; second < 5; second += 1) await clock.advance(1_000)
-  t.match(await late, { status: 'In progress' })
-  end()
-  await clock.advance(0)
-  await service.close()
-})
-
-t.test('a wait ends in time, also if the clock of the store is set back', async (t) => {
-  const clock = manualClock(start)
-  let behind = 0
-  const { begin, work, service, close } = setUp({ clock, now: () => clock.now() - behind })
-  await work()
-  const ended = service.ended(await begin(), 5_000)
   await clock.advance(1_000)
   behind = hour
   for (let second = 1; second < 5; second += 1) await clock.advance(1_000)
-  t.match(await ended, { status: 'In progress' })
-  await close()
+  t.match(await late, { status: 'In progress' }, 'in time, also if the clock of the store is set back')
+  end()
+  await clock.advance(0)
+  await service.close()
 })
 
 t.test('Retry-After: that of the definition, or of the options, or the delay of the operation', async (t) => {
@@ -247,19 +244,4 @@ t.test('a start has an event if its record stays, also if the engine refused it'
     t.equal(lines.filter(({ event }) => event === 'start').length, stays ? 1 : 0)
     await close()
   }
-})
-
-t.test('a process that pauses leaves what is due to the others', async (t) => {
-  const clock = manualClock(start)
-  const shared = memoryOperationStore()
-  const [a, b] = [setUp({ clock, store: unruly(shared) }), setUp({ clock, store: unruly(shared) })]
-  await a.work()
-  await b.work()
-  await a.service.pause(true)
-  const { id } = await a.begin()
-  await clock.advance(2 * lease)
-  t.match(b.contexts, [{ operationId: id, run: 1 }])
-  await b.close()
-  await a.service.pause(false)
-  await a.close()
 })

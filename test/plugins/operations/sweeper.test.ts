@@ -1,16 +1,18 @@
 /** The sweeper: operations without a job, dead runs, names of other releases, and expired records. */
 import t from 'tap'
+import type { WorkContext } from '../../../src/plugins/operations/define.js'
 import {
   type OperationEngine,
   type OperationJob,
   OperationQueueFullError,
 } from '../../../src/plugins/operations/engines/engine.js'
+import { inProcessEngine } from '../../../src/plugins/operations/engines/in-process.js'
 import type { FaultLog } from '../../../src/plugins/operations/events.js'
+import type { OperationEnd } from '../../../src/plugins/operations/record.js'
 import { storeClock } from '../../../src/plugins/operations/registry.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
-import { operationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { failed, lease, newOperation, retention, start, stored, sure } from './samples.js'
+import { failed, lease, newOperation, retention, start, stored, succeeded, sure } from './samples.js'
 import { testProcess } from './test-process.js'
 import { unruly } from './unruly-store.js'
 
@@ -19,17 +21,14 @@ const limits = () => ({ maxRuns: 3, timeout: 3_600_000 })
 /** An engine that runs nothing, and keeps the jobs that it gets. */
 function idleEngine(over: Partial<OperationEngine> = {}) {
   const engine = {
+    ...inProcessEngine(),
     isShared: true,
     jobs: [] as OperationJob[],
     room: Number.POSITIVE_INFINITY,
-    start: async () => {},
-    work: async () => {},
-    pause: async () => {},
     async enqueue(job: OperationJob) {
       if (engine.jobs.length >= engine.room) throw new OperationQueueFullError('full')
       engine.jobs.push(job)
     },
-    close: async () => {},
     ...over,
   }
   return engine
@@ -105,6 +104,7 @@ t.test('an operation of a name that only another release knows waits for it, but
   const names = { name: 'of another release' }
   const foreign: string[] = []
   for (let count = 0; count < 250; count += 1) foreign.push((await create(names)).id)
+  const delayed = await create({ ...names, delay: 3_600_000 })
   const ran = await create(names)
   await registry.claim(ran.id, limits)
   const own = await create()
@@ -120,19 +120,13 @@ t.test('an operation of a name that only another release knows waits for it, but
   t.match(await find(sure(foreign[0])), { status: 'Failed', error: { code: 'operation-interrupted' } })
   t.match(await find(sure(foreign[249])), { status: 'Failed' })
   t.match(await find(ran.id), { status: 'In progress' }, 'its hour begins when its run ends')
-  t.strictSame(faults, [])
-})
-
-t.test('an operation with a delay waits for another release from the end of the delay on', async (t) => {
-  const { clock, create, sweep, find } = setUp()
-  const delay = 7_200_000
-  const { id } = await create({ name: 'of another release', delay })
-  clock.skip(delay + lease)
+  clock.skip(lease)
   await sweep()
-  t.match(await find(id), { status: 'In progress' })
+  t.match(await find(delayed.id), { status: 'In progress' }, 'or when its delay ends')
   clock.skip(3_600_000)
   await sweep()
-  t.match(await find(id), { status: 'Failed' })
+  t.match(await find(delayed.id), { status: 'Failed' })
+  t.strictSame(faults, [])
 })
 
 t.test('a full queue ends the sweep; the rest is added later, and expired records are deleted', async (t) => {
@@ -141,17 +135,17 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   const ended = await create()
   await registry.finish(ended.id, null, failed)
   clock.skip(2 * retention)
-  for (let count = 0; count < 5; count += 1) await create()
+  for (let count = 0; count < 1_950; count += 1) await create()
   clock.skip(lease)
   engine.room = 2
   await sweep()
   t.equal(queued().length, 2)
   t.equal(await registry.ask((store) => store.expire(clock.now(), 1)), 0, 'nothing is left to delete')
   t.strictSame(faults, [], 'a full queue is not a fault')
-  engine.room = 10
+  engine.room = 10_000
   clock.skip(lease)
   await sweep()
-  t.equal(new Set(queued()).size, 5)
+  t.equal(new Set(queued()).size, 1_950, 'thousands are added in one sweep')
 })
 
 t.test('a store that fails or hangs is asked again at the next sweep', async (t) => {
@@ -172,22 +166,13 @@ t.test('a store that fails or hangs is asked again at the next sweep', async (t)
 })
 
 t.test('a store whose clock hangs neither ends the sweeps nor blocks a close', async (t) => {
-  const { clock, engine, registry, create, queued } = setUp()
+  const { clock, newSweeper, create, queued } = setUp()
   const { id } = await create()
   clock.skip(lease)
   const faults: string[] = []
   const hanging = { time: () => (faults.length === 0 ? new Promise<number>(() => {}) : Promise.resolve(0)) }
-  const sweeper = operationSweeper({
-    registry,
-    engine,
-    enqueue: async ({ id, name, owner, priority }) => {
-      await engine.enqueue({ id, name, owner, priority, delay: 0, retries: 0, backoff: 1_000 })
-      return true
-    },
-    isPaused: () => false,
-    interval: lease / 2,
+  const sweeper = newSweeper({
     clock: storeClock(hanging, undefined),
-    schedule: clock.schedule,
     faults: { failed: (what: string) => faults.push(what), recovered: () => {} } as unknown as FaultLog,
   })
   sweeper.start()
@@ -196,15 +181,6 @@ t.test('a store whose clock hangs neither ends the sweeps nor blocks a close', a
   await clock.advance(lease / 2)
   t.strictSame(queued(), [id])
   await sweeper.stop()
-})
-
-t.test('thousands that are due are added in one sweep', async (t) => {
-  const { clock, create, registry, sweep, queued } = setUp()
-  for (let count = 0; count < 1_950; count += 1) await create()
-  clock.skip(lease)
-  await sweep()
-  t.equal(new Set(queued()).size, 1_950)
-  t.strictSame(await registry.takeDue(10), [])
 })
 
 t.test('final operations are never due, and are deleted after twice the retention', async (t) => {
@@ -264,4 +240,37 @@ t.test('a record that cannot be changed or added blocks neither the others nor t
   await sweep()
   const left = await registry.ask((store) => store.expire(clock.now(), 1))
   t.equal(left, 0, 'expired records are deleted at the next sweep')
+})
+
+t.test('200 operations end once each while the stores fail by turns', async (t) => {
+  const clock = manualClock(start)
+  const memory = memoryOperationStore()
+  const stores = [unruly(memory), unruly(memory), unruly(memory)]
+  const slowly = ({ signal }: WorkContext) =>
+    new Promise<OperationEnd>((resolve, reject) => {
+      clock.schedule(() => resolve(succeeded), 3_000)
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  const processes = stores.map((store) =>
+    testProcess({
+      store,
+      clock,
+      works: { work: { maxRuns: 100, run: slowly } },
+      concurrency: 7,
+    }),
+  )
+  for (const process of processes) await process.start()
+  const ids: string[] = []
+  for (let count = 0; count < 200; count += 1) ids.push((await sure(processes[count % 3]).begin()).id)
+  const moods = ['fails', 'well', 'hangs', 'well', 'loses answers', 'well'] as const
+  for (let turn = 0; turn < 40; turn += 1) {
+    sure(stores[turn % 3]).mood = sure(moods[turn % moods.length])
+    await clock.advance(4_000)
+  }
+  for (const store of stores) store.mood = 'well'
+  await clock.advance(20 * lease)
+  const found = await Promise.all(ids.map((id) => memory.get(id)))
+  t.equal(found.filter((record) => record?.status === 'Succeeded').length, 200)
+  const ended = processes.flatMap(({ ended }) => ended.map(({ id }) => id))
+  t.equal(new Set(ended).size, ended.length, 'each end is reported once')
 })

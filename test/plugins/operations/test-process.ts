@@ -18,7 +18,6 @@ import { operationSweeper } from '../../../src/plugins/operations/sweeper.js'
 import type { ManualClock } from '../../support/manual-clock.js'
 import { failure, lease, newOperation, retention, stored, succeeded } from './samples.js'
 
-/** How a process is set up. */
 interface ProcessOptions extends InProcessEngineOptions {
   readonly store: OperationStore
   readonly clock: ManualClock
@@ -90,7 +89,7 @@ export function testProcess({
     await engine.enqueue({ id, name, owner, priority, delay, retries: 2, backoff: 1_000 })
     return true
   }
-  const newSweeper = () =>
+  const newSweeper = (over: Partial<Parameters<typeof operationSweeper>[0]> = {}) =>
     operationSweeper({
       registry,
       engine,
@@ -100,6 +99,7 @@ export function testProcess({
       clock: storeClock(store, now),
       schedule,
       faults: faultLog,
+      ...over,
     })
   const sweeper = newSweeper()
 
@@ -108,6 +108,7 @@ export function testProcess({
     runner,
     engine,
     sweeper,
+    newSweeper,
     ended,
     faults,
     errors,

@@ -1,4 +1,4 @@
-/** Transitions of a record: tables, and any interleaving of several processes that compare and set. */
+/** A record: what a store may return, ids, and its transitions: tables, and any interleaving of several processes that compare and set. */
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -7,12 +7,16 @@ import {
   claim,
   finish,
   isFinal,
+  isOperationId,
   isRunning,
+  newOperationId,
   type OperationRecord,
   postpone,
+  progressOf,
   release,
   renew,
 } from '../../../src/plugins/operations/record.js'
+import { ownerKey, readAll, recordOf, textOf } from '../../../src/plugins/operations/stores/store.js'
 import {
   begun,
   claimed,
@@ -39,8 +43,8 @@ const released = sure(release(running, 1, startTime + 2_000, later))
 const ended = sure(finish(running, 1, succeeded, startTime + 5_000, retention))
 
 t.test('a new operation waits, and is checked after its delay', async (t) => {
-  t.match(waiting, { version: 1, status: 'In progress', run: 0, counted: 0, runUntil: null })
-  t.match(waiting, { notBefore: null, dueAt: startTime + lease })
+  const version = { version: 1, status: 'In progress', run: 0, counted: 0, runUntil: null }
+  t.match(waiting, { ...version, notBefore: null, dueAt: startTime + lease })
   t.notOk('input' in waiting, 'the store keeps the input apart')
   const delayed = begin(idOf(1), newOperation({ delay: 5_000, input: '7' }), startTime, startTime + lease)
   t.match(delayed, { notBefore: startTime + 5_000, dueAt: startTime + 5_000 + lease, schema: 1 })
@@ -56,23 +60,16 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['another run after a release', claim(released, soon, next), { run: 2, counted: 1 }],
     ['no run of a cancelled operation', claim(cancelling, deadAt, next), null],
     ['no run of a final operation', claim(ended, deadAt, next), null],
-
-    [
-      'a heartbeat',
-      renew(running, 1, 0.5, soon, later),
-      { progress: 0.5, runUntil: later, dueAt: running.dueAt },
-    ],
+    ['a heartbeat', renew(running, 1, 0.5, soon, later), { runUntil: later, dueAt: running.dueAt }],
     ['a late heartbeat', renew(running, 1, null, deadAt + 1, later), { runUntil: later }],
     ['no heartbeat of another run', renew(running, 2, null, soon, later), null],
     ['no heartbeat after a release', renew(released, 1, null, soon, later), null],
     ['a heartbeat keeps a cancellation', renew(cancelling, 1, 0.1, soon, later), { isCancelling: true }],
-
     ['what waits is cancelled at once', cancel(waiting, failure, soon, retention), { error: failure }],
     ['a dead one too', cancel(running, failure, deadAt, retention), { error: failure }],
     ['a running one is asked to end', cancelling, { status: 'In progress', isCancelling: true, run: 1 }],
     ['it is asked once', cancel(cancelling, failure, soon, retention), null],
     ['a final operation is not cancelled', cancel(ended, failure, soon, retention), null],
-
     ['a run ends it', ended, { status: 'Succeeded', runUntil: null, progress: 1 }],
     ['another run does not', finish(running, 2, succeeded, soon, retention), null],
     ['nor an earlier one', finish(claimed(running, deadAt), 1, succeeded, deadAt, retention), null],
@@ -83,11 +80,9 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['without a run, a live one is not ended', finish(running, null, failed, deadAt - 1, retention), null],
     ['nor a final one', finish(ended, null, failed, deadAt, retention), null],
     ['but a dead one', finish(running, null, failed, deadAt, retention), { error: failure }],
-
     ['a release does not count', released, { runUntil: null, dueAt: later, counted: 0 }],
     ['only its run releases it', release(running, 2, soon, later), null],
     ['a final operation is not released', release(ended, 1, soon, later), null],
-
     ['a check is postponed', postpone(waiting, soon, later), { dueAt: later }],
     ['not that of a live run', postpone(running, deadAt - 1, later), null],
     ['nor that of a final operation', postpone(ended, later, later), null],
@@ -127,35 +122,31 @@ type Step =
 
 type Transition = (record: OperationRecord, run: number, now: number) => OperationRecord | null
 
-/** The transitions of a run, and those of any process. */
 const transitions = {
   renew: (record, run, now) => renew(record, run, 0.5, now, now + lease),
   finish: (record, run, now) => finish(record, run, succeeded, now, retention),
   fail: (record, run, now) => finish(record, run, failed, now, retention),
   release: (record, run, now) => release(record, run, now, now + lease),
-  claim: (record, _run, now) =>
-    claim(record, now, { runUntil: now + lease, dueAt: now + lease, takesOver: false }),
-  'take over': (record, _run, now) =>
-    claim(record, now, { runUntil: now + lease, dueAt: now + lease, takesOver: true }),
+  claim: (record, _run, now) => claim(record, now, nextRun(now, false)),
+  'take over': (record, _run, now) => claim(record, now, nextRun(now, true)),
   cancel: (record, _run, now) => cancel(record, failure, now, retention),
   postpone: (record, _run, now) => postpone(record, now, now + lease),
   'give up': (record, _run, now) => finish(record, null, failed, now, retention),
 } satisfies Readonly<Record<string, Transition>>
 
+function nextRun(now: number, takesOver: boolean) {
+  return { runUntil: now + lease, dueAt: now + lease, takesOver }
+}
+
 const ofRun = new Set(['renew', 'finish', 'fail', 'release'])
 const processes = 3
 const by = fc.nat({ max: processes - 1 })
 const kinds = Object.keys(transitions) as (keyof typeof transitions)[]
+const milliseconds = fc.constantFrom(0, 1, lease / 3, lease, lease * 12)
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('read' as const), by }) },
   { weight: 8, arbitrary: fc.record({ kind: fc.constantFrom(...kinds), by }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('wait' as const),
-      milliseconds: fc.constantFrom(0, 1, lease / 3, lease, lease * 12),
-    }),
-  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), milliseconds }) },
 )
 
 t.test('in each interleaving, an operation ends at most once, and only by the run that counts', async (t) => {
@@ -209,4 +200,51 @@ t.test('in each interleaving, an operation ends at most once, and only by the ru
     { numRuns: 2_000 },
   )
   t.ok(ends > 500, `${ends} sequences ended`)
+})
+
+t.test('a record that a store keeps as JSON is read unchanged, and frozen', async (t) => {
+  for (const record of [begun({ owner: null, access: 'id' }), running, ended]) {
+    const read = recordOf(textOf(record))
+    t.strictSame({ ...read }, { ...record })
+    t.ok(Object.isFrozen(read))
+  }
+})
+
+t.test('a stored value that is no record of this schema is an error, and left out of lists', async (t) => {
+  const whole = { ...begun() }
+  const rows: readonly (readonly [document: string, message: RegExp])[] = [
+    ['{', /JSON/],
+    ['{}', /schema undefined; this release reads schema 1/],
+    [JSON.stringify({ ...whole, schema: 2 }), /schema 2;/],
+    [JSON.stringify({ ...whole, schema: '1' }), /schema "1";/],
+  ]
+  for (const [document, message] of rows) t.throws(() => recordOf(document), message)
+  t.equal(readAll([...rows.map(([document]) => document), textOf(begun())]).length, 1)
+})
+
+t.test('progress is the nearest number from 0 to 1; other values are none', async (t) => {
+  const given = [0, 0.4, 1, -1, 40, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  t.strictSame(given.map(progressOf), [0, 0.4, 1, 0, 1, 1, 0])
+  for (const other of [Number.NaN, '0.5', 1n, null, undefined, { valueOf: () => 1 }])
+    t.equal(progressOf(other), null)
+})
+
+t.test('an id has 128 random bits as hexadecimal digits', async (t) => {
+  const ids = new Set(Array.from({ length: 1_000 }, newOperationId))
+  t.equal(ids.size, 1_000)
+  for (const id of ids) if (!isOperationId(id)) t.fail(id)
+  for (let place = 0; place < 32; place += 1) {
+    t.equal(new Set([...ids].map((id) => id[place])).size, 16, `digit ${place} takes all values`)
+  }
+  const others = ['', 'a', idOf(10).toUpperCase(), `${idOf(1)}0`, `${idOf(1)}\n`, 'x'.repeat(10_000)]
+  for (const other of others) t.notOk(isOperationId(other), other.slice(0, 40))
+})
+
+t.test('no two owners have the same key', async (t) => {
+  const long = 'x'.repeat(201)
+  t.equal(ownerKey('ann@example.com'), 'ann@example.com')
+  t.match(ownerKey(long), /^sha256:[0-9a-f]{64}$/)
+  const owners = ['', 'ann', 'ann ', 'ann\n', 'änn', '\ud800', '\ud801', long, `${long}x`]
+  const all = [...owners, ...owners.map(ownerKey)]
+  t.equal(new Set(all.map(ownerKey)).size, new Set(all).size)
 })

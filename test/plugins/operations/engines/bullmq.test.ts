@@ -46,14 +46,11 @@ t.test('an operation whose job has ended runs again; one that waits does not', {
 
 t.test('a delay is that of the clock of the store, not of the process that starts', { skip }, async (t) => {
   const { url } = await server(t)
-  const now = () => performance.timeOrigin + performance.now() + 3_600_000
-  const ahead = t.intercept(Date, 'now', { value: now })
-  const web = fakeWorker()
-  const engine = bullmqEngine({ redis: url, work: false })
-  t.teardown(() => engine.close())
-  await engine.start({ ...web, now: () => Math.floor(performance.timeOrigin + performance.now()) })
-  const job = newJob({ delay: 1_000 })
-  await engine.enqueue(job)
+  const now = () => performance.timeOrigin + performance.now()
+  const ahead = t.intercept(Date, 'now', { value: () => now() + 3_600_000 })
+  const web = { ...fakeWorker(), now: () => Math.floor(now()) }
+  const engine = await started(t, bullmqEngine({ redis: url, work: false }), web)
+  await engine.enqueue(newJob({ delay: 1_000 }))
   ahead.restore()
   const worker = fakeWorker()
   await started(t, bullmqEngine({ redis: url }), worker)
@@ -106,9 +103,6 @@ t.test('jobs outlive a restart of Redis, and the log has two lines', { skip }, a
   await redis.restart()
   end.open()
   await until(() => jobs.every(({ id }) => worker.ran.includes(id)), 'all run')
-  const last = newJob()
-  await until(() => isDone(engine.enqueue(last)), 'more can be added')
-  await until(() => worker.ran.includes(last.id), 'that runs too')
   t.strictSame(worker.log, [unreachable, 'recovered'])
 })
 
@@ -116,34 +110,32 @@ for (const [how, away, back] of [
   ['does not answer', 'pause', 'resume'],
   ['is gone', 'kill', 'restart'],
 ] as const) {
-  t.test(`while Redis ${how}, a start fails in time, and then at once`, { skip }, async (t) => {
-    const redis = await server(t)
-    const worker = fakeWorker()
-    const engine = await started(t, bullmqEngine({ redis: redis.url, work: false }), worker)
-    await engine.enqueue(newJob())
-    await redis[away]()
-    t.equal(await secondsOf(t.rejects(engine.enqueue(newJob()), { name: 'LateError' })), 5)
-    t.equal(await secondsOf(t.rejects(engine.enqueue(newJob()), { name: 'LateError' })), 0)
-    await redis[back]()
-    await until(() => isDone(engine.enqueue(newJob())), 'Redis is back')
-    t.strictSame(worker.log, [unreachable, 'recovered'])
-  })
+  t.test(
+    `while Redis ${how}, a start fails in time, and then at once; engines close`,
+    { skip },
+    async (t) => {
+      const redis = await server(t)
+      const worker = fakeWorker()
+      const engine = await started(t, bullmqEngine({ redis: redis.url, work: false }), worker)
+      await redis[away]()
+      for (const seconds of [5, 0])
+        t.equal(await secondsOf(t.rejects(engine.enqueue(newJob()), { name: 'LateError' })), seconds)
+      await redis[back]()
+      const job = newJob()
+      await until(() => isDone(engine.enqueue(job)), 'Redis is back')
+      t.strictSame(worker.log, [unreachable, 'recovered'])
 
-  t.test(`while Redis ${how}, an engine closes in time`, { skip }, async (t) => {
-    const redis = await server(t)
-    const { process, ran } = await workerProcess(t, redis.url)
-    const web = await started(t, bullmqEngine({ redis: redis.url, work: false }), fakeWorker())
-    const job = newJob()
-    await web.enqueue(job)
-    await until(() => ran.includes(job.id), 'it runs')
-    await redis[away]()
-    t.teardown(() => redis.resume())
-    process.kill('SIGTERM')
-    const closed = until(() => ran.includes('closed'), 'it closes')
-    const seconds = await Promise.all([web.close(), closed].map(secondsOf))
-    t.ok(Math.max(...seconds) <= 6, `${seconds}`)
-    await until(() => process.exitCode === 0, 'nothing keeps the process alive')
-  })
+      const { process, ran } = await workerProcess(t, redis.url)
+      await until(() => ran.length > 0, 'one runs')
+      await redis[away]()
+      t.teardown(() => redis.resume())
+      process.kill('SIGTERM')
+      const closed = until(() => ran.includes('closed'), 'it closes')
+      const seconds = await Promise.all([engine.close(), closed].map(secondsOf))
+      t.ok(Math.max(...seconds) <= 6, `${seconds}`)
+      await until(() => process.exitCode === 0, 'nothing keeps the process alive')
+    },
+  )
 }
 
 t.test('a worker does not spin while Redis is full, and goes on afterwards', { skip }, async (t) => {
@@ -212,7 +204,6 @@ t.test('nothing is written to the console', { skip }, async (t) => {
 t.test('invalid options are refused by their name', async (t) => {
   const rows: [unknown, RegExp][] = [
     [undefined, /bullmqEngine\.redis: expected a redis:/],
-    [{}, /bullmqEngine\.redis: expected a redis:/],
     [{ redis: 'http://user:secret@a' }, /bullmqEngine\.redis: expected a redis:.*received 'http:\/\/…@a'/],
     [{ redis: 6379 }, /bullmqEngine\.redis: expected/],
     [{ redis: 'redis://a', queue: 'a:b' }, /bullmqEngine\.queue: expected a name without ':'/],

@@ -1,25 +1,24 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { endChild, findProgram } from '../../../support/child.js'
 import type { PrivatePostgres } from '../../../support/postgres.js'
 
 /** Why there can be no PgBouncer on this machine; `false` where there can. */
 export async function obstacleToPgBouncer(): Promise<string | false> {
   if (process.getuid === undefined) return 'PgBouncer is reached over a Unix socket'
-  return findProgram() === undefined ? 'there is no pgbouncer in PATH' : false
+  return findPooler() === null ? 'there is no pgbouncer in PATH' : false
 }
 
 /** Starts PgBouncer in transaction mode in front of a server, with fewer connections than its clients have. */
 export async function startPgBouncer({
   url,
 }: PrivatePostgres): Promise<{ url: string; stop(): Promise<void> }> {
-  const program = findProgram()
-  if (program === undefined) throw new Error('no pgbouncer')
+  const program = findPooler()
+  if (program === null) throw new Error('no pgbouncer')
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
   // It may run as another user.
   await chmod(folder, 0o777)
@@ -56,16 +55,11 @@ default_pool_size = 3
   return {
     url: `postgres://postgres@${encodeURIComponent(folder)}:${port}/postgres`,
     async stop() {
-      const ended = once(pooler, 'exit')
-      kill()
-      await ended
+      await endChild(pooler)
       process.off('exit', kill)
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
-function findProgram(): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
-  return folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path))
-}
+const findPooler = () => findProgram(['pgbouncer'], ['/usr/sbin'])
