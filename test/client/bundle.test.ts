@@ -18,10 +18,8 @@ t.test('imports nothing but its own files', async (t) => {
   t.ok(files.includes('index.ts'))
   for (const file of files) {
     const code = await readFile(join(folder, file), 'utf8')
-    const imported = [...code.matchAll(/^(?:import|export)\s(?!type\s)[^'"]*from\s+['"]([^'"]+)['"]/gm)].map(
-      ([, from]) => from,
-    )
-    for (const from of imported) t.match(from, /^\.\/[a-z-]+\.js$/, `${file} imports ${from}`)
+    const imports = code.matchAll(/^(?:import|export)\s(?!type\s)[^'"]*from\s+['"]([^'"]+)['"]/gm)
+    for (const [, from] of imports) t.match(from, /^\.\/[a-z-]+\.js$/, `${file} imports ${from}`)
     t.notMatch(code, /\bimport\(|^import\s+['"]|\brequire\(/m, file)
   }
 })

@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import { until } from '../support/until.js'
 
-/** A request as the fake service got it. */
-export interface Call {
+interface Call {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -20,15 +20,7 @@ export type Turn =
   | 'silent'
   | 'half a body'
 
-/** A service that answers by a script. */
-export interface FakeService {
-  readonly origin: string
-  readonly calls: readonly Call[]
-  /** The calls of a method and path. */
-  count(method: string, path: string): number
-  /** Resolves when so many calls have come in. */
-  called(times: number): Promise<void>
-}
+export type FakeService = Awaited<ReturnType<typeof fakeService>>
 
 /** Answers of one path, by turns; the last one stays. Keys are `GET /path`. */
 export type Script = Readonly<Record<string, Turn | readonly Turn[]>>
@@ -59,16 +51,14 @@ export const accepted: Turn = {
 }
 
 /** Serves a script on the loopback interface until the test ends; whatever is not in it is a 404 problem. */
-export async function fakeService(t: Test, script: Script): Promise<FakeService> {
+export async function fakeService(t: Test, script: Script) {
   const calls: Call[] = []
   const turns = new Map(
     Object.entries(script).map(([key, turn]) => [key, Array.isArray(turn) ? [...turn] : [turn]]),
   )
-  const waiting = new Set<() => void>()
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const { method = '', url = '', headers } = request
     calls.push({ method, path: url, headers })
-    for (const look of waiting) look()
     const left = turns.get(`${method} ${url}`) ?? [notFound]
     take(response, (left.length > 1 ? left.shift() : left[0]) ?? notFound)
   })
@@ -79,16 +69,12 @@ export async function fakeService(t: Test, script: Script): Promise<FakeService>
   })
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    calls,
-    count: (method, path) => calls.filter((call) => call.method === method && call.path === path).length,
-    called: (times) =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          if (calls.length >= times) resolve()
-        }
-        waiting.add(look)
-        look()
-      }),
+    calls: calls as readonly Call[],
+    /** The calls of a method and path. */
+    count: (method: string, path: string) =>
+      calls.filter((call) => call.method === method && call.path === path).length,
+    /** Resolves when so many calls have come in. */
+    called: (times: number) => until(async () => calls.length >= times, Boolean, 15_000, 2),
   }
 }
 
@@ -112,4 +98,24 @@ function take(response: ServerResponse, turn: Turn): void {
   const { status = 200, headers = {}, body } = turn
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
+}
+
+/** Waits of a client that are over at once, but for the one with the index `held`: that one ends with its signal alone. */
+export function countNaps(held?: number) {
+  // Milliseconds of each wait, in their order.
+  const lengths: number[] = []
+  let time = Date.parse('2026-11-20T08:00:00.000Z')
+  return {
+    lengths,
+    now: () => time,
+    sleep: async (milliseconds: number, signal: AbortSignal) => {
+      lengths.push(milliseconds)
+      if (lengths.length - 1 === held) {
+        await new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+      }
+      time += milliseconds
+    },
+  }
 }

@@ -11,6 +11,7 @@ import {
 import {
   accepted,
   acceptedHeaders,
+  countNaps,
   type FakeService,
   failed,
   fakeService,
@@ -22,7 +23,6 @@ import {
   succeeded,
   type Turn,
 } from './fake-service.js'
-import { countNaps } from './naps.js'
 
 const startPath = '/v1/payments/7/retry'
 const poll = `GET ${statusPath}`
@@ -77,13 +77,19 @@ const runningFor = (retryAfter: string): Turn => ({
 t.test('its states come one by one, with all members, and the last one is the final one', async (t) => {
   const progress: unknown[] = []
   const onProgress = (state: OperationState) => void progress.push(state.status)
-  const { operation, calls, polls } = await follow(t, [running, running, succeeded], { onProgress })
+  const future = document({ status: 'Paused', progress: 1 })
+  const { operation, calls, polls } = await follow(t, [running, future, succeeded], { onProgress })
   t.strictSame(await firstOf(operation), { status: 'In progress', progress: 0.5, link })
   t.strictSame(await statusesOf(operation), ['In progress', 'In progress', 'Succeeded'])
   t.strictSame(progress, ['In progress', 'In progress', 'Succeeded'])
   t.strictSame(await operation.finished(), { status: 'Succeeded', result: { sent: true } })
   t.equal(polls(), 3, 'what is known is not asked again')
   t.equal(calls.length, 4)
+  const failing = (): never => {
+    throw new Error('mine')
+  }
+  const another = await follow(t, running, { onProgress: failing })
+  await t.rejects(another.operation.finished(), { message: 'mine' }, 'what it throws ends it')
 })
 
 t.test('what an end says; a failure is one like any other, not an exception', async (t) => {
@@ -99,16 +105,6 @@ t.test('what an end says; a failure is one like any other, not an exception', as
   const resource = `${created.origin}/v1/payments/8`
   t.match(await created.operation.finished(), { status: 'Succeeded', resource }, 'its whole URL')
   t.equal(created.count('GET', '/v1/payments/8'), 0, 'which is not fetched')
-})
-
-t.test('a Location of a status that is not a 303 names no resource', async (t) => {
-  const { operation } = await follow(t, { ...(running as object), headers: { location: locationPath } })
-  t.strictSame(await firstOf(operation), { status: 'In progress', progress: 0.5, link })
-})
-
-t.test('a state of the future counts as in progress', async (t) => {
-  const { operation } = await follow(t, [document({ status: 'Paused', progress: 1 }), succeeded])
-  t.strictSame(await statusesOf(operation), ['In progress', 'Succeeded'])
 })
 
 t.test('the body of the 202 stays the caller’s, read or not', async (t) => {
@@ -155,14 +151,6 @@ t.test('several that wait cost no more than one, and each sees the end', async (
   const all = ['In progress', 'In progress', 'Succeeded']
   t.match(seen, [all, all, { status: 'Succeeded' }])
   t.equal(polls(), 3)
-})
-
-t.test('what onProgress throws ends it', async (t) => {
-  const onProgress = (): never => {
-    throw new Error('mine')
-  }
-  const { operation } = await follow(t, running, { onProgress })
-  await t.rejects(operation.finished(), { message: 'mine' })
 })
 
 t.test('how long it waits', async (t) => {
@@ -232,24 +220,17 @@ t.test('an answer that does not come counts as failed after `timeout`', async (t
 t.test('an answer without a valid status is an error, and nothing is asked again', async (t) => {
   const malformed = { name: 'OperationError', code: 'malformed' }
   const elsewhere = { location: '/v1/elsewhere' }
+  const refusal = (status: number, problem?: object) => ({ code: 'refused', status, problem })
   const rows: readonly (readonly [name: string, turn: Turn, error: object])[] = [
-    ...[401, 404].map((status) => {
-      const error = { code: 'refused', status, problem: { code: `code-${status}` } }
-      return [`a ${status}, which says why`, withStatus(status, '1'), error] as const
-    }),
-    ...['<h1>Not here</h1>', '"not here"'].map((body) => {
-      const error = { code: 'refused', status: 404, problem: undefined }
-      return [`a 404 that is no problem: ${body}`, { status: 404, body }, error] as const
-    }),
-    ...[302, 307].map((status) => {
-      return [`a ${status}`, { status, headers: elsewhere }, { code: 'refused', status }] as const
-    }),
+    ['a 401, which says why', withStatus(401, '1'), refusal(401, { code: 'code-401' })],
+    ['a 404 that is no problem', { status: 404, body: '<h1>Not here</h1>' }, refusal(404)],
+    ['a 404 that is a text', { status: 404, body: '"not here"' }, refusal(404)],
+    ['a 302', { status: 302, headers: elsewhere }, refusal(302)],
     ['JSON that is cut off', { body: '{"status":' }, malformed],
     ['a page', { headers: { 'content-type': 'text/html' }, body: '<!doctype html>' }, malformed],
     ['no content', { status: 204 }, malformed],
     ['a list', { body: [{ status: 'Succeeded' }] }, malformed],
     ['null', { body: 'null' }, malformed],
-
     ['a status that is not a text', { body: { status: 200 } }, malformed],
     ['no status', { body: { state: 'Succeeded' } }, malformed],
   ]
@@ -347,14 +328,8 @@ t.test('a cancellation is sent once, whatever comes of it, and the operation is 
   }
 })
 
-t.test('a signal that has aborted already: nothing is asked', async (t) => {
-  const { operation, calls } = await follow(t, running, { signal: AbortSignal.abort(reason) })
-  await t.rejects(operation.finished(), reason)
-  t.equal(calls.length, 1)
-})
-
 t.test('the signal ends a wait at once', async (t) => {
-  const { origin, called } = await fakeService(t, { [poll]: running })
+  const { origin, called, count } = await fakeService(t, { [poll]: running, [cancelCall]: { status: 204 } })
   const controller = new AbortController()
   const operation = followOperation(origin + statusPath, { signal: controller.signal, interval: 60_000 })
   const finished = operation.finished()
@@ -363,6 +338,12 @@ t.test('the signal ends a wait at once', async (t) => {
   controller.abort(reason)
   await t.rejects(finished, reason)
   await t.rejects(operation.finished(), reason, 'and stays ended')
+  t.equal(count('DELETE', locationPath), 0, 'it cancels nothing')
+  await operation.cancel()
+  t.equal(count('DELETE', locationPath), 1, 'which is possible after it')
+  const another = await follow(t, running, { signal: AbortSignal.abort(reason) })
+  await t.rejects(another.operation.finished(), reason)
+  t.equal(another.calls.length, 1, 'nothing is asked for one that has aborted already')
 })
 
 t.test('the signal ends a request under way, and counts before the maximum of attempts', async (t) => {
@@ -374,17 +355,6 @@ t.test('the signal ends a request under way, and counts before the maximum of at
     controller.abort(reason)
     await t.rejects(finished, reason)
   }
-})
-
-t.test('the signal cancels nothing; cancelling is possible after it', async (t) => {
-  const controller = new AbortController()
-  const { operation, count } = await follow(t, running, { signal: controller.signal })
-  for await (const _state of operation) break
-  controller.abort(reason)
-  await t.rejects(operation.finished(), reason)
-  t.equal(count('DELETE', locationPath), 0)
-  await operation.cancel()
-  t.equal(count('DELETE', locationPath), 1)
 })
 
 t.test('the signal is left as it was: nothing listens to it any more', async (t) => {

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bounded, longestStop, shortestWait, waitAfter, whenReady } from '../../src/client/polling.js'
 import { retryAfterField } from '../../src/plugins/maintenance/state.js'
-import { fakeService, type Turn } from './fake-service.js'
-import { countNaps } from './naps.js'
+import { countNaps, fakeService, type Turn } from './fake-service.js'
 
 const now = Date.parse('2026-11-20T08:00:00.000Z')
 const fallback = 5_000
@@ -44,7 +43,6 @@ t.test('a date counts from the clock of the service, where the answer tells it',
 t.test('a wait keeps within its bounds', async (t) => {
   const rows: readonly (readonly [wait: number, longest: number, expected: number])[] = [
     [-60_000, 60_000, 1_000],
-
     [1_001, 60_000, 1_001],
     [60_001, 60_000, 60_000],
     [60_001, longestStop, 60_001],
@@ -94,9 +92,10 @@ t.test('it is asked until there is something else than a 202, and each 202 is re
     [[], []],
     [[notReady], [3_000]],
     [
-      [stop, tooMany, 'cut'],
-      [600_000, 70_000, 5_000],
+      [stop, tooMany],
+      [600_000, 70_000],
     ],
+    [['cut'], [5_000]],
   ]
   for (const [turns, waits] of rows) {
     const { origin, calls } = await fakeService(t, { [download]: [...turns, csv] })
@@ -133,6 +132,7 @@ t.test('a 4xx and a redirect end it', async (t) => {
     await t.rejects(whenReady(origin + path), { code: 'refused', status, problem: { code: 'c' } })
     t.equal(calls.length, 1)
   }
+  await t.rejects(whenReady(path), TypeError, 'a request that cannot be made')
 })
 
 t.test('the signal ends the waiting', async (t) => {
@@ -150,8 +150,4 @@ t.test('the time that a request has is not for the body of the download', async 
   const response = await whenReady(origin + path, { timeout: 200 })
   await new Promise((resolve) => setTimeout(resolve, 300))
   t.equal(await response.text(), 'sku,quantity\n')
-})
-
-t.test('an `init` of which no request can be made is refused at once', async (t) => {
-  await t.rejects(whenReady('/v1/orders/7/invoice'), TypeError)
 })

@@ -13,17 +13,8 @@ t.test('a field is written exactly where Node would write it (RFC 9110 §5.1, §
 })
 
 t.test('values are texts and numbers, or lists of them', async (t) => {
-  const rows: readonly (readonly [value: unknown, isWritten: boolean])[] = [
-    ['a', true],
-    ['', true],
-    [5, true],
-    [['a=1', 'b=2'], true],
-    [['a', 'b\n'], false],
-    [null, false],
-    [undefined, false],
-    [{}, false],
-  ]
-  for (const [value, isWritten] of rows) t.equal(isField('x-a', value), isWritten, String(value))
+  for (const value of ['a', '', 5, ['a=1', 'b=2']]) t.ok(isField('x-a', value), String(value))
+  for (const value of [['a', 'b\n'], null, undefined, {}]) t.notOk(isField('x-a', value), String(value))
 })
 
 t.test('fields that frame or describe a body are not sent with a problem (RFC 9112 §6)', async (t) => {

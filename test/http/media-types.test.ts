@@ -24,7 +24,6 @@ t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async
     ['  text/html ,\tapplication/json ', true],
     ['text/html, */*;q=0.1', true],
     ['application/json;q=0', false],
-    ['application/json;q=0.000', false],
     ['application/json;q=0, */*', false],
     ['application/json;q=0, */*', true, both],
     ['application/*, application/json;q=0', false],
@@ -86,13 +85,8 @@ t.test('what follows an accepted type does not matter, whatever its text and len
   }
 })
 t.test('the media type of a Content-Type (RFC 9110 §8.3)', async (t) => {
-  const rows: readonly (readonly [contentType: string | undefined, mediaType: string])[] = [
-    [undefined, ''],
-    ['', ''],
-    [' text/csv ;header=present', 'text/csv'],
-  ]
-  for (const [contentType, mediaType] of rows)
-    t.equal(mediaTypeOf(contentType), mediaType, String(contentType))
+  for (const none of [undefined, '']) t.equal(mediaTypeOf(none), '')
+  t.equal(mediaTypeOf(' text/csv ;header=present'), 'text/csv')
 })
 
 t.test('forms are urlencoded or multipart', async (t) => {

@@ -15,21 +15,24 @@ type SchemaFault = Readonly<Record<string, unknown>>
 const issue = (pointer: string, message = 'is wrong'): ProblemIssue => ({ in: 'body', pointer, message })
 
 t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
-  const text = 'must match pattern "^[A-Z]+$"'
-  const pattern = { keyword: 'pattern', message: text, params: { pattern: '^[A-Z]+$' } }
+  const pattern = { keyword: 'pattern', message: 'must match "^[A-Z]+$"', params: { pattern: '^[A-Z]+$' } }
   const params = { unevaluatedProperty: 'x' }
   const rows: readonly (readonly [fault: unknown, pointer: string, message: string])[] = [
     [{ instancePath: '', message: 'must be object' }, '', 'must be object'],
     [{ instancePath: '/items/0/sku', message: 'must be string' }, '/items/0/sku', 'must be string'],
     [missing('', 'name'), '/name', 'is required'],
-
     [missing('', 'a/b~c'), '/a~1b~0c', 'is required'],
     [missing('', ''), '/', 'is required'],
     [unknown('', 'extra'), '/extra', 'is not known here'],
     [unknown('/address', 'zip'), '/address/zip', 'is not known here'],
     [{ instancePath: '', keyword: 'unevaluatedProperties', params }, '/x', 'is not known here'],
     [oneOf('/status', ['pending', 'paid', 3]), '/status', 'must be one of pending, paid, 3'],
-    [oneOf('', [{ a: 1 }, 'b']), '', 'must be one of {"a":1}, b'],
+    [oneOf('', [{ a: 2n ** 60n }, 'b']), '', 'must be one of {"a":1152921504606846976}, b'],
+    [
+      oneOf('', Array.from('abcdefghijklmnopqrstu')),
+      '',
+      `must be one of ${'abcdefghijklmnopqrst'.split('').join(', ')}`,
+    ],
     [{ keyword: 'const', params: { allowedValue: 'v1' } }, '', 'must be v1'],
     [{ ...pattern, instancePath: '/sku' }, '/sku', 'must match the required pattern'],
     [{ instancePath: '/tags', message: 'too long', propertyName: 'a/b' }, '/tags/a~1b', 'too long'],
@@ -42,7 +45,7 @@ t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
     ['a text of another validator', '', 'a text of another validator'],
   ]
   for (const [fault, pointer, message] of rows) {
-    t.strictSame(validationIssues([fault], 'body'), [{ in: 'body', pointer, message }], JSON.stringify(fault))
+    t.strictSame(validationIssues([fault], 'body'), [{ in: 'body', pointer, message }], message)
   }
 })
 
@@ -62,27 +65,19 @@ t.test('the message that Fastify makes of faults is known', async (t) => {
 })
 
 t.test('faults of other parts have the name of the parameter or field', async (t) => {
-  const rows: readonly (readonly [part: string, fault: SchemaFault, issue: object])[] = [
-    ['querystring', at('/limit'), { in: 'query', name: 'limit', message: 'is wrong' }],
-    ['querystring', at('/ids/0'), { in: 'query', name: 'ids', message: 'is wrong' }],
-    ['querystring', missing('', 'q'), { in: 'query', name: 'q', message: 'is required' }],
-    ['querystring', unknown('', 'a/b'), { in: 'query', name: 'a/b', message: 'is not known here' }],
-    ['querystring', at('/a~1b~0c'), { in: 'query', name: 'a/b~c', message: 'is wrong' }],
-    ['querystring', at('/~01'), { in: 'query', name: '~1', message: 'is wrong' }],
-    ['params', at('/id'), { in: 'path', name: 'id', message: 'is wrong' }],
-    ['headers', missing('', 'x-a'), { in: 'header', name: 'x-a', message: 'is required' }],
+  const rows: readonly (readonly [part: string, fault: SchemaFault, place: string])[] = [
+    ['querystring', at('/ids/0'), 'query ids is wrong'],
+    ['querystring', missing('', 'q'), 'query q is required'],
+    ['querystring', unknown('', 'a/b'), 'query a/b is not known here'],
+    ['querystring', at('/a~1b~0c'), 'query a/b~c is wrong'],
+    ['querystring', at('/~01'), 'query ~1 is wrong'],
+    ['params', at('/id'), 'path id is wrong'],
+    ['headers', missing('', 'x-a'), 'header x-a is required'],
   ]
-  for (const [part, fault, issue] of rows) {
-    t.strictSame(validationIssues([fault], part), [issue], `${part} ${JSON.stringify(fault)}`)
+  for (const [part, fault, place] of rows) {
+    const [issue] = validationIssues([fault], part)
+    t.equal(issue?.in === 'body' ? '' : `${issue?.in} ${issue?.name} ${issue?.message}`, place)
   }
-})
-
-t.test('at most 20 values of an enum are named', async (t) => {
-  const values = Array.from({ length: 21 }, (_, index) => `v${index}`)
-  t.equal(validationIssues([oneOf('/x', values)], 'body')[0]?.message.split(', ').length, 20)
-  t.match(validationIssues([oneOf('/x', [{ a: 2n ** 60n }])], 'body'), [
-    { message: /"a":1152921504606846976\}$/ },
-  ])
 })
 
 t.test('an unknown part counts as the body', async (t) => {
@@ -113,11 +108,8 @@ t.test('any member name: the pointer leads to it (RFC 6901 §4), the name is it'
     fc.property(fc.string({ unit: 'grapheme' }), (member) => {
       const [inBody] = validationIssues([missing('', member)], 'body')
       const [inQuery] = validationIssues([missing('', member)], 'querystring')
-      return (
-        resolve({ [member]: 'found' }, pointerOf(inBody)) === 'found' &&
-        inQuery?.in === 'query' &&
-        inQuery.name === member
-      )
+      const found = resolve({ [member]: 'found' }, inBody?.in === 'body' ? inBody.pointer : 'none')
+      return found === 'found' && inQuery?.in === 'query' && inQuery.name === member
     }),
   )
 })
@@ -136,10 +128,6 @@ function unknown(instancePath: string, additionalProperty: string): SchemaFault 
 
 function oneOf(instancePath: string, allowedValues: readonly unknown[]): SchemaFault {
   return { instancePath, keyword: 'enum', message: 'must be equal', params: { allowedValues } }
-}
-
-function pointerOf(issue: ProblemIssue | undefined): string {
-  return issue?.in === 'body' ? issue.pointer : 'no pointer'
 }
 
 /** The value at a JSON Pointer, read as RFC 6901 §4 says. */

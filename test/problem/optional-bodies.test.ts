@@ -5,10 +5,7 @@ import { problems } from '../../src/index.js'
 import { type Operation, openApiOf, withOptionalBody } from '../../src/schema/openapi.js'
 import { withoutReferences } from '../support/openapi.js'
 
-const schemas = {
-  some: { type: 'object' },
-  none: { type: ['object', 'null'] },
-}
+const schemas = { some: { type: 'object' }, none: { type: ['object', 'null'] } }
 
 function isRequired(...bodies: readonly unknown[]): boolean | undefined {
   const content = Object.fromEntries(bodies.map((schema, index) => [`media/${index}`, { schema }]))
@@ -57,14 +54,9 @@ t.test('the document of @fastify/swagger says which bodies may be absent', async
     }
   })
   await app.ready()
-  const { paths } = withoutReferences(app.swagger()) as unknown as {
-    readonly paths: Record<
-      string,
-      { readonly post: { readonly requestBody: { readonly required: boolean } } }
-    >
-  }
-  const required = Object.values(paths).map(({ post }) => post.requestBody.required)
-  t.strictSame(required, [true, false])
+  const { paths = {} } = withoutReferences(app.swagger())
+  const required = Object.values(paths).map((path) => path?.post?.requestBody)
+  t.match(required, [{ required: true }, { required: false }])
   t.equal((await app.inject({ method: 'POST', url: '/object' })).statusCode, 400)
   t.equal((await app.inject({ method: 'POST', url: '/object,null' })).statusCode, 200)
   t.equal(app.swagger(), app.swagger(), 'the document is made once')

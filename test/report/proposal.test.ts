@@ -9,7 +9,7 @@ const caught = async (app: FastifyInstance) =>
     ({ message }: Error) => message,
   )
 
-async function appWith(options: ConventionsOptions, declare: (app: FastifyInstance) => void) {
+async function appWith(options: ConventionsOptions, declare: (app: FastifyInstance) => unknown) {
   const app = Fastify()
   app.get('/v1/early/:id(^\\d+$)', async () => ({}))
   app.get('/v1/earlier', async () => ({}))
@@ -49,11 +49,9 @@ t.test('the block makes the app boot, and stops a new route that breaks a rule t
 })
 
 t.test('nothing is proposed where nothing stops the boot, or where no option helps', async (t) => {
-  const app = await appWith(
-    { mode: 'report', earlierRoutes: [{ url: '/v1/earl*', reason: 'a test' }] },
-    (app) => {
-      app.get('/v1/users', { config: { idempotancy: false } as object }, async () => ({}))
-    },
+  const earlierRoutes = [{ url: '/v1/earl*', reason: 'a test' }]
+  const app = await appWith({ mode: 'report', earlierRoutes }, (app) =>
+    app.get('/v1/users', { config: { idempotancy: false } as object }, async () => ({})),
   )
   await app.ready()
   t.match(app.conventions.report().findings, [{ plugin: 'conventions', rule: 'config' }])

@@ -1,7 +1,8 @@
-/** Answers as a store keeps them. */
+/** Answers as a store keeps them, and keys. */
 import * as fc from 'fast-check'
 import t from 'tap'
 import { isKept, keptHeaders, readAnswer, writeAnswer } from '../../../src/plugins/idempotency/answer.js'
+import { readKey } from '../../../src/plugins/idempotency/request.js'
 
 t.test('an answer is read as it was written, byte by byte', async (t) => {
   const body = fc.oneof(
@@ -34,33 +35,32 @@ t.test('a status is kept unless it says that nothing was carried out', async (t)
 })
 
 t.test('header fields of connection, security, quotas and cookies are not of the answer', async (t) => {
-  const ofEachResponse = [
-    ...[
-      'date',
-      'connection',
-      'set-cookie',
-      'x-request-id',
-      'idempotent-replayed',
-      'strict-transport-security',
-    ],
-    ...['ratelimit', 'ratelimit-policy', 'x-ratelimit-limit', 'access-control-allow-origin'],
-    'cross-origin-resource-policy',
+  const ofEachResponse =
+    'date connection set-cookie x-request-id idempotent-replayed strict-transport-security ratelimit ' +
+    'ratelimit-policy x-ratelimit-limit access-control-allow-origin cross-origin-resource-policy'
+  const own = { 'content-type': 'text/csv', location: '/v1/x/1', etag: '"v1"', vary: ['accept', 'origin'] }
+  const others = Object.fromEntries(ofEachResponse.split(' ').map((name) => [name, 'x']))
+  const headers = { ...others, ...own, link: undefined, 'content-length': 12, 'x-version': 3 }
+  t.strictSame(keptHeaders(headers), { ...own, 'x-version': '3' })
+})
+
+t.test('a key is a text in quotes with escapes, or a token without; other values are none', async (t) => {
+  const uuid = '8e03978e-40d5-43e8-bc93-6894a57f9324'
+  const long = 'x'.repeat(255)
+  const rows: readonly (readonly [fieldValue: string, key: string])[] = [
+    [`"${uuid}"`, uuid],
+    [uuid, uuid],
+    ['"a b, c;d"', 'a b, c;d'],
+    ['"a\\"b\\\\c"', 'a"b\\c'],
+    [long, long],
+    [`"${long}"`, long],
+    [`"${'\\"'.repeat(255)}"`, '"'.repeat(255)],
   ]
-  const headers = {
-    'content-type': 'application/json',
-    location: '/v1/x/1',
-    etag: '"v1"',
-    link: undefined,
-    'content-length': 12,
-    'x-version': 3,
-    vary: ['accept', 'origin'],
-    ...Object.fromEntries(ofEachResponse.map((name) => [name, 'x'])),
+  for (const [fieldValue, key] of rows) t.equal(readKey(fieldValue), key)
+  for (const other of [
+    ...['"a\\bc"', '', '""', '"', '"a', 'a"', 'a b', 'a, a', '"a", "a"', '"a";p=1', 'a;p=1', 'ä', '"ä"'],
+    ...['"a\u0000"', '"a\tb"', `${long}x`, `"${long}x"`, `"${'\\"'.repeat(256)}"`],
+  ]) {
+    t.equal(readKey(other), null, other.slice(0, 40))
   }
-  t.strictSame(keptHeaders(headers), {
-    'content-type': 'application/json',
-    location: '/v1/x/1',
-    etag: '"v1"',
-    'x-version': '3',
-    vary: ['accept', 'origin'],
-  })
 })

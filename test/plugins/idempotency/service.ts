@@ -76,13 +76,10 @@ export async function refused(
 }
 
 /** A promise and the function that resolves it. */
-export function deferred<Value>(): {
-  readonly promise: Promise<Value>
-  readonly resolve: (value: Value) => void
-} {
+export function deferred<Value>() {
   let resolve: (value: Value) => void = () => {}
-  const promise = new Promise<Value>((resolvePromise) => {
-    resolve = resolvePromise
+  const promise = new Promise<Value>((given) => {
+    resolve = given
   })
   return { promise, resolve }
 }
