@@ -17,7 +17,6 @@ const id = { type: 'integer', format: 'int64' }
 const schema = { response: { 201: { type: 'object', properties: { id, at: { type: 'string' } } } } }
 const body = { id: 9007199254740993n, at: new Date(0) }
 
-/** What happens after the commit, or before it. */
 type Fault = 'none' | 'before commit' | 'after commit' | 'crash'
 
 async function bare(options: IdempotencyOptions = {}): Promise<FastifyInstance> {
@@ -59,11 +58,9 @@ for (const fault of ['after commit', 'crash'] as const) {
     // Another process: it has nothing but the store.
     for (const app of [await service(() => 'none'), await service(() => 'none')]) {
       const again = await app.inject(payment(key))
-      t.equal(again.statusCode, 201)
-      t.equal(again.body, expected.body)
+      const headers = { location: '/v1/payments/1', 'idempotent-replayed': 'true' }
+      t.match(again, { statusCode: 201, body: expected.body, headers })
       t.equal(again.headers['content-type'], expected.headers['content-type'])
-      t.equal(again.headers.location, '/v1/payments/1')
-      t.equal(again.headers['idempotent-replayed'], 'true')
     }
     t.equal((await count()) - before, 1)
   })

@@ -123,7 +123,9 @@ for (const kind of kinds) {
       ...['before_time=yesterday', `before_id=${'0'.repeat(32)}`],
       'before_time=2026-11-20T08:00:00Z&before_id=7',
     ]) {
-      isProblem(t, await ask(`/v1/operations?${query}`), { status: 400, code: 'validation' }, query)
+      const refused = await ask(`/v1/operations?${query}`)
+      const { errors } = isProblem(t, refused, { status: 400, code: 'validation' }, query)
+      t.match(errors, [{ in: 'query' }])
     }
     t.strictSame((await list('?before_time=2026-11-20T08:00:00.001Z')).ids, [])
     t.equal((await list('?before_time=2026-11-20T08:00:00.002Z')).ids.length, 1)
@@ -216,6 +218,11 @@ t.test('the OpenAPI document has the list and its parameters', async (t) => {
   }
   const names = ['before_id', 'before_time', 'fields', 'limit']
   t.strictSame(get.parameters.map(({ name }) => name).sort(), names)
+  const limit = { name: 'limit', schema: { type: 'integer', minimum: 1, default: 50 } }
+  t.match(
+    get.parameters.find(({ name }) => name === 'limit'),
+    limit,
+  )
   t.match(get.responses['200'], {
     headers: { Link: {} },
     content: { 'application/json': { schema: { properties: { operations: { type: 'array' } } } } },

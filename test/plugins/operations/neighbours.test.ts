@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import {
   type ConventionsOptions,
   conventions,
+  conventionsReport,
   maintenance,
   problems,
   serverOptions,
@@ -165,6 +166,22 @@ t.test('report mode and a serializer of the app: operations work, and send a Big
   }
 })
 
+t.test('where callers are not known, the report says who can see an operation', async (t) => {
+  for (const [options, problem] of [
+    [{}, /^all callers who know the id/],
+    [{ identify: () => 'ann' }, null],
+  ] as const) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(problems)
+    await app.register(operations, { drain: 0, ...options })
+    app.operations.define('work', async () => {})
+    await app.ready()
+    const finding = { rule: 'identify', route: 'GET /v1/operations/:id', mode: 'report', problem }
+    t.match(conventionsReport(app)?.findings, problem === null ? { length: 0 } : [finding])
+  }
+})
+
 t.test('registered before its neighbours it writes what they set up', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
@@ -211,6 +228,11 @@ t.test('OpenAPI: what starts an operation shows its 202; the routes of operation
     const responses = Object.fromEntries(statuses.map((status) => [status, {}]))
     t.match(paths[path]?.[method], { operationId, responses })
   }
+  const polled = paths['/v1/operations/{id}']?.get?.responses
+  const headers = { 'Retry-After': { schema: { type: 'integer' } } }
+  const code = { type: 'string', description: 'Stable name of the cause' }
+  const problem = { properties: { error: { properties: { code } } } }
+  t.match(polled?.['200'], { headers, content: { 'application/json': { schema: problem } } })
 })
 
 async function paused(t: Test, options: OperationsOptions = {}, mode: 'enforce' | 'report' = 'enforce') {
@@ -249,26 +271,22 @@ t.test('no run begins while there is maintenance; those that run go on; others b
   t.strictSame(runs, [first, second])
 })
 
-t.test('an app that gets ready in maintenance begins no run', async (t) => {
-  const { app, clock, runs, begin } = await paused(t)
-  app.addHook('onReady', async () => void (await app.maintenance.enable({ retryAfter: 60 })))
-  await app.ready()
-  const id = await begin()
-  await clock.advance(60_000)
-  t.strictSame(runs, [])
-  await app.maintenance.disable()
-  await clock.advance(0)
-  t.strictSame(runs, [id])
-})
-
-t.test('in a mode that refuses nothing, work goes on', async (t) => {
-  const { app, clock, runs, begin } = await paused(t, {}, 'report')
-  await app.ready()
-  await app.maintenance.enable({ retryAfter: 60 })
-  const id = await begin()
-  await clock.advance(0)
-  t.strictSame(runs, [id])
-})
+t.test(
+  'an app that gets ready in maintenance begins no run; in a mode that refuses nothing it does',
+  async (t) => {
+    for (const mode of ['enforce', 'report'] as const) {
+      const { app, clock, runs, begin } = await paused(t, {}, mode)
+      app.addHook('onReady', async () => void (await app.maintenance.enable({ retryAfter: 60 })))
+      await app.ready()
+      const id = await begin()
+      await clock.advance(60_000)
+      t.strictSame(runs, mode === 'report' ? [id] : [])
+      await app.maintenance.disable()
+      await clock.advance(0)
+      t.strictSame(runs, [id])
+    }
+  },
+)
 
 t.test('an engine that cannot pause is in the log', async (t) => {
   const engine = { ...inProcessEngine(), pause: async () => Promise.reject(new Error('no connection')) }

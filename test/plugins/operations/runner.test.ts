@@ -244,6 +244,7 @@ t.test('a run that begins while the process closes is aborted', async (t) => {
   await clock.advance(0)
   await clock.advance(unwind)
   t.strictSame(await outcome, { kind: 'released' })
+  t.strictSame(await runner.run(id, false), { kind: 'released' })
   t.ok(work.contexts.every(({ signal }) => signal.aborted))
 })
 

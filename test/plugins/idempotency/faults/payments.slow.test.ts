@@ -8,7 +8,7 @@ import { postgresIdempotency } from '../../../../src/stores/postgres.js'
 import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
 import { endProgram } from '../../../support/program.js'
 import { obstacleToRedis, startRedis } from '../../../support/redis.js'
-import { pay, startServer } from './payments.js'
+import { type Paid, pay, startServer } from './payments.js'
 
 const obstacle = (await obstacleToPostgres()) ?? (await obstacleToRedis())
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -39,32 +39,21 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
     PostgreSQL: { redis: null, isTransactional: true, lease: '20 s' },
   }
   for (const [name, setUp] of Object.entries(stores)) {
-    await t.test(
-      `${name}: 500 identical pairs at once on two processes have one effect and one answer each`,
-      async (t) => {
-        const servers = await Promise.all(
-          [1, 2].map(() => startServer(t, { ...setUp, postgres: postgres.url })),
-        )
-        const keys = Array.from({ length: 500 }, () => randomUUID())
-        let [concurrent, different, replays] = [0, 0, 0]
-        for (let from = 0; from < keys.length; from += 25) {
-          const pairs = await Promise.all(
-            keys
-              .slice(from, from + 25)
-              .map((key) => Promise.all(servers.map((server) => pay(() => server, key)))),
-          )
-          for (const [one, other] of pairs) {
-            if (one === undefined || other === undefined || one.body !== other.body) different += 1
-            if ([one, other].some((paid) => (paid?.attempts ?? 0) > 1)) concurrent += 1
-            replays += [one, other].filter((paid) => paid?.isReplayed).length
-          }
-        }
-        t.equal(different, 0, 'both get one answer')
-        t.equal(replays, 500, 'one of the two is a replay')
-        t.ok(concurrent > 100, `${concurrent} of 500 pairs met while the first one ran`)
-        t.strictSame([...new Set(await timesOf(keys))], [1], 'each payment was made once')
-      },
-    )
+    await t.test(`${name}: 500 identical pairs at once on two processes have one effect each`, async (t) => {
+      const start = () => startServer(t, { ...setUp, postgres: postgres.url })
+      const servers = [await start(), await start()]
+      const keys = Array.from({ length: 500 }, () => randomUUID())
+      const pairs: (readonly Paid[])[] = []
+      for (let from = 0; from < keys.length; from += 25) {
+        const pair = (key: string) => Promise.all(servers.map((server) => pay(() => server, key)))
+        pairs.push(...(await Promise.all(keys.slice(from, from + 25).map(pair))))
+      }
+      const concurrent = pairs.filter((pair) => pair.some(({ attempts }) => attempts > 1)).length
+      for (const [one, other] of pairs) if (one?.body !== other?.body) t.fail('both get one answer')
+      t.equal(pairs.flat().filter(({ isReplayed }) => isReplayed).length, 500, 'one of two is a replay')
+      t.ok(concurrent > 100, `${concurrent} of 500 pairs met while the first one ran`)
+      t.strictSame([...new Set(await timesOf(keys))], [1], 'each payment was made once')
+    })
   }
 
   const ways = {
@@ -77,14 +66,9 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
       const { kills, paid, server } = await payWhileKilled(t, { ...setUp, postgres: postgres.url }, keys)
       const times = await timesOf(keys)
       const twice = times.filter((count) => count > 1).length
-      t.comment(
-        `${kills} kills; payments made twice: ${twice}; lost: ${times.filter((count) => count === 0).length}`,
-      )
+      t.comment(`${kills} kills; payments made twice: ${twice}`)
       t.ok(kills >= 3, `${kills} kills`)
-      t.ok(
-        paid.some(({ attempts }) => attempts > 1),
-        'some payments were interrupted',
-      )
+      t.ok(paid.filter(({ attempts }) => attempts > 1).length > 0, 'some payments were interrupted')
       t.notOk(times.includes(0), 'no payment is lost')
       if (setUp.isTransactional) t.equal(twice, 0, 'no payment was made twice')
       for (const [index, key] of keys.entries()) {
@@ -99,7 +83,7 @@ t.test('payments', { skip, timeout: 600_000 }, async (t) => {
 async function payWhileKilled(t: Test, setUp: Parameters<typeof startServer>[1], keys: readonly string[]) {
   let server = await startServer(t, setUp)
   let [kills, isDone] = [0, false]
-  const paid: Awaited<ReturnType<typeof pay>>[] = []
+  const paid: Paid[] = []
   const answered = () => Object.keys(paid).length
   const killing = (async () => {
     while (!isDone) {

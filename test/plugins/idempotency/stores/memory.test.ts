@@ -13,12 +13,9 @@ t.test('the contract', async (t) => {
   await keepsContract(t, idempotencyStoreContract({ open }))
 })
 
-const claimOf = (key: string, caller: string | null = null) => ({
-  key,
-  caller,
-  token: `token of ${key}`,
-  fingerprint: '',
-})
+const claimOf = (key: string, caller: string | null = null) => {
+  return { key, caller, token: `token of ${key}`, fingerprint: '' }
+}
 
 t.test('a full store forgets the answer that was kept first, and no request that runs', async (t) => {
   const store = memoryIdempotency({ maxKeys: 3, now: () => 0 })
@@ -29,6 +26,7 @@ t.test('a full store forgets the answer that was kept first, and no request that
   t.equal(await store.claim(claimOf('d'), 10), null, 'the answer c makes room')
   t.equal((await store.claim(claimOf('b'), 10))?.answer, 'b')
   t.equal((await store.claim(claimOf('a'), 10))?.answer, null)
+  t.throws(() => memoryIdempotency({ maxKeys: 0 }), { code: 'FST_CONV_OPTION_INVALID' })
 })
 
 t.test('a caller who fills the store removes no answer of one who has less', async (t) => {
@@ -43,11 +41,8 @@ t.test('a caller who fills the store removes no answer of one who has less', asy
   for (let n = 0; n < 41; n += 1) {
     t.equal((await store.claim(claimOf(`ada ${n}`, 'ada'), 10))?.answer, `ada ${n}`)
   }
-  const running = Array.from(
-    { length: 100 },
-    (_, n) => async () => store.claim(claimOf(`eve runs ${n}`, 'eve'), 10),
-  )
-  await Promise.allSettled(running.map((claim) => claim()))
+  const run = async (n: number) => store.claim(claimOf(`eve runs ${n}`, 'eve'), 10)
+  await Promise.allSettled(Array.from({ length: 100 }, (_, n) => run(n)))
   t.equal((await store.claim(claimOf('ada 0', 'ada'), 10))?.answer, 'ada 0', 'nor do requests that run')
 })
 
@@ -73,8 +68,4 @@ t.test('a full store does not search all keys for each new one', async (t) => {
     }
   }
   t.strictSame(await superlinearSeeds(['x'], fillTwice), [])
-})
-
-t.test('a bad option throws', async (t) => {
-  t.throws(() => memoryIdempotency({ maxKeys: 0 }), { code: 'FST_CONV_OPTION_INVALID' })
 })

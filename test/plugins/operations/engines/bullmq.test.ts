@@ -1,14 +1,14 @@
 // Own process: waits for Redis and workers
-/** The engine on BullMQ, over Redis servers of these tests alone. */
+/** The engine on BullMQ, over Redis servers of these tests alone. Restarts and killed processes are in ../faults. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/plugins/operations/engines/bullmq.js'
-import { endProgram, startProgram } from '../../../support/program.js'
+import { startProgram } from '../../../support/program.js'
 import { obstacleToRedis, type PrivateRedis, type RedisSetup, startRedis } from '../../../support/redis.js'
 import { keepsEngineContract, started } from './engine-contract.js'
-import { fakeWorker, gate, isDone, newJob, newJobs, secondsOf, succeeded, until } from './fake-worker.js'
+import { fakeWorker, gate, isDone, newJob, secondsOf, succeeded, until } from './fake-worker.js'
 
 const obstacle = await obstacleToRedis()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -58,28 +58,11 @@ t.test('a delay is that of the clock of the store, not of the process that start
   t.pass()
 })
 
-t.test('the jobs of a killed process run in another one within its lease', { skip }, async (t) => {
-  const { url } = await server(t)
-  const lease = 4_000
-  const victim = await workerProcess(t, url, lease)
-  const web = await started(t, bullmqEngine({ redis: url, work: false }), fakeWorker())
-  const job = newJob()
-  await web.enqueue(job)
-  await until(() => victim.ran.includes(job.id), 'it runs')
-  const worker = fakeWorker(undefined, lease)
-  await started(t, bullmqEngine({ redis: url }), worker)
-  const killedAt = Date.now()
-  await endProgram(victim.process)
-  await until(() => worker.ran.length === 1, 'another process runs it')
-  t.strictSame(worker.ran, [job.id])
-  t.ok(Number(worker.ranAt[0]) - killedAt <= lease)
-})
-
 t.test('the worker learns that it has lost the lock of a run', { skip }, async (t) => {
   const { url } = await server(t)
   const client = clientOf(t, url)
   const end = gate()
-  const worker = fakeWorker(() => end.passed.then(() => succeeded), 1_000)
+  const worker = fakeWorker(() => end.passed, 1_000)
   const engine = await started(t, bullmqEngine({ redis: url, concurrency: 1 }), worker)
   const job = newJob()
   await engine.enqueue(job)
@@ -87,23 +70,6 @@ t.test('the worker learns that it has lost the lock of a run', { skip }, async (
   await client.set(`bull:operations:${job.id}:lock`, 'of another worker')
   await until(() => worker.lostIds.includes(job.id), 'the worker knows')
   end.open()
-})
-
-t.test('jobs outlive a restart of Redis, and the log has two lines', { skip }, async (t) => {
-  const redis = await server(t, { persistent: true })
-  const end = gate()
-  const worker = fakeWorker(() => end.passed.then(() => succeeded), 2_000)
-  const engine = await started(t, bullmqEngine({ redis: redis.url, concurrency: 2 }), worker)
-  const jobs = newJobs(50)
-  for (const job of jobs) await engine.enqueue(job)
-  await until(() => worker.ran.length === 2, 'two run')
-  await redis.kill()
-  // Connections are refused, and the locks of the runs expire.
-  await pause(2_500)
-  await redis.restart()
-  end.open()
-  await until(() => jobs.every(({ id }) => worker.ran.includes(id)), 'all run')
-  t.strictSame(worker.log, [unreachable, 'recovered'])
 })
 
 for (const [how, away, back] of [
@@ -224,10 +190,11 @@ async function server(t: Test, setup?: RedisSetup): Promise<PrivateRedis> {
 }
 
 /** Starts a process that takes operations out of the queue, and ends none before it closes. */
-async function workerProcess(t: Test, redis: string, lease = 30_000) {
+async function workerProcess(t: Test, redis: string) {
   const ran: string[] = []
   const source = new URL('worker-process.ts', import.meta.url)
-  const { process } = await startProgram(t, source, { redis, lease, concurrency: 1 }, (id) => ran.push(id))
+  const setUp = { redis, lease: 30_000, concurrency: 1 }
+  const { process } = await startProgram(t, source, setUp, (id) => ran.push(id))
   return { process, ran }
 }
 

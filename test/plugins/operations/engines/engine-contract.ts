@@ -43,6 +43,8 @@ export async function keepsEngineContract(
 ): Promise<void> {
   const single = { concurrency: 1 }
   const shared = { skip: isShared ? false : 'one process has the queue' }
+  const ranOne = (worker: ReturnType<typeof fakeWorker>) =>
+    until(() => worker.ran.length === 1, 'a process runs it')
 
   await t.test('operations run by priority, and then in the order of their starts', async (t) => {
     const worker = fakeWorker()
@@ -76,11 +78,11 @@ export async function keepsEngineContract(
 
   await t.test('an operation that waits or runs is not added again', async (t) => {
     const end = gate()
-    const worker = fakeWorker(() => end.passed.then(() => succeeded))
+    const worker = fakeWorker(() => end.passed)
     const engine = await started(t, newQueue()(single), worker)
     const [running, waiting, last] = [newJob(), newJob(), newJob()]
     await engine.enqueue(running)
-    await until(() => worker.ran.length === 1, 'the first runs')
+    await ranOne(worker)
     for (const job of [waiting, waiting, last]) await engine.enqueue(job)
     end.open()
     await until(() => worker.ran.includes(last.id), 'the last runs')
@@ -130,10 +132,10 @@ export async function keepsEngineContract(
     const engine = await started(t, newEngine(), closing)
     const job = newJob()
     await engine.enqueue(job)
-    await until(() => closing.ran.length === 1, 'it ran')
+    await ranOne(closing)
     const worker = fakeWorker()
     await started(t, newEngine(), worker)
-    await until(() => worker.ran.length === 1, 'another one runs it')
+    await ranOne(worker)
     t.equal(closing.ran.length, 1, 'this process does not take it again')
   })
 
@@ -158,7 +160,7 @@ export async function keepsEngineContract(
     const newEngine = newQueue()
     const end = gate()
     const web = fakeWorker()
-    const workers = [1, 2].map(() => fakeWorker(() => end.passed.then(() => succeeded)))
+    const workers = [1, 2].map(() => fakeWorker(() => end.passed))
     const engine = await started(t, newEngine({ work: false }), web)
     for (const worker of workers) await started(t, newEngine(single), worker)
     const jobs = newJobs(6)
@@ -183,17 +185,17 @@ export async function keepsEngineContract(
 
   await t.test('a paused engine begins no run, and `work` goes on', shared, async (t) => {
     const end = gate()
-    const worker = fakeWorker(() => end.passed.then(() => succeeded))
+    const worker = fakeWorker(() => end.passed)
     const newEngine = newQueue()
     const engine = await started(t, newEngine(), worker)
     const [first, second] = [newJob(), newJob()]
     await engine.enqueue(first)
-    await until(() => worker.ran.length === 1, 'the first runs')
+    await ranOne(worker)
     await engine.pause()
     await engine.enqueue(second)
     const other = fakeWorker()
     const others = await started(t, newEngine(), other)
-    await until(() => other.ran.length === 1, 'another process runs the second')
+    await ranOne(other)
     await others.close()
     end.open()
     const third = newJob()
@@ -206,16 +208,16 @@ export async function keepsEngineContract(
   await t.test('close waits for the runs, and leaves what waits to others', shared, async (t) => {
     const newEngine = newQueue()
     const end = gate()
-    const closing = fakeWorker(() => end.passed.then(() => succeeded))
+    const closing = fakeWorker(() => end.passed)
     const engine = await started(t, newEngine(single), closing)
     const [running, waiting] = [newJob(), newJob()]
     for (const job of [running, waiting]) await engine.enqueue(job)
-    await until(() => closing.ran.length === 1, 'one runs')
+    await ranOne(closing)
     const closed = engine.close()
     await t.rejects(engine.enqueue(newJob()), { name: 'Error', message: 'the engine is closed' })
     const other = fakeWorker()
     await started(t, newEngine(), other)
-    await until(() => other.ran.length === 1, 'another process runs the other')
+    await ranOne(other)
     t.equal(await Promise.race([closed, 'it waits for the run']), 'it waits for the run')
     end.open()
     await closed
@@ -243,12 +245,12 @@ export async function keepsEngineContract(
 
   await t.test('close waits for a run whose job came twice', async (t) => {
     const end = gate()
-    const worker = fakeWorker((_, count) => (count === 1 ? end.passed.then(() => succeeded) : busy(60_000)))
+    const worker = fakeWorker((_, count) => (count === 1 ? end.passed : busy(60_000)))
     const newEngine = newQueue()
     const engine = await started(t, newEngine(), worker)
     const job = newJob()
     await engine.enqueue(job)
-    await until(() => worker.ran.length === 1, 'it runs')
+    await ranOne(worker)
     await comesTwice?.(job.id)
     if (comesTwice !== undefined) await until(() => worker.ran.length === 2, 'it came twice')
     const closed = engine.close()

@@ -51,11 +51,11 @@ export function newJob(over: Partial<OperationJob> = {}): OperationJob {
 
 export const newJobs = (count: number) => Array.from({ length: count }, () => newJob())
 
-/** Something that a test opens, and a promise that waits for it. */
-export function gate(): { readonly passed: Promise<void>; open(): void } {
+/** A run that ends when a test opens it. */
+export function gate() {
   let open = () => {}
-  const passed = new Promise<void>((resolve) => {
-    open = resolve
+  const passed = new Promise<RunOutcome>((resolve) => {
+    open = () => resolve(succeeded)
   })
   return { passed, open: () => open() }
 }
@@ -70,12 +70,7 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
 }
 
 /** Whether a promise resolves. */
-export function isDone(promise: Promise<unknown>): Promise<boolean> {
-  return promise.then(
-    () => true,
-    () => false,
-  )
-}
+export const isDone = (promise: Promise<unknown>) => promise.then(() => true).catch(() => false)
 
 /** Returns how long something takes, in whole seconds. */
 export async function secondsOf(done: Promise<unknown>): Promise<number> {

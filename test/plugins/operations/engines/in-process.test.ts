@@ -74,6 +74,10 @@ t.test('a delayed operation waits for its time, and is counted meanwhile', async
   t.strictSame(worker.ran, ['b'], 'a slot is free')
   pass(99)
   t.strictSame(worker.ran, ['b'])
+  const none = await setup({ concurrency: 2, maxQueued: 0 })
+  await none.enqueue('a', 'b')
+  await t.rejects(none.enqueue('c'), { name: 'OperationQueueFullError' })
+  t.strictSame(none.worker.ran, ['a', 'b'], 'without a queue, what can run at once is accepted')
 })
 
 t.test('an owner has a share of the queue', async (t) => {
@@ -95,13 +99,6 @@ t.test('an owner has a share of the queue', async (t) => {
   engine.forget?.('c')
   await t.resolves(start('j', 'ada'), 'one that ended while it waited makes room once')
   await t.rejects(start('k', 'ada'), full)
-})
-
-t.test('without a queue, an operation that can run at once is accepted', async (t) => {
-  const { worker, enqueue } = await setup({ concurrency: 2, maxQueued: 0 })
-  await enqueue('a', 'b')
-  await t.rejects(enqueue('c'), { name: 'OperationQueueFullError' })
-  t.strictSame(worker.ran, ['a', 'b'])
 })
 
 t.test('a run that cannot be brought to its end is logged, and makes room', async (t) => {

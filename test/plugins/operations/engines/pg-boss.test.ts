@@ -1,14 +1,13 @@
 // Own process: waits for PostgreSQL
-/** The engine on pg-boss, over a PostgreSQL server of these tests alone. */
+/** The engine on pg-boss, over PostgreSQL servers of these tests alone. Lost connections and PgBouncer are in ../faults. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
 import PgBoss from 'pg-boss'
 import t, { type Test } from 'tap'
 import { type PgBossEngineOptions, pgBossEngine } from '../../../../src/plugins/operations/engines/pg-boss.js'
 import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
-import { obstacleToPgBouncer, startPgBouncer } from '../stores/pgbouncer.js'
 import { keepsEngineContract, started } from './engine-contract.js'
-import { fakeWorker, isDone, newJob, newJobs, secondsOf, succeeded, until } from './fake-worker.js'
+import { fakeWorker, newJob, secondsOf, until } from './fake-worker.js'
 
 const obstacle = await obstacleToPostgres()
 const skip = obstacle !== null && !process.env.CI ? obstacle : false
@@ -25,20 +24,6 @@ t.test('the contract', { skip }, async (t) => {
   }
   const again = "update pgboss.job set state = 'created', started_on = null where id = $1"
   await keepsEngineContract(t, newQueue, true, (id) => pool.query(again, [id]))
-})
-
-const skipBouncer = skip || (!process.env.CI && (await obstacleToPgBouncer()))
-t.test('it works behind PgBouncer in transaction mode', { skip: skipBouncer }, async (t) => {
-  const pooler = await startPgBouncer(await server(t))
-  t.teardown(() => pooler.stop())
-  const pool = poolOf(t, pooler.url)
-  const worker = fakeWorker((_, count) => (count === 1 ? { kind: 'retry' } : succeeded))
-  const engine = await started(t, pgBossEngine({ postgres: pool, migrate: true }), worker)
-  await Promise.all(newJobs(20).map((job) => engine.enqueue(job)))
-  await until(() => worker.ran.length === 40, 'each runs twice')
-  await engine.close()
-  t.equal((await pool.query('select 1 as one')).rows[0].one, 1, 'the pool of the app stays open')
-  t.strictSame(worker.log, [])
 })
 
 t.test('an operation in progress whose job has ended, or died, runs again', { skip }, async (t) => {
@@ -96,19 +81,6 @@ t.test('an idle process sends about one statement in a second', { skip }, async 
   statements = 0
   await pause(2_000)
   t.ok(statements >= 1 && statements <= 6, `${statements} statements in two seconds`)
-})
-
-t.test('a worker outlives its connections, and the log has two lines', { skip }, async (t) => {
-  const { url } = await server(t)
-  const pool = poolOf(t, url)
-  const worker = fakeWorker()
-  const engine = await started(t, pgBossEngine({ postgres: url, migrate: true }), worker)
-  await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()')
-  const job = newJob()
-  await until(() => isDone(engine.enqueue(job)), 'it can be added')
-  await until(() => worker.ran.includes(job.id), 'it runs')
-  await until(() => worker.log.length === 0 || worker.log.at(-1) === 'recovered', 'the failure is over')
-  t.ok(worker.log.length <= 2, worker.log.join(', '))
 })
 
 t.test('while PostgreSQL is gone, a start fails and an engine closes in time', { skip }, async (t) => {

@@ -1,28 +1,17 @@
 /** One process of a fleet: serves requests, or runs operations. Its set-up is JSON in its first argument. */
 import { setTimeout as pause } from 'node:timers/promises'
 import Fastify from 'fastify'
-import {
-  type OperationEngine,
-  type OperationStore,
-  operations,
-  problems,
-  serverOptions,
-} from 'fastify-conventions'
+import { operations, problems, serverOptions } from 'fastify-conventions'
 import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
+import { pgBossEngine } from 'fastify-conventions/engines/pg-boss'
+import { postgresOperationStore } from 'fastify-conventions/stores/postgres'
 import { redisOperationStore } from 'fastify-conventions/stores/redis'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import type { MemberSetUp } from './fleet.js'
-import { postgresBackend } from './postgres-backend.js'
 
-const {
-  redis,
-  postgres,
-  role,
-  lease,
-  effects,
-  clockShift = 0,
-} = JSON.parse(process.argv[2] ?? '') as MemberSetUp
-
+const setUp = JSON.parse(process.argv[2] ?? '') as MemberSetUp
+const { redis, postgres, role, lease, effects, clockShift = 0 } = setUp
 if (clockShift !== 0) {
   const now = Date.now
   Date.now = () => now() + clockShift
@@ -56,21 +45,27 @@ else {
   console.log('at work')
 }
 
-async function backendOf(): Promise<{
-  store: OperationStore
-  engine: OperationEngine
-  /** Counts what a run does, without looking whether another run did it before. */
-  takeEffect: (id: string) => Promise<unknown>
-}> {
-  const work = role === 'worker'
-  if (redis === undefined) return postgresBackend(postgres ?? '', work)
+/** Records, queue, and what counts the effect of a run, without looking whether another run had it before. */
+async function backendOf() {
+  const options = { work: role === 'worker', concurrency: 10 }
+  if (postgres !== undefined) {
+    const pool = new pg.Pool({ connectionString: postgres })
+    pool.on('error', () => {})
+    const store = postgresOperationStore(pool)
+    await store.migrate()
+    await pool.query('CREATE TABLE IF NOT EXISTS effects (id text)').catch(() => {})
+    const engine = pgBossEngine({ postgres, migrate: true, ...options })
+    return { store, engine, takeEffect: (id: string) => pool.query('INSERT INTO effects VALUES ($1)', [id]) }
+  }
+  if (redis === undefined) throw new Error('no server')
   const client = new Redis(redis, { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true })
   // The plugin reports what it cannot reach.
   client.on('error', () => {})
   await client.connect()
+  const engine = bullmqEngine({ redis, ...options })
   return {
     store: redisOperationStore(client),
-    engine: bullmqEngine({ redis, work, concurrency: 10 }),
-    takeEffect: (id) => client.incr(`effect:${id}`),
+    engine,
+    takeEffect: (id: string) => client.incr(`effect:${id}`),
   }
 }

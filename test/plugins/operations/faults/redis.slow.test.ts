@@ -55,10 +55,7 @@ for (const [outcome, ownLease, milliseconds] of [
     const [web, worker] = await Promise.all([start('web'), start('worker')])
     const paths: string[] = []
     for (let count = 0; count < 8; count += 1) paths.push((await startWork(web, milliseconds)) ?? '')
-    await until(
-      async () => worker.runs.length,
-      (runs) => runs === 8,
-    )
+    await until(async () => worker.runs.length === 8, Boolean)
     await client.config('SET', 'maxmemory-policy', 'noeviction')
     await client.config('SET', 'maxmemory', '1')
     t.equal(await startWork(web, 10), null, 'a start is a 503 with Retry-After')
@@ -67,10 +64,7 @@ for (const [outcome, ownLease, milliseconds] of [
     await pause(30_000)
     await client.config('SET', 'maxmemory', '0')
     if (!isShort) await allSucceed(t, [web], paths)
-    const after = await until(
-      () => startWork(web, 10),
-      (path) => path !== null,
-    )
+    const after = await until(() => startWork(web, 10), Boolean)
     t.match(await endOf([web], after ?? ''), { status: 'Succeeded' })
     await pause(2 * ownLease)
     if (isShort) t.equal(new Set(worker.runs).size, worker.runs.length, 'no operation ran twice')
@@ -88,11 +82,9 @@ t.test('one web process is cut off from Redis for ten seconds', { skip }, async 
   const relay = await startRelay(server.port)
   t.teardown(() => relay.stop())
   const near = await startMember(t, { role: 'web', lease, redis: server.url })
-  const cut = `redis://127.0.0.1:${relay.port}`
-  const far = await startMember(t, { role: 'web', lease, redis: cut })
-  const workers = await Promise.all(
-    ['worker', 'worker'].map(() => startMember(t, { role: 'worker', lease, redis: server.url })),
-  )
+  const far = await startMember(t, { role: 'web', lease, redis: `redis://127.0.0.1:${relay.port}` })
+  const worker = () => startMember(t, { role: 'worker', lease, redis: server.url })
+  const workers = await Promise.all([worker(), worker()])
 
   const before = (await startWork(far, 3_000)) ?? ''
   relay.cut()
@@ -109,11 +101,7 @@ t.test('one web process is cut off from Redis for ten seconds', { skip }, async 
   t.match(await endOf([near], (await startWork(near, 10)) ?? ''), { status: 'Succeeded' })
   await healed
   t.match(await endOf([far], before, 15_000), { status: 'Succeeded' }, 'afterwards it reports the end')
-  let after: string | null = null
-  for (let attempt = 0; after === null && attempt < 20; attempt += 1) {
-    after = await startWork(far, 10)
-    if (after === null) await pause(500)
-  }
+  const after = await until(() => startWork(far, 10), Boolean, 10_000, 500)
   t.match(await endOf([far, near], after ?? ''), { status: 'Succeeded' }, 'and starts operations')
   for (const { log } of [near, far, ...workers]) t.ok(log.length < 30, log.slice(0, 5).join('\n'))
 })

@@ -41,7 +41,7 @@ const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id
 const until = (isSo: () => boolean | Promise<boolean>) => untilEnough(async () => isSo(), Boolean, 10_000, 10)
 
 t.test('in Redis', { skip }, async (t) => {
-  const redis = await startRedis({ persistent: true })
+  const redis = await startRedis()
   t.teardown(() => redis.stop())
   const clients = {
     'as ioredis makes them': {},
@@ -197,15 +197,6 @@ t.test('in Redis', { skip }, async (t) => {
     await until(() => names().length === 4)
     stop()
     t.same(names(), ['evalsha', 'eval', 'evalsha', 'evalsha'])
-  })
-
-  await t.test('after a restart of Redis, with persistence, nothing is lost', async (t) => {
-    const record = started()
-    await store.create(record, '{}')
-    await redis.restart('SIGKILL')
-    t.same(await store.get(record.id), record)
-    t.equal(await store.replace(record, { ...record, version: 2 }), true, 'the scripts are sent again')
-    t.equal(await store.input(record.id), '{}')
   })
 })
 
