@@ -199,6 +199,7 @@ t.test('the values of a cookie, in order, without the empty ones', async (t) => 
   const rows: readonly (readonly [header: string, values: readonly string[]])[] = [
     ['', []],
     ['a=1; session=b; c=3', ['b']],
+    ['session=; session=a', ['a']],
     ['session=a; session=b', ['a', 'b']],
     [' session = a ;session=b', ['a', 'b']],
     ['session=a=b==', ['a=b==']],

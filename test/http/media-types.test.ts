@@ -24,6 +24,7 @@ t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async
     ['  text/html ,\tapplication/json ', true],
     ['text/html, */*;q=0.1', true],
     ['application/json;q=0', false],
+    ['application/json;q=0.000', false],
     ['application/json;q=0, */*', false],
     ['application/json;q=0, */*', true, both],
     ['application/*, application/json;q=0', false],

@@ -53,6 +53,8 @@ t.test('a problem may have detail, errors, headers and extensions', async (t) =>
   const error = new ProblemError('validation', { ...own, detail: 'limit is negative', status: 422 })
   t.match(error, { ...own, message: 'limit is negative', statusCode: 422 })
   t.strictSame([error.headers, error.extensions], [own.headers, own.extensions])
+  const many = Array.from({ length: 60 }, () => errors[0])
+  t.strictSame(new ProblemError('validation', { errors: many }).errors, many.slice(0, 50), 'bounded')
   const plain = new ProblemError('not-found')
   t.strictSame([plain.errors, plain.headers, plain.extensions], [undefined, undefined, undefined])
   t.notOk('cause' in plain, 'without a cause, the error has no member `cause`')

@@ -116,3 +116,22 @@ t.test('responses, headers and parameters are components, each distinct one once
     'PreconditionFailed3',
   ])
 })
+
+t.test('the schema of a problem has its members, and those of its errors', async (t) => {
+  const openapi = openApiOf({ openapi: '3.1.0' }) as OpenApi
+  describer(openapi)({ responses: { 200: user } }, [reads])
+  const type = 'string'
+  const properties = {
+    in: { type, enum: ['body', 'query', 'path', 'header'] },
+    pointer: { type },
+    name: { type },
+  }
+  t.match(openapi.document.components?.schemas?.Problem, {
+    type: 'object',
+    required: ['type', 'title', 'status', 'detail', 'code'],
+    properties: {
+      ...{ type: { type, format: 'uri-reference' }, title: { type }, instance: { type }, code: { type } },
+      errors: { type: 'array', items: { required: ['in', 'message'], properties } },
+    },
+  })
+})
