@@ -36,8 +36,10 @@ t.test('a status is kept unless it says that nothing was carried out', async (t)
 
 t.test('header fields of connection, security, quotas and cookies are not of the answer', async (t) => {
   const ofEachResponse =
-    'date connection set-cookie x-request-id idempotent-replayed strict-transport-security ratelimit ' +
-    'ratelimit-policy x-ratelimit-limit access-control-allow-origin cross-origin-resource-policy'
+    'age via server deprecation sunset x-frame-options x-content-type-options referrer-policy ' +
+    'permissions-policy x-download-options date connection set-cookie x-request-id idempotent-replayed ' +
+    'strict-transport-security ratelimit ratelimit-policy x-ratelimit-limit ' +
+    'access-control-allow-origin cross-origin-resource-policy'
   const own = { 'content-type': 'text/csv', location: '/v1/x/1', etag: '"v1"', vary: ['accept', 'origin'] }
   const others = Object.fromEntries(ofEachResponse.split(' ').map((name) => [name, 'x']))
   const headers = { ...others, ...own, link: undefined, 'content-length': 12, 'x-version': 3 }
