@@ -24,8 +24,8 @@ import { type DocumentPlan, documentRoute } from './document.js'
 import { type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
 import { placesOf } from './order.js'
 import { conventionPlugin } from './plugin.js'
-import { besideCors } from './run.js'
-import type { ModeOf, Part, Steps } from './steps.js'
+import { besideCors, type Part } from './run.js'
+import type { ModeOf, Steps } from './steps.js'
 
 /** The options of a convention: the mode, if it has one, and where its rules have modes of their own, those of {@link ruleOptions}. */
 type WithMode = DeclaredOptions & { readonly mode?: Option<Mode> }

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance, FastifyRequest, InjectOptions } from 'fastify'
 import type { ConventionsReport } from '../report/findings.js'
 import type { Phase } from './order.js'
-import { modeOfEffect, type Turn, witness } from './run.js'
-import type { Effect, ModeOf, PlacedStep } from './steps.js'
+import { modeOfEffect, type PlacedStep, type Turn, witness } from './run.js'
+import type { Effect, ModeOf } from './steps.js'
 
 /** What a step said about a request. */
 export interface ExplainedStep {

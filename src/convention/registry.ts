@@ -26,10 +26,12 @@ import {
   hookOfRoute,
   newRoute,
   ofConventions,
+  type Part,
+  type PlacedStep,
   unserved,
 } from './run.js'
 import { appSlot } from './slots.js'
-import type { Part, PayloadStep, PlacedStep } from './steps.js'
+import type { PayloadStep } from './steps.js'
 
 export interface Entry extends Watcher {
   isSettingUp: boolean

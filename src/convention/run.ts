@@ -4,19 +4,25 @@ import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import { logOf, type Reporter } from '../report/report.js'
 import { hookError, isPreflight, passString } from './exchange.js'
-import type { Phase, Place } from './order.js'
+import type { Phase, Place, StepPlace } from './order.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
-import type {
-  Effect,
-  Effects,
-  ModeOf,
-  Next,
-  Part,
-  PlacedStep,
-  RequestStep,
-  StepResult,
-  Steps,
-} from './steps.js'
+import type { Effect, Effects, ModeOf, Next, PayloadStep, RequestStep, StepResult, Steps } from './steps.js'
+
+/** A convention on a route. The members change only before the app is ready. */
+export interface Part {
+  readonly convention: string
+  /** Where its steps run, by the members of {@link Steps}. */
+  readonly places: ReadonlyMap<string, StepPlace>
+  readonly reporter: Reporter
+  steps: Steps
+  modeOf: ModeOf
+}
+
+export interface PlacedStep {
+  readonly place: StepPlace
+  readonly part: Part
+  readonly run: PayloadStep
+}
 
 /** What the conventions do on a route: their parts, and once the app is ready, the steps of each place. */
 export interface CompiledRoute {

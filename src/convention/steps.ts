@@ -1,8 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemError } from '../problem/problem-error.js'
 import type { Mode } from '../report/modes.js'
-import type { Reporter } from '../report/report.js'
-import type { StepPlace } from './order.js'
 
 /** What a step says about a request or a response. `enforce` applies it, `report` counts it. */
 export interface Effect {
@@ -73,19 +71,3 @@ export interface Steps {
 export type ModeOf = Readonly<Record<string, Mode>>
 
 export type Next = (error?: Error | null, payload?: unknown) => void
-
-/** A convention on a route. The members change only before the app is ready. */
-export interface Part {
-  readonly convention: string
-  /** Where its steps run, by the members of {@link Steps}. */
-  readonly places: ReadonlyMap<string, StepPlace>
-  readonly reporter: Reporter
-  steps: Steps
-  modeOf: ModeOf
-}
-
-export interface PlacedStep {
-  readonly place: StepPlace
-  readonly part: Part
-  readonly run: PayloadStep
-}
