@@ -84,13 +84,16 @@ t.test('members that are not selected are not read', async (t) => {
 
 t.test('the selection applies to nested items of a list; members beside them stay', async (t) => {
   const users = { type: 'array', items: user }
-  const list = object({ data: object({ users, total: id }), next: text })
+  const page = object({ a: object({ name: text, age: text }) })
+  const list = object({ data: object({ users, total: id }), next: text, page })
   const shape = shapeOf(list, {}, context)
   const write = selected(shape, { ...only(['name']), within: ['data', 'users'] })
   const value = { data: { users: [ada, ada], total: big }, next: 'n' }
   const data =
     '"users":[{"name":"Ada"},{"name":"Ada"}],"total":9007199254740993,"total_str":"9007199254740993"'
-  t.equal(write(value), `{"data":{${data}},"next":"n"}`)
+  const beside = { a: { name: 'n', age: '1' } }
+  const shown = `"next":"n","page":${JSON.stringify(beside)}`
+  t.equal(write({ ...value, page: beside }), `{"data":{${data}},${shown}}`)
   t.equal(write({ data: { users: [] } }), '{"data":{"users":[]}}')
   const writeAny = selected(shapeOf({}), { ...only(['a']), within: ['data', 'items'] })
   const any = { page: { b: 1 }, data: { items: [{ a: 1, b: 2 }], total: 2 } }
@@ -159,6 +162,12 @@ t.test('the selection applies to a default too', async (t) => {
 
   t.equal(projected(schema, ['o.a', 'first'], { first: true }), '{"first":true,"o":{"a":"a"}}')
   t.equal(projected(schema, ['o.a'], { o: { a: 'given', b: 'b' } }), '{"o":{"a":"given"}}')
+})
+
+t.test('an undeclared number has its own twin, where the member of that name is not selected', async (t) => {
+  const open = object({}, { additionalProperties: true })
+  t.equal(projected(open, ['n'], { n: big, n_str: 'own' }), `{"n":${big},"n_str":"${big}"}`)
+  t.equal(projected(open, ['a.b'], { a: [big, { b: 1, c: 2 }] }), `{"a":[${big},{"b":1}]}`)
 })
 
 t.test('an integer instead of an object is written with its twin', async (t) => {
