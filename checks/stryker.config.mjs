@@ -4,11 +4,27 @@ import { existsSync, readdirSync } from 'node:fs'
 const name = process.env.MUTATE ?? 'problems'
 const folder = existsSync(`src/plugins/${name}`) ? `plugins/${name}` : name
 
-// Without tests that start programs or measure memory: each takes seconds.
-const tests = readdirSync(`test/${folder}`, { recursive: true }).filter(
-  (file) =>
-    /(?<!\.slow|-heap|-memory)\.test\.ts$/.test(file) &&
-    !/(^|\/)(redis|postgres|bullmq|pg-boss)\b/.test(file),
+/** Tests of other folders, of parts that have no other users than these. */
+const others = {
+  convention: [
+    'preset',
+    'plugins/security-headers',
+    'plugins/versions',
+    'plugins/fields',
+    'plugins/problems',
+  ],
+  problem: ['plugins/problems'],
+}
+
+// Without tests that start programs, measure memory or read what is built: each takes seconds.
+const tests = [folder, ...(others[name] ?? [])].flatMap((at) =>
+  readdirSync(`test/${at}`, { recursive: true })
+    .filter(
+      (file) =>
+        /(?<!\.slow|-heap|-memory|bundle)\.test\.ts$/.test(file) &&
+        !/(^|\/)(redis|postgres|bullmq|pg-boss)\b/.test(file),
+    )
+    .map((file) => `test/${at}/${file}`),
 )
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
@@ -16,7 +32,7 @@ export default {
   testRunner: 'bundles',
   plugins: ['./checks/stryker-runner.mjs'],
   // The sources are bundled once, with all mutants; the process that tests a mutant switches it on.
-  buildCommand: `node scripts/test.mjs --bundle ${tests.map((file) => `test/${folder}/${file}`).join(' ')}`,
+  buildCommand: `node scripts/test.mjs --bundle ${tests.join(' ')}`,
   mutate: [
     `src/${folder}/**/*.ts`,
     // Their tests are among those that are left out.

@@ -129,7 +129,10 @@ function listRedundant(name) {
 
 function note(name) {
   const { files } = JSON.parse(readFileSync(reportOf(name), 'utf8'))
-  const mutants = Object.values(files).flatMap((file) => file.mutants)
+  // Mutants that no test reaches are not run, so the sample is taken here, too.
+  const mutants = Object.values(files)
+    .flatMap((file) => file.mutants)
+    .filter(({ id }) => id % every === 0)
   const count = (...statuses) => mutants.filter(({ status }) => statuses.includes(status)).length
   const [killed, late, survived] = [count('Killed'), count('Timeout'), count('Survived', 'NoCoverage')]
   const score = ((killed + late) / (killed + late + survived)) * 100

@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import conventions from 'fastify-conventions'
+
 const app = Fastify()
 await app.register(conventions)
 app.operations.define('jobs.run', async () => ({}))

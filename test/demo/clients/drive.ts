@@ -17,10 +17,3 @@ export interface Client {
 export interface ClientModule {
   connect(origin: string, token: string): Client
 }
-
-export const ada = { name: 'Ada Lovelace', age: 36, gender: 'female' } as const
-export const order = {
-  total_amount: 1290,
-  currency: 'EUR',
-  items: [{ sku: 'mug', quantity: 1, unit_amount: 1290 }],
-}

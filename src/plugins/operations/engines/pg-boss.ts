@@ -4,6 +4,7 @@ import PgBoss from 'pg-boss'
 import {
   checksOf,
   flag,
+  isObject,
   type OptionsOf,
   option,
   type ResolvedOptions,
@@ -96,7 +97,7 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
   const ownPool = typeof postgres === 'string' ? newPool(postgres) : null
   const pool = ownPool ?? (postgres as PgBossPool)
   ownPool?.on('error', failed)
-  const executeSql = (text: string, values: unknown[]) => report(pool.query(text, values))
+  const executeSql = (text: string, values: unknown[]) => report(queried(text, values))
   const boss = new PgBoss({ db: { executeSql }, schema, migrate, supervise: settings.work, schedule: false })
   boss.on('error', failed)
   const limit = queueLimit(maxQueued, () => boss.getQueueSize(queue))
@@ -108,6 +109,16 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
   let isAway = false
   let fetching: Promise<void> | null = null
   let stopTimer = () => {}
+
+  /** Asks again if another process has created the schema meanwhile: `CREATE SCHEMA IF NOT EXISTS` may fail then. */
+  async function queried(text: string, values: unknown[]) {
+    try {
+      return await pool.query(text, values)
+    } catch (error) {
+      if (!isObject(error) || error.constraint !== 'pg_namespace_nspname_index') throw error
+      return pool.query(text, values)
+    }
+  }
 
   async function report<Result>(asked: Promise<Result>): Promise<Result> {
     try {

@@ -43,6 +43,21 @@ t.test('an operation in progress whose job has ended, or died, runs again', { sk
   await until(async () => worker.ran.length === 3 && (await isCompleted()), 'after the process died')
 })
 
+t.test('a start goes on where another process creates the schema meanwhile', { skip }, async (t) => {
+  const pool = poolOf(t, (await server(t)).url)
+  const constraint = 'pg_namespace_nspname_index'
+  let created = 0
+  const query = async (text: string, values?: unknown[]) => {
+    const result = await pool.query(text, values)
+    if (!/create schema/i.test(text) || ++created > 1) return result
+    throw Object.assign(new Error(`duplicate key value violates unique constraint "${constraint}"`), {
+      constraint,
+    })
+  }
+  await started(t, pgBossEngine({ postgres: { query }, migrate: true }), fakeWorker())
+  t.equal(created, 1)
+})
+
 t.test('the start says what to do about the schema', { skip }, async (t) => {
   const { url } = await server(t)
   const pool = poolOf(t, url)
