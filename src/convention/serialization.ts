@@ -53,7 +53,7 @@ export class RouteSerialization {
 
   /** Reads schemas that may be unreadable or have twins when the app gets ready; the others are read when they are needed. */
   prepareAtReady(): void {
-    if (this.#bodies.some(({ schema }) => !isPlain(schema as Json))) this.prepare()
+    if (this.#bodies.some(({ schema }) => !isReadLater(schema as Json))) this.prepare()
   }
 
   /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
@@ -199,7 +199,7 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
 }
 
 /** Whether a schema says all by itself, so that reading it cannot fail, and declares no 64-bit integer. */
-function isPlain(schema: Json): boolean {
+function isReadLater(schema: Json): boolean {
   const text = schemaText(schema)
   return text !== null && !/"(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|u?int64)"|"items":\[/.test(text)
 }
