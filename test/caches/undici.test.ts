@@ -1,3 +1,4 @@
+// Own process: waits for what gets stale; undici drops it soon after
 import t, { type Test } from 'tap'
 import { Agent, cacheStores, interceptors } from 'undici'
 import { type Cache, cacheThrough } from './cache-client.js'

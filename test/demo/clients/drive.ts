@@ -17,3 +17,13 @@ export interface Client {
 export interface ClientModule {
   connect(origin: string, token: string): Client
 }
+
+/** @public The clients import it; they are compiled beside what is generated. */
+export const ada = { name: 'Ada Lovelace', age: 36, gender: 'female' } as const
+
+/** @public */
+export const order = {
+  total_amount: 1290,
+  currency: 'EUR',
+  items: [{ sku: 'mug', quantity: 1, unit_amount: 1290 }],
+}
