@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 const name = process.env.MUTATE ?? 'problems'
 const folder = existsSync(`src/plugins/${name}`) ? `plugins/${name}` : name
 
-/** Tests of other folders, of parts that have no other users than these. */
+/** Folders whose tests also run, because they show what the first one does for its users. */
 const others = {
   convention: [
     'preset',
