@@ -260,8 +260,8 @@ function addHooks(options: RouteOptions, route: CompiledRoute): void {
 }
 
 function makeHooks(route: CompiledRoute): void {
-  for (const { place: at } of stepsOf(route.parts)) {
-    const { side, phase, place } = at
+  for (const step of stepsOf(route.parts)) {
+    const { side, phase, place } = step.place
     if (side !== 'beforeApp' && !route.hooks.has(place))
       route.hooks.set(place, hookOfRoute(route, phase, place))
   }

@@ -10,7 +10,13 @@ import { listOf, type OptionsOf, oneOf, option, text } from '../../options.js'
 import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions } from '../../report/modes.js'
 import { type Json, schemaText } from '../../schema/json-schema.js'
 import { clip, counted } from '../../text.js'
-import { routeBreaches, type SchemaVerdict, schemaBreaches, successSchemas } from './breaches.js'
+import {
+  routeBreaches,
+  type SchemaVerdict,
+  type SuccessSchemas,
+  schemaBreaches,
+  successSchemas,
+} from './breaches.js'
 import { payloadBreaches } from './payload.js'
 import { defaultUnixTimes, type ResponseRule, type ResponseVocabulary, responseRuleNames } from './words.js'
 
@@ -94,9 +100,7 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       return undefined
     }
     const schemas = () => successSchemas(jsonSchemasOf(route)?.response)
-    const declared = schemas()
-    const hasSchema = declared.judged.length + declared.excluded.length > 0
-    const isWatched = !hasSchema && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
+    const isWatched = !hasSome(schemas()) && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
     let left = samples
 
     function judgePayload(_request: FastifyRequest, reply: FastifyReply, payload: unknown) {
@@ -111,8 +115,9 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
 
     // Shared schemas, and changes by other plugins, are complete when the app gets ready.
     atReady(function checkSchemas() {
-      const { judged, excluded } = schemas()
-      if (judged.length + excluded.length > 0) left = 0
+      const found = schemas()
+      const { judged, excluded } = found
+      if (hasSome(found)) left = 0
       const { breaches, unresolved } = routeBreaches(judged, (schema) => state.verdictOf(app, schema))
       for (const reason of [...excluded, ...unresolved]) exclude(reason)
       for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
@@ -138,6 +143,10 @@ function verdictsOf(vocabulary: ResponseVocabulary) {
     const ofApp = kept(verdicts, app, () => new Map<string, SchemaVerdict>())
     return text === null ? judge() : kept(ofApp, text, judge)
   }
+}
+
+function hasSome({ judged, excluded }: SuccessSchemas): boolean {
+  return judged.length + excluded.length > 0
 }
 
 /** Whether a route says something of its answers of success: a body, or a status without one. */
