@@ -1,7 +1,14 @@
 /** Answers as a store keeps them, and keys. */
+import zlib from 'node:zlib'
 import * as fc from 'fast-check'
 import t from 'tap'
-import { isKept, keptHeaders, readAnswer, writeAnswer } from '../../../src/plugins/idempotency/answer.js'
+import {
+  isKept,
+  keptHeaders,
+  readAnswer,
+  uncoded,
+  writeAnswer,
+} from '../../../src/plugins/idempotency/answer.js'
 import { readKey } from '../../../src/plugins/idempotency/request.js'
 
 t.test('an answer is read as it was written, byte by byte', async (t) => {
@@ -39,11 +46,38 @@ t.test('header fields of connection, security, quotas and cookies are not of the
     'age via server deprecation sunset x-frame-options x-content-type-options referrer-policy ' +
     'permissions-policy x-download-options date connection set-cookie x-request-id idempotent-replayed ' +
     'strict-transport-security ratelimit ratelimit-policy x-ratelimit-limit ' +
-    'access-control-allow-origin cross-origin-resource-policy'
+    'access-control-allow-origin cross-origin-resource-policy proxy-authenticate keep-alive te trailer ' +
+    'transfer-encoding upgrade alt-svc x-powered-by server-timing request-id x-correlation-id traceparent ' +
+    'tracestate content-security-policy content-security-policy-report-only x-dns-prefetch-control ' +
+    'x-permitted-cross-domain-policies x-xss-protection origin-agent-cluster reporting-endpoints report-to nel'
   const own = { 'content-type': 'text/csv', location: '/v1/x/1', etag: '"v1"', vary: ['accept', 'origin'] }
   const others = Object.fromEntries(ofEachResponse.split(' ').map((name) => [name, 'x']))
   const headers = { ...others, ...own, link: undefined, 'content-length': 12, 'x-version': 3 }
   t.strictSame(keptHeaders(headers), { ...own, 'x-version': '3' })
+})
+
+t.test('an answer is kept before its content coding, with its own tag', async (t) => {
+  const rows: readonly (readonly [coding: string, body: Buffer])[] = [
+    ['gzip', zlib.gzipSync('text')],
+    ['GZIP', zlib.gzipSync('text')],
+    ['deflate', zlib.deflateSync('text')],
+    ['br', zlib.brotliCompressSync('text')],
+  ]
+  for (const [coding, body] of rows) {
+    const headers = { 'content-encoding': coding, etag: `"v1--${coding}"`, vary: 'accept-encoding' }
+    const own = uncoded({ status: 200, headers, body }, 4)
+    t.same(own, {
+      status: 200,
+      headers: { etag: '"v1"', vary: 'accept-encoding' },
+      body: Buffer.from('text'),
+    })
+    t.throws(() => uncoded({ status: 200, headers, body }, 3), coding)
+    t.throws(() => uncoded({ status: 200, headers, body: 'text' }, 4), coding)
+  }
+  for (const coding of ['identity', 'zstd']) {
+    const answer = { status: 200, headers: { 'content-encoding': coding }, body: 'text' }
+    t.equal(uncoded(answer, 4), answer, coding)
+  }
 })
 
 t.test('a key is a text in quotes with escapes, or a token without; other values are none', async (t) => {

@@ -30,6 +30,7 @@ async function served(t: Test, ...options: Parameters<typeof serviceWith>) {
       return runs
     },
     runs: () => runs,
+    origin: () => origin,
     send,
     listen: async () => {
       ;({ origin } = await serve(t, service.app))
@@ -129,6 +130,32 @@ t.test('a client that leaves while the handler runs gets the answer with its nex
     t.strictSame([found.headers.get(again), found.status], ['true', answers[path]?.[0] ?? 203], path)
   }
   t.equal(runs(), 4)
+})
+
+t.test('a client that leaves during a stream does not make it run again', async (t) => {
+  const { app, listen, send, origin, ran, runs } = await served(t)
+  app.post<{ Params: { kind: string } }>('/v1/:kind', async ({ params: { kind } }, reply) => {
+    ran()
+    const stream = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('first')) })
+    return reply.send(kind === 'web' ? stream : Readable.fromWeb(stream as never))
+  })
+  await listen()
+  for (const kind of ['web', 'node']) {
+    const client = new AbortController()
+    const headers = { 'x-user': 'ada', 'idempotency-key': kind }
+    const url = `${origin()}/v1/${kind}`
+    await fetch(url, { method: 'POST', headers, signal: client.signal })
+    client.abort()
+    const found = await until(
+      () => send(`/v1/${kind}`, kind),
+      ({ text }) => !text.includes('in-progress'),
+    )
+    t.match(JSON.parse(found.text), {
+      [code]: 'idempotency-answer-not-kept',
+      detail: /closed before its end/,
+    })
+  }
+  t.equal(runs(), 2)
 })
 
 t.test('a handler that takes over the response does not run again', async (t) => {

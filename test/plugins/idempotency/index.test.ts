@@ -88,6 +88,33 @@ t.test('a running key stays claimed beyond the lease; its answer is kept for its
   t.ok(isReplay(await inject(app, 'k', slow)))
   await advance(1)
   t.notOk(isReplay(await inject(app, 'k', slow)))
+  await app.close()
+  t.equal(waiting(60_000), 0, 'nor does the app remove old keys')
+})
+
+t.test('a handler that never ends loses its key after a day; a later answer is logged', async (t) => {
+  const { now, schedule, advance } = manualClock('2026-11-22T12:00:00Z')
+  const logs = keepLogs('error')
+  const store = memoryIdempotency({ now })
+  const { app } = await serviceWith({ lease: '6 h', schedule, store }, { logger: logs.logger })
+  const pending = deferred<void>()
+  let runs = 0
+  app.post('/v1/slow', async () => {
+    runs += 1
+    if (runs === 1) await pending.promise
+    return String(runs)
+  })
+  const slow = { url: '/v1/slow' }
+  const first = inject(app, 'k', slow)
+  await setImmediate()
+  await advance(24 * 3_600_000)
+  await refused(t, app, 'k', 'in-progress', slow)
+  await advance(7 * 3_600_000)
+  t.equal((await inject(app, 'k', slow)).body, '2')
+  pending.resolve()
+  await first
+  t.match(logs.lines, [{ msg: /ran longer than its lease, and twice/ }])
+  t.ok(isReplay(await inject(app, 'k', slow)), 'the second answer stays')
 })
 
 t.test('another method, path, query or body with the key is a 422', async (t) => {
@@ -314,8 +341,9 @@ t.test('a replay has the headers of its own response, and no cookies', async (t)
     await app.register(rateLimit)
   })
   let count = 0
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async (_request, reply, payload) => {
     count += 1
+    t.equal(payload, '{}', 'hooks see what is sent')
     reply.headers({ 'x-count': String(count), 'x-request-id': String(count) })
     if (count === 2) reply.header('x-late', 'yes')
   })
@@ -337,15 +365,20 @@ t.test('a replay has the headers of its own response, and no cookies', async (t)
 })
 
 t.test('a hook that fails after a replay has begun is not hidden', async (t) => {
-  const { app } = await serviceWith()
-  let sends = 0
-  app.addHook('onSend', async () => {
-    sends += 1
-    if (sends === 2) throw new Error('broken')
-  })
-  await inject(app, 'k')
-  const broken = await inject(app, 'k')
-  t.strictSame([broken.statusCode, isReplay(broken)], [500, false])
+  for (const prepare of [
+    () => {},
+    (app: FastifyInstance) => app.setErrorHandler((_error, _request, reply) => reply.code(500).send({})),
+  ]) {
+    const { app } = await serviceWith({}, {}, prepare)
+    let sends = 0
+    app.addHook('onSend', async () => {
+      sends += 1
+      if (sends === 2) throw new Error('broken')
+    })
+    await inject(app, 'k')
+    const broken = await inject(app, 'k')
+    t.strictSame([broken.statusCode, isReplay(broken)], [500, false])
+  }
 })
 
 t.test('the replay of a PUT with If-Match is no 412, and a 412 is not kept', async (t) => {

@@ -43,6 +43,11 @@ t.test('the OpenAPI document has the header, its responses and Idempotent-Replay
   t.strictSame(Object.keys(post?.responses ?? {}), ['200', '400', '409', '422', '503'])
   const header = { headers: { 'Idempotent-Replayed': { schema: { type: 'string' } } } }
   t.match(post?.responses?.['200'], header)
+  const headersOf409 = {
+    'Retry-After': { schema: { type: 'integer' } },
+    Location: { schema: { type: 'string' } },
+  }
+  t.match(post?.responses?.['409'], { headers: headersOf409 })
   for (const other of [patch, get]) {
     t.equal(other?.parameters, undefined)
     t.strictSame(Object.keys(other?.responses ?? {}), ['200'])

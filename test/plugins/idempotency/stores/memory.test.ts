@@ -18,7 +18,8 @@ const claimOf = (key: string, caller: string | null = null) => {
 }
 
 t.test('a full store forgets the answer that was kept first, and no request that runs', async (t) => {
-  const store = memoryIdempotency({ maxKeys: 3, now: () => 0 })
+  let time = 0
+  const store = memoryIdempotency({ maxKeys: 3, now: () => time })
   for (const key of ['a', 'b', 'c']) await store.claim(claimOf(key), 10)
   await t.rejects(async () => store.claim(claimOf('d'), 10), /no room/)
   await store.complete(claimOf('c'), 'c', 10)
@@ -26,6 +27,12 @@ t.test('a full store forgets the answer that was kept first, and no request that
   t.equal(await store.claim(claimOf('d'), 10), null, 'the answer c makes room')
   t.equal((await store.claim(claimOf('b'), 10))?.answer, 'b')
   t.equal((await store.claim(claimOf('a'), 10))?.answer, null)
+  await store.complete(claimOf('b'), 'b', 11)
+  time = 10
+  store.expire()
+  for (const key of ['e', 'f'])
+    t.equal(await store.claim(claimOf(key), 10), null, 'leases that ended make room')
+  t.equal((await store.claim(claimOf('b'), 10))?.answer, 'b')
   t.throws(() => memoryIdempotency({ maxKeys: 0 }), { code: 'FST_CONV_OPTION_INVALID' })
 })
 
@@ -38,6 +45,7 @@ t.test('a caller who fills the store removes no answer of one who has less', asy
   for (let n = 0; n < 40; n += 1) await pay(`ada ${n}`, 'ada')
   for (let n = 0; n < 1_000; n += 1) await pay(`eve ${n}`, 'eve')
   await pay('ada 40', 'ada')
+  await pay('bob', 'bob')
   for (let n = 0; n < 41; n += 1) {
     t.equal((await store.claim(claimOf(`ada ${n}`, 'ada'), 10))?.answer, `ada ${n}`)
   }
