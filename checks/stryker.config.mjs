@@ -13,7 +13,8 @@ const others = {
     'plugins/fields',
     'plugins/problems',
   ],
-  problem: ['plugins/problems'],
+  problem: ['plugins/problems', 'server-options'],
+  schema: ['plugins/fields', 'plugins/integer-twins', 'plugins/lists', 'plugins/response-rules'],
 }
 
 // Without tests that start programs, measure memory or read what is built: each takes seconds.

@@ -162,8 +162,8 @@ export class ProblemError extends Error {
     this.statusCode = status
     this.title = title
     this.errors = Array.isArray(given.errors) ? boundedIssues(given.errors) : undefined
-    this.headers = headers === undefined || isObject(headers) ? headers : undefined
-    this.extensions = extensions === undefined || isObject(extensions) ? extensions : undefined
+    this.headers = isObject(headers) ? headers : undefined
+    this.extensions = isObject(extensions) ? extensions : undefined
   }
 
   get [brand](): true {

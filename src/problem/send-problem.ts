@@ -77,7 +77,6 @@ export function jsonOfProblem(
 ): string {
   const documentOf = (problem: ProblemError) =>
     problemDocument(problem, style.typeBase, request.id, style.keepMembers)
-  if (error.extensions === undefined) return JSON.stringify(documentOf(error))
   try {
     const whole = exactJson(documentOf(error), false) ?? ''
     if (whole !== '' && whole.length <= maxDocumentLength) return whole
@@ -199,7 +198,7 @@ export function refuseThrown(
  */
 export function logProblem(reply: FastifyReply, problem: ProblemError, thrown: unknown = problem): void {
   const { log } = reply
-  const { name: type, code, statusCode } = problem
+  const { code, statusCode } = problem
   const message = clip(problem.message, longestDetail)
   reply.code(statusCode)
   if (outageCodes.has(code)) log.info({ res: reply }, message)
@@ -208,7 +207,7 @@ export function logProblem(reply: FastifyReply, problem: ProblemError, thrown: u
   } else {
     const isShort = thrown !== problem && bounded(thrown) === thrown
     const cause = thrown === problem ? bounded(problem.cause) : undefined
-    const err = isShort ? thrown : { type, code, message, ...(cause !== undefined && { cause }) }
+    const err = isShort ? thrown : errorLike(problem, { code, message, cause })
     log.info({ err, res: reply }, message)
   }
 }
@@ -231,14 +230,18 @@ const maxCauses = 3
 function bounded(thrown: unknown, depth = 0): unknown {
   if (typeof thrown === 'string') return clip(thrown, maxLogged)
   if (!(thrown instanceof Error) || isShort(thrown)) return thrown
-  const { name: type, message, stack = '', code, cause } = thrown as Error & { readonly code?: unknown }
-  return {
-    type,
-    ...(typeof code === 'string' && { code: clip(code, longestDetail) }),
+  const { message, stack = '', code, cause } = thrown as Error & { readonly code?: unknown }
+  return errorLike(thrown, {
+    code: typeof code === 'string' ? clip(code, longestDetail) : undefined,
     message: clip(message, longestDetail),
     stack: clip(stack, maxLogged),
-    ...(cause !== undefined && depth < maxCauses && { cause: bounded(cause, depth + 1) }),
-  }
+    cause: depth < maxCauses ? bounded(cause, depth + 1) : undefined,
+  })
+}
+
+/** Returns members of an error for the log. pino takes the type from the constructor. */
+function errorLike(error: Error, members: object): object {
+  return Object.defineProperty({ type: error.name, ...members }, 'constructor', { value: error.constructor })
 }
 
 function isShort(error: Error): boolean {

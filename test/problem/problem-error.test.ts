@@ -42,6 +42,7 @@ t.test('a problem of the registry needs only its code', async (t) => {
     t.match(title, /^[A-Z][A-Za-z ]+$/, `${code}: no full stop`)
     const error = new ProblemError(code)
     t.match(error, { name: 'ProblemError', code, statusCode: status, title, message: title }, code)
+    t.equal(/\n {4}at /.test(error.stack ?? ''), status >= 500, `${code}: a stack for faults of the server`)
     t.ok(error instanceof Error)
   }
 })
@@ -147,7 +148,7 @@ t.test('the document of a 5xx has no cause; 5xx problems of the package keep the
   }
 })
 
-t.test('the instance is a URI with the request id', async () => {
+t.test('the instance is a URI with the request id', async (t) => {
   const occurrence = (id: string): string =>
     problemDocument(new ProblemError('not-found'), base, id).instance ?? ''
   const wellFormed = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => id.isWellFormed())
@@ -157,6 +158,7 @@ t.test('the instance is a URI with the request id', async () => {
       return /^urn:request:[\x21-\x7e]+$/.test(uri) && decodeURIComponent(uri.slice(12)) === id
     }),
   )
+  t.equal(occurrence('x'.repeat(201)), `urn:request:${'x'.repeat(200)}`)
   const units = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   fc.assert(fc.property(units, (id) => URL.canParse(occurrence(id))))
 })

@@ -56,6 +56,11 @@ t.test('an error without a code has the code of its status', async (t) => {
       (statusCode) => [{ statusCode }, undefined, 500, 'internal-server-error'] as const,
     ),
     [{ code: 'constructor', statusCode: 409 }, undefined, 409, 'conflict'],
+    // Of a JSON parser as the docs of Fastify have it.
+    [Object.assign(new SyntaxError('no'), { statusCode: 400 }), undefined, 400, 'body-malformed'],
+    [Object.assign(new SyntaxError('no'), { statusCode: 409 }), undefined, 409, 'conflict'],
+    [Object.assign(new SyntaxError('no'), { statusCode: 400, code: 'E' }), undefined, 400, 'bad-request'],
+    [new SyntaxError('no'), undefined, 500, 'internal-server-error'],
     [undefined, undefined, 500, 'internal-server-error'],
     [null, 404, 404, 'not-found'],
   ]
@@ -152,6 +157,7 @@ t.test('the detail is that of the body, else its message; that stays if it says 
     [{ message: 'm' }, 'm', undefined],
     [{ detail: 'm', message: 'm' }, 'm', undefined],
     [{ detail: 'd' }, 'd', undefined],
+    [{ title: 'Taken' }, 'Taken', undefined],
   ] as const) {
     const document = documentOf(body)
     t.strictSame([document.detail, Reflect.get(document, 'message')], [detail, message], JSON.stringify(body))

@@ -26,6 +26,7 @@ function codesOf(answer: Responses[string] | undefined): unknown {
   const schema = answer?.content?.['application/problem+json']?.schema as unknown as {
     readonly allOf: readonly [object, { readonly properties: { readonly code: unknown } }]
   }
+  t.match(schema.allOf[1], { required: ['status', 'code'], properties: { status: { type: 'integer' } } })
   t.strictSame(schema.allOf[0], { $ref: '#/components/schemas/Problem' })
   return schema.allOf[1].properties.code
 }
@@ -73,6 +74,8 @@ t.test('a status that is declared, or that a class or the default covers, is not
     t.strictSame(Object.keys(responses({ 200: user, ...declared }, reads)).sort(), expected)
   }
   t.strictSame(responses({ 200: user, 412: user }, reads)['412'], user)
+  const invalid = { problems: problemsOf({ validation: 'The input is invalid' }) }
+  t.strictSame(Object.keys(responses({ default: user }, invalid)), ['default'])
 })
 
 t.test('header fields of the request are added, in whichever case they are declared', async (t) => {
@@ -81,6 +84,7 @@ t.test('header fields of the request are added, in whichever case they are decla
   const described: RouteDescription = {
     parameters: { Prefer: { schema }, 'Idempotency-Key': { schema, isRequired: true }, 'X-Own': { schema } },
   }
+  t.notOk('parameters' in completed({ responses: { 200: user } }, reads))
   t.strictSame(completed({ parameters }, described).parameters, [
     ...parameters,
     { in: 'header', name: 'Idempotency-Key', required: true, schema },
@@ -130,7 +134,11 @@ t.test('the schema of a problem has its members, and those of its errors', async
     type: 'object',
     required: ['type', 'title', 'status', 'detail', 'code'],
     properties: {
-      ...{ type: { type, format: 'uri-reference' }, title: { type }, instance: { type }, code: { type } },
+      ...{ type: { type, format: 'uri-reference' }, title: { type }, detail: { type }, code: { type } },
+      ...{
+        status: { type: 'integer', minimum: 400, maximum: 599 },
+        instance: { type, format: 'uri-reference' },
+      },
       errors: { type: 'array', items: { required: ['in', 'message'], properties } },
     },
   })

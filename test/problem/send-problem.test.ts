@@ -1,18 +1,84 @@
-import Fastify, { type FastifyReply } from 'fastify'
+import Fastify, { type FastifyReply, type onRequestHookHandler } from 'fastify'
 import t from 'tap'
 import { ProblemError } from '../../src/index.js'
+import { isObject } from '../../src/options.js'
 import {
   defaultStyle,
   jsonOfProblem,
+  logProblem,
   problemStyle,
   refuse,
+  refuseThrown,
   sendProblem,
   setHead,
 } from '../../src/problem/send-problem.js'
-import { keepLogs, levels } from '../support/logs.js'
+import { keepLogs, type Logs, levels } from '../support/logs.js'
 import { injected, isProblem } from '../support/problem.js'
 
 const style = { ...defaultStyle, typeBase: 'https://errors.example/' }
+
+t.test('the log has an error as it is, or its main members, cut, if it is long', async (t) => {
+  const long = 'x'.repeat(8_001)
+  const conflict = new ProblemError('conflict', { status: 409, detail: 'taken', cause: new Error('why') })
+  const chain = (length: number): Error =>
+    new TypeError('failed', length === 0 ? {} : { cause: chain(length - 1) })
+  const stackless = Object.assign(new Error(long), { stack: undefined })
+  const cut = { message: `${'x'.repeat(1000)}…`, query: undefined }
+  const stackOf = { stack: /\n {4}at .*\ncaused by: TypeError: failed\n {4}at / }
+  type Row = readonly [problem: ProblemError, thrown: unknown, err: object | string]
+  const own = (error: Error, more = {}) => Object.assign(error, { code: 'E_OWN', query: 'q', ...more })
+  const fault = new ProblemError('internal-server-error')
+  const rows: readonly Row[] = [
+    [fault, own(new TypeError('short')), { type: 'TypeError', message: 'short', code: 'E_OWN', query: 'q' }],
+    [
+      fault,
+      own(new TypeError(long)),
+      { type: 'TypeError', code: 'E_OWN', stack: /^TypeError: x{7989}…$/, ...cut },
+    ],
+    [
+      fault,
+      own(new Error('a', { cause: stackless }), { query: long }),
+      { message: /^a: x{1000}…$/, query: undefined },
+    ],
+    [fault, own(new Error(long), { code: long }), { type: 'Error', code: cut.message }],
+    [fault, own(new Error(long), { code: 7 }), { code: undefined }],
+    [fault, own(new Error('a'), { validation: [] }), { message: 'a', validation: undefined }],
+    [fault, own(chain(3)), { message: 'failed: failed: failed: failed', query: 'q', ...stackOf }],
+    [fault, own(chain(4)), { message: 'failed: failed: failed: failed', query: undefined, ...stackOf }],
+    [fault, stackless, { ...cut, stack: '' }],
+    [fault, long, `${'x'.repeat(8_000)}…`],
+    [conflict, conflict, { type: 'ProblemError', code: 'conflict', message: 'taken: why' }],
+    [new ProblemError('not-found'), undefined, { type: 'ProblemError', message: 'Not found', stack: '' }],
+    [conflict, own(new Error('short')), { type: 'Error', message: 'short', query: 'q', stack: /at / }],
+    [conflict, own(new Error(long)), { type: 'ProblemError', code: 'conflict', message: 'taken', stack: '' }],
+    [new ProblemError('server-closing'), undefined, { length: 0 }],
+  ]
+  for (const [problem, thrown, err] of rows) {
+    const logs = keepLogs('info')
+    await withReply((reply) => logProblem(reply, problem, thrown), logs.logger)
+    const [line] = logs.lines.filter(({ res }) => isObject(res) && res.statusCode === problem.statusCode)
+    t.match(line?.err ?? [], err)
+  }
+})
+
+t.test(
+  'a problem takes the place of the content of the reply; the reply says who may store it',
+  async (t) => {
+    const about = { 'content-range': 'bytes */7', etag: '"v1"', expires: '0', 'content-encoding': 'gzip' }
+    const kept = { 'cache-control': 'private', 'x-own': '1', 'content-type': 'application/problem+json' }
+    for (const [status, more] of [
+      [404, {}],
+      [416, { 'content-range': 'bytes */7' }],
+    ] as const) {
+      const headers = await withReply((reply) => {
+        reply.headers({ ...about, ...kept, 'content-type': 'text/csv' })
+        setHead(reply, new ProblemError('conflict', { status }))
+        return reply.getHeaders()
+      })
+      t.strictSame(headers, { ...kept, ...more })
+    }
+  },
+)
 
 t.test('a problem sets status and headers of the reply, and has a document', async (t) => {
   const seen = await withReply((reply) => {
@@ -115,13 +181,16 @@ t.test('refuse() sends the problem, or leaves it to the error handler of the app
     const app = Fastify()
     problemStyle.set(app, { ...defaultStyle, refusals })
     if (hasHandler) app.setErrorHandler(async ({ code }: Error & { code?: string }) => ({ own: code }))
-    app.addHook('onRequest', (request, reply, next) =>
-      refuse(request, reply, new ProblemError('not-found'), next),
-    )
-    app.get('/v1/users', async () => t.fail('the handler runs'))
-    const answer = await app.inject('/v1/users')
-    if (refusals === 'answer') isProblem(t, injected(answer), { status: 404, code: 'not-found' })
-    else t.strictSame([answer.statusCode, answer.json()], [404, { own: 'not-found' }])
+    const onRequest: onRequestHookHandler = (request, reply, next) =>
+      refuse(request, reply, new ProblemError('not-found'), next)
+    app.get('/v1/users', { onRequest }, async () => t.fail('the handler runs'))
+    const ofThisPackage = { errorHandler: refuseThrown as never }
+    app.get('/v1/thrown', ofThisPackage, async () => Promise.reject(new ProblemError('not-found')))
+    for (const path of ['/v1/users', '/v1/thrown']) {
+      const answer = await app.inject(path)
+      if (refusals === 'answer') isProblem(t, injected(answer), { status: 404, code: 'not-found' }, path)
+      else t.strictSame([answer.statusCode, answer.json()], [404, { own: 'not-found' }], path)
+    }
   }
 })
 
@@ -130,8 +199,11 @@ function notJson(): never {
 }
 
 /** Runs something on the reply of a request, and gives what came of it. */
-async function withReply<Result>(use: (reply: FastifyReply) => Result): Promise<Result> {
-  const app = Fastify()
+async function withReply<Result>(
+  use: (reply: FastifyReply) => Result,
+  logger?: Logs['logger'],
+): Promise<Result> {
+  const app = Fastify(logger && { logger })
   const results: Result[] = []
   app.get('/', async (_request, reply) => {
     results.push(use(reply))
