@@ -12,9 +12,12 @@ const others = {
     'plugins/versions',
     'plugins/fields',
     'plugins/problems',
+    'plugins/integer-twins',
+    'plugins/method-override',
+    'providers',
   ],
   problem: ['plugins/problems', 'server-options'],
-  schema: ['plugins/fields', 'plugins/integer-twins', 'plugins/lists', 'plugins/response-rules'],
+  schema: ['plugins/fields', 'plugins/integer-twins', 'plugins/lists', 'plugins/response-rules', 'providers'],
 }
 
 // Without tests that start programs, measure memory or read what is built: each takes seconds.

@@ -70,8 +70,8 @@ export function isEmptyForm({ headers, server }: FastifyRequest): boolean {
 export function unsupportedMediaType(problem: ProblemError, request: FastifyRequest): ProblemError {
   const sent = mediaTypeOf(request.headers['content-type'])
   const [first] = problem.errors ?? []
-  const isWholeBody = problem.code === 'validation' && first?.in === 'body' && first.pointer === ''
-  const isText = isWholeBody && typeof request.body === 'string' && !isJson(sent)
+  const isOfBody = problem.code === 'validation' && first?.in === 'body'
+  const isText = isOfBody && typeof request.body === 'string' && !isJson(sent)
   if (problem.code !== 'unsupported-media-type' && !isText) return problem
   // A 415 for a coding is not about the media type.
   if (isCoded(request)) return problem

@@ -1,4 +1,5 @@
 /** What `convention()` promises to each convention, shown with small ones under the names of the table. */
+import fastifyCors from '@fastify/cors'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync, type RouteOptions } from 'fastify'
 import t from 'tap'
 import { convention } from '../../src/convention/convention.js'
@@ -124,7 +125,10 @@ t.test('hooks run as often as the app lists them; a copy of a route does not run
 t.test('steps run in the order of the table, on paths without a route and in child contexts', async (t) => {
   const app = await appWith(noting('versions', 'onRequest'))
   app.addHook('onRequest', ran('app'))
-  await app.register(noting('rateLimit', 'onRequest'))
+  app.get('/early', answer)
+  const earlierRoutes = [{ url: '/early', reason: 'it is declared by another plugin' }]
+  await app.register(noting('rateLimit', 'onRequest'), { earlierRoutes })
+  await app.register(noting('fields', 'preHandler'), { earlierRoutes })
   app.register(async (child) => {
     await child.register(noting('cors', 'onRequest'))
     child.get('/child', answer)
@@ -134,10 +138,18 @@ t.test('steps run in the order of the table, on paths without a route and in chi
     })
   })
   app.get('/', answer)
-  t.strictSame(await namesOf(app), ['rateLimit', 'versions', 'app'])
+  t.strictSame(await namesOf(app), ['rateLimit', 'versions', 'app', 'fields'])
   t.strictSame(await namesOf(app, '/nowhere'), ['rateLimit', 'versions', 'app'])
-  t.strictSame(await namesOf(app, '/child'), ['cors', 'rateLimit', 'versions', 'app'])
-  t.strictSame(await namesOf(app, '/below'), ['cors', 'maintenance', 'rateLimit', 'versions', 'app'])
+  t.strictSame(await namesOf(app, '/early'), ['rateLimit', 'versions', 'app'], 'what does for all requests')
+  t.strictSame(await namesOf(app, '/child'), ['cors', 'rateLimit', 'versions', 'app', 'fields'])
+  t.strictSame(await namesOf(app, '/below'), [
+    'cors',
+    'maintenance',
+    'rateLimit',
+    'versions',
+    'app',
+    'fields',
+  ])
 })
 
 t.test('those of another package run after ours: before the hooks of the app, or the handler', async (t) => {
@@ -254,6 +266,79 @@ t.test('options of a route and exceptions decide the mode of a rule there', asyn
   t.equal((await app.inject('/refused')).statusCode, 400)
   for (const url of ['/old/a', '/off', '/reported', '/excepted'])
     t.equal((await app.inject(url)).statusCode, 200, url)
+  const declared = { plugin: 'tidiness', declared: true }
+  t.match(app.conventions.report().exceptions, [
+    { ...declared, route: 'GET /old/a', rules: ['tidy'], reason: 'since 2019' },
+    { ...declared, route: 'GET /off', rules, reason: 'config.tidiness is false' },
+    { ...declared, route: 'GET /excepted', rules: ['tidy'], reason: 'mine' },
+  ])
+})
+
+t.test('a convention that is turned off on a route does nothing there', async (t) => {
+  const step = () => ({ rule: '*', headers: { 'x-tidy': 'yes' } })
+  const route = ({ path, turnOff }: { readonly path: string; turnOff(): void }) => {
+    if (path === '/off') turnOff()
+    return { onRequest: step }
+  }
+  const app = Fastify()
+  await app.register(convention({ ...ofModes, name: 'tidiness', route }))
+  for (const path of ['/on', '/off']) app.get(path, answer)
+  for (const [url, header] of [
+    ['/on', 'yes'],
+    ['/off', undefined],
+  ] as const)
+    t.equal((await app.inject(url)).headers['x-tidy'], header, url)
+})
+
+t.test('a plugin that does the same is a finding, with the routes that it serves', async (t) => {
+  const other = Symbol('other')
+  const isIn = (app: FastifyInstance) => other in app
+  const neighbours = [{ name: 'other', isIn, problem: 'is tidy, too', instead: 'one of both' }]
+  const route = () => ({ onRequest: () => ({ rule: '*', headers: { 'x-tidy': 'yes' } }) })
+  for (const [count, name] of [
+    [2, 'GET /child/0; GET /child/1'],
+    [3, 'GET /child/0; GET /child/1; GET /child/2'],
+    [4, 'GET /child/0; GET /child/1; GET /child/2 and 1 more'],
+  ] as const) {
+    const app = Fastify()
+    await app.register(convention({ ...ofModes, name: 'tidiness', neighbours, route }))
+    app.get('/', answer)
+    await app.register(
+      async (child) => {
+        child.decorate(other, true)
+        for (let index = 0; index < count; index += 1) child.get(`/${index}`, answer)
+        await child.register(async (below) => void below.decorate('below', true))
+      },
+      { prefix: '/child' },
+    )
+    for (const [url, header] of [
+      ['/', 'yes'],
+      ['/child/0', undefined],
+    ] as const)
+      t.equal((await app.inject(url)).headers['x-tidy'], header, url)
+    const { findings } = app.conventions.report()
+    t.match(findings, [{ plugin: 'tidiness', rule: 'overlap', route: name, problem: 'other is tidy, too' }])
+    t.equal(findings.length, 1, 'the topmost context of it')
+  }
+})
+
+t.test('beside @fastify/cors, a step that preflights are exempt from leaves them to it', async (t) => {
+  const route = () => ({ onRequest: () => refused })
+  const app = Fastify()
+  await app.register(fastifyCors)
+  await app.register(convention({ ...ofModes, name: 'tidiness', exemptsPreflights: true, route }))
+  app.route({ method: ['GET', 'OPTIONS'], url: '/own', handler: answer })
+  app.get('/', answer)
+  const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+  for (const [url, method, headers, status] of [
+    ['/', 'OPTIONS', preflight, 204],
+    ['/own', 'OPTIONS', preflight, 204],
+    ['/', 'GET', preflight, 400],
+    ['/own', 'OPTIONS', {}, 400],
+    ['/own', 'GET', {}, 400],
+  ] as const) {
+    t.equal((await app.inject({ method, url, headers })).statusCode, status, `${method} ${url}`)
+  }
 })
 
 t.test('each phase of the table has a place for the hooks of the app, and no place twice', async (t) => {
@@ -281,6 +366,29 @@ t.test('explain() returns the steps that a request passed, and what each said', 
   ]
   for (const explanation of await Promise.all(both)) t.strictSame(explanation, { status: 400, steps })
   t.equal((await app.conventions.explain('/nowhere')).steps.length, 3)
+})
+
+t.test('what explain() says of a step follows its mode', async (t) => {
+  const { refusal } = refused
+  const tidy = (members: object) => () => ({ rule: 'tidy', ...members })
+  const rows: readonly (readonly [step: RequestStep, options: object, said: string, detail: string])[] = [
+    [() => refused, { mode: 'report' }, 'counted', 'tidy: untidy'],
+    [tidy({ refusal }), { mode: 'report' }, 'counted', 'tidy: untidy'],
+    [tidy({ headers: {} }), { mode: 'report' }, 'counted', 'tidy: '],
+    [tidy({ given: 'late', notice: 'each rule' }), {}, 'counted', 'tidy: late'],
+    [() => refused, { rules: { tidy: 'off' } }, 'nothing', ''],
+    [tidy({ answer: { status: 203 } }), {}, 'answered', '203'],
+    [tidy({ headers: { vary: 'a', via: 'b' } }), {}, 'headers', 'vary, via'],
+    [tidy({ change: () => {} }), {}, 'changed', 'tidy'],
+  ]
+  for (const [step, options, said, detail] of rows) {
+    const app = await tidied(step, options)
+    app.get('/', answer)
+    const { steps } = await app.conventions.explain('/')
+    t.match(steps[0], { phase: 'onRequest', step: 'tidiness', said, detail })
+  }
+  const app = await tidied(() => [refused as never, { ...refused, rule: 'short' }], { mode: 'report' })
+  t.equal((await app.conventions.explain('/')).steps.length, 2, 'each effect')
 })
 
 t.test('watch() returns the steps of its request alone, also after the body', async (t) => {

@@ -15,6 +15,8 @@ t.test('one or two letters make a misspelt name; in a short name one', async (t)
     ['listing', 'lists', false],
     ['core', 'cors', true],
     ['cost', 'cors', false],
+    ['xcrs', 'cors', false],
+    ['oxrs', 'cors', false],
     ['', 'xsrf', false],
   ]
   for (const [text, name, is] of cases) t.equal(isMisspelt(text, name), is, `${text}, ${name}`)
