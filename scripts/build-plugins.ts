@@ -22,6 +22,22 @@ export const subpathsOfRoot: EsbuildPlugin = {
 }
 
 /**
+ * Lets the CommonJS packages that are part of the build `require()` the modules of Node.js in an ES module. These packages
+ * are in `devDependencies`: an import of a CommonJS package has Node.js look for its exports in the source, which costs more
+ * than to load this package.
+ */
+export const importBuiltins: EsbuildPlugin = {
+  name: 'import-builtins',
+  setup(build) {
+    const namespace = 'builtin'
+    build.onResolve({ filter: /^node:/ }, ({ kind, path }) =>
+      kind === 'require-call' ? { namespace, path, sideEffects: false } : undefined,
+    )
+    build.onLoad({ filter: /./, namespace }, ({ path }) => ({ contents: `export * from '${path}'` }))
+  },
+}
+
+/**
  * Tells bundlers that the values which a module makes at its top level can be left out where they are not used, as
  * `sideEffects` of package.json says of whole modules: `f(b)` becomes a call that is marked as pure.
  */

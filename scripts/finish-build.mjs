@@ -3,6 +3,7 @@
 //   type is the same whichever build a file imports.
 // - The CommonJS build is minified. Of the ES modules only white space and long names go (tsup.config.ts), because bundlers
 //   remove what an app does not import of declarations that stand alone.
+// - The licences of the packages that are part of the build are in a file.
 // - Each statement has a line of its own: Node.js prints the line that throws above an uncaught error.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -34,6 +35,14 @@ for (const name of readdirSync(new URL('dist', root), { recursive: true })) {
   if (file.endsWith('.d.ts') && !kept.has(file)) rmSync(new URL(file, root))
   if (/\.c?js$/.test(file)) finishCode(file)
 }
+
+const inBuild = ['@fastify/error', '@fastify/merge-json-schemas', 'dequal', 'fastify-plugin', 'pluralize']
+const licences = inBuild.map((name) => {
+  const folder = new URL(`node_modules/${name}/`, root)
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))
+  return `${name}\n\n${readFileSync(new URL(file, folder), 'utf8').trim()}\n`
+})
+writeFileSync(new URL('dist/licences.txt', root), licences.join('\n\n'))
 
 function finishCode(file) {
   const path = new URL(file, root)

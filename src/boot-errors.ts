@@ -27,7 +27,9 @@ export const bootErrors = Object.freeze(
   Object.fromEntries(
     Object.entries(messages).map(([code, message]) => {
       const isOfOption = code.startsWith('FST_CONV_OPTION')
-      return [code, createError<string[]>(code, message, 500, isOfOption ? TypeError : Error)]
+      const BootError = createError<string[]>(code, message, 500, isOfOption ? TypeError : Error)
+      // Node.js prints it above the message. The build shortens the names of functions.
+      return [code, Object.defineProperty(BootError, 'name', { value: 'FastifyError' })]
     }),
   ) as unknown as {
     [Code in keyof Messages]: FastifyErrorConstructor<{ code: Code; statusCode: 500 }, Texts<Messages[Code]>>

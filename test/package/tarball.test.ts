@@ -75,10 +75,7 @@ t.test('the error of a failed boot is not preceded by a long line of the build',
 
 t.test('has few dependencies, and peers with lower bounds, of which only Fastify is needed', async (t) => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = manifest
-  t.equal(
-    Object.keys(dependencies).sort().join(' '),
-    '@fastify/error @fastify/merge-json-schemas @fastify/rate-limit ajv fastify-plugin helmet pluralize xxhash-wasm',
-  )
+  t.equal(Object.keys(dependencies).join(' '), '@fastify/rate-limit ajv helmet xxhash-wasm')
   const optional =
     '@fastify/csrf bullmq csv-stringify fast-xml-parser ioredis jose oidc-provider pg pg-boss typebox zod'
   const { fastify, ...others } = peerDependencies
