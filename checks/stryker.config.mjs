@@ -17,7 +17,15 @@ const others = {
     'providers',
   ],
   problem: ['plugins/problems', 'server-options'],
-  schema: ['plugins/fields', 'plugins/integer-twins', 'plugins/lists', 'plugins/response-rules', 'providers'],
+  schema: [
+    'json',
+    'convention',
+    'plugins/fields',
+    'plugins/integer-twins',
+    'plugins/lists',
+    'plugins/response-rules',
+    'providers',
+  ],
 }
 
 // Without tests that start programs, measure memory or read what is built: each takes seconds.

@@ -1,46 +1,8 @@
-/** A string that is JSON already passes by the response schema; a handler's own serializer is respected. */
+/** What conventions read of requests and replies. */
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyReply } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import * as exchange from '../../src/convention/exchange.js'
-
-const schema = { response: { 200: { type: 'object', properties: { a: { type: 'string' } } } } }
-
-t.test('hasSerializerOfItsOwn() is true after reply.serializer()', async (t) => {
-  const seen: boolean[] = []
-  const app = Fastify()
-  app.addHook('preSerialization', async (_request, reply, payload) => {
-    seen.push(exchange.hasSerializerOfItsOwn(reply))
-    return payload
-  })
-  app.get('/plain', { schema }, () => ({ a: 'a' }))
-  const csv = () => 'csv'
-  app.get('/own', { schema }, (_, reply) => reply.type('text/csv').serializer(csv).send({ a: 'a' }))
-  app.get('/compiled', { schema }, (_, reply) =>
-    reply.header('x-json', `${reply.serialize({})}`).send({ a: 'a' }),
-  )
-  for (const url of ['/plain', '/own', '/compiled', '/plain']) await app.inject(url)
-  t.strictSame(seen, [false, true, false, false])
-})
-
-t.test('a string that is passed is sent as it is, whatever the schema says', async (t) => {
-  const app = Fastify()
-  app.get('/passed', { schema }, (_, reply) =>
-    exchange.passString(reply).type('application/json').send('{"b":"not in the schema"}'),
-  )
-  app.get('/hook', {
-    schema,
-    preSerialization: async (_request: unknown, reply: FastifyReply) => {
-      exchange.passString(reply)
-      return '{"b":"from a hook"}'
-    },
-    handler: () => ({ a: 'a' }),
-  })
-  t.equal((await app.inject('/passed')).payload, '{"b":"not in the schema"}')
-  const hook = await app.inject('/hook')
-  t.equal(hook.payload, '{"b":"from a hook"}')
-  t.equal(hook.headers['content-type'], 'application/json; charset=utf-8')
-})
 
 t.test('each of several listeners hears each part of a body once, and its end', async (t) => {
   const payload = Readable.from([Buffer.from('{"id":'), Buffer.from('1}')])

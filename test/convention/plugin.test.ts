@@ -17,13 +17,6 @@ t.test('a convention gets its options, is awaited, and serves the context that r
   t.match(Reflect.get(plugin, Symbol.for('plugin-meta')), { fastify: '5.x' }, 'and its versions of Fastify')
 })
 
-t.test('an error while it is set up stops the boot', async (t) => {
-  const broken = conventionPlugin('broken', () => {
-    throw new Error('out of order')
-  })
-  await t.rejects(async () => Fastify().register(broken), { message: 'out of order' })
-})
-
 t.test('a second registration in the same context, or in one below, is refused', async (t) => {
   const app = Fastify()
   await app.register(problems)

@@ -70,6 +70,23 @@ t.test('the title of a code of the app is the code in words; it needs an error s
   t.match(new ProblemError('not-found', { status: 200 }), { statusCode: 404 })
 })
 
+t.test('invalid arguments are corrected, and are not a second error', async (t) => {
+  const invalid = { title: 42, detail: {}, errors: 'x', headers: 7, extensions: [] }
+  const none = { title: 'Not found', message: 'Not found', errors: undefined, headers: undefined }
+  for (const [code, options, expected] of [
+    ['A b<>"', { status: 409 }, { code: 'a-b' }],
+    ['E_FUNDS', { status: 409 }, { code: 'e-funds' }],
+    ['', { status: 409 }, { code: 'conflict' }],
+    [undefined, { status: 409 }, { code: 'conflict' }],
+    ['x'.repeat(200), { status: 409 }, { code: 'conflict' }],
+    ['funds', null, { code: 'funds', statusCode: 500 }],
+    ['funds', { status: '409' }, { code: 'funds', statusCode: 500 }],
+    ['not-found', invalid, { statusCode: 404, ...none, extensions: undefined }],
+  ] as const) {
+    t.match(new ProblemError(code as string, options as object), expected, `${code}`.slice(0, 20))
+  }
+})
+
 t.test('isProblemError() recognizes errors of each copy of the package', async (t) => {
   t.ok(isProblemError(new ProblemError('not-found')))
   t.ok(isProblemError({ [brand]: true }))

@@ -265,31 +265,6 @@ function withStatus(statusCode: number, headers?: Record<string, unknown>): Erro
   return Object.assign(new Error('as it is'), { statusCode, headers })
 }
 
-t.test('a ProblemError with invalid arguments is corrected, and is not a second error', async (t) => {
-  const wrong = { title: 42, detail: {}, errors: 'x', headers: 7, extensions: [] }
-  const rows: ReadonlyArray<readonly [code: unknown, options: unknown, status: number, expected: string]> = [
-    ['A b<>"', { status: 409 }, 409, 'a-b'],
-    ['E_FUNDS', { status: 409 }, 409, 'e-funds'],
-    ['', { status: 409 }, 409, 'conflict'],
-    [undefined, { status: 409 }, 409, 'conflict'],
-    ['x'.repeat(200), { status: 409 }, 409, 'conflict'],
-    ['funds', {}, 500, 'funds'],
-    ['funds', null, 500, 'funds'],
-    ['funds', { status: '409' }, 500, 'funds'],
-    ['not-found', wrong, 404, 'not-found'],
-  ]
-  const { app } = await appWithLogs()
-  for (const [index, [given, options]] of rows.entries())
-    app.get(`/v1/${index}`, async () => {
-      throw new ProblemError(given as string, options as object)
-    })
-  for (const [index, [given, options, status, code]] of rows.entries()) {
-    const about = `${String(given).slice(0, 20)} ${JSON.stringify(options)}`
-    const { type } = isProblem(t, injected(await app.inject(`/v1/${index}`)), { status, code }, about)
-    t.match(type, /^[\w:-]+$/, `${about}: a URI reference`)
-  }
-})
-
 t.test('the size of a problem of the app is bounded, in the response and in the log', async (t) => {
   const long = 'x'.repeat(1_000_000)
   const issue = { in: 'body', pointer: `/${long}`, message: long } as const
