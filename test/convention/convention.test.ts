@@ -5,8 +5,10 @@ import t from 'tap'
 import { convention } from '../../src/convention/convention.js'
 import { order, type Phase, phases, placeOf } from '../../src/convention/order.js'
 import type { RequestStep, StepResult } from '../../src/convention/steps.js'
+import { conventions } from '../../src/preset.js'
 import { ProblemError } from '../../src/problem/problem-error.js'
 import { modeOption, routeModeOption, routeRuleOptions, ruleOptions } from '../../src/report/modes.js'
+import { keepLogs } from '../support/logs.js'
 import { serve } from '../support/serve.js'
 
 type Next = (error?: Error) => void
@@ -62,8 +64,9 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
   const counting = convention({
     ...ofModes,
     name: 'counting',
-    route({ name }) {
+    route({ name, route }) {
       compiled.push(name)
+      if (name === 'GET /a') Object.assign(route ?? {}, { errorHandler: () => 'handled' })
       return { preHandler: () => ({ rule: 'counted', given: '', headers: { 'x-plan': name } }) }
     },
   })
@@ -75,7 +78,10 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
   const configs: object[] = []
   app.addHook('onRequest', async ({ routeOptions }) => void configs.push(routeOptions.config))
   await app.register(counting)
-  app.get('/a', { config: { counting: {} } as object }, answer)
+  app.get('/a', { config: { counting: {} } as object }, async ({ query }) => {
+    if (Object.keys(query as object).length > 0) throw new Error('asked for')
+    return 'done'
+  })
   app.get('/b', { constraints: { version: '1.0.0' } }, answer)
   app.head('/b', { constraints: { version: '2.0.0' } }, answer)
   app.head('/c', answer)
@@ -93,6 +99,7 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
   }
   t.strictSame(compiled, ['*', 'GET /a', 'GET /b', 'HEAD /b', 'HEAD /c', 'GET /d'])
   t.match(configs[0], { counting: {}, ofHead: true })
+  t.equal((await app.inject({ method: 'HEAD', url: '/a?fail' })).headers['content-length'], '7', 'handled')
 })
 
 t.test('hooks that onRoute hooks of the app add keep their place', async (t) => {
@@ -126,7 +133,8 @@ t.test('steps run in the order of the table, on paths without a route and in chi
   const app = await appWith(noting('versions', 'onRequest'))
   app.addHook('onRequest', ran('app'))
   app.get('/early', answer)
-  const earlierRoutes = [{ url: '/early', reason: 'it is declared by another plugin' }]
+  await app.register(async (child) => void child.get('/early/child', answer))
+  const earlierRoutes = [{ url: '/early*', reason: 'it is declared by another plugin' }]
   await app.register(noting('rateLimit', 'onRequest'), { earlierRoutes })
   await app.register(noting('fields', 'preHandler'), { earlierRoutes })
   app.register(async (child) => {
@@ -141,6 +149,11 @@ t.test('steps run in the order of the table, on paths without a route and in chi
   t.strictSame(await namesOf(app), ['rateLimit', 'versions', 'app', 'fields'])
   t.strictSame(await namesOf(app, '/nowhere'), ['rateLimit', 'versions', 'app'])
   t.strictSame(await namesOf(app, '/early'), ['rateLimit', 'versions', 'app'], 'what does for all requests')
+  t.strictSame(
+    await namesOf(app, '/early/child'),
+    ['versions', 'app'],
+    'a context has what was there before it',
+  )
   t.strictSame(await namesOf(app, '/child'), ['cors', 'rateLimit', 'versions', 'app', 'fields'])
   t.strictSame(await namesOf(app, '/below'), [
     'cors',
@@ -199,6 +212,16 @@ t.test('a step refuses, answers or sets headers; at once, or as a promise', asyn
     [() => headersFor('tidy'), 200, 'tidy'],
     [() => rules.map(headersFor), 200, 'short'],
     [() => ({ rule: 'tidy', given: '', answer: answered }), 203, 'a', 'tidied'],
+    [() => ({ rule: 'tidy', notice: 'each rule', answer: answered }), 200],
+    [
+      (_, reply) => {
+        reply.serializer(() => 'not as it is')
+        return { rule: 'tidy', answer: { ...answered, isWritten: true } }
+      },
+      203,
+      'a',
+      'tidied',
+    ],
   ]
   for (const [step, status, header, body = 'done'] of cases) {
     const app = await tidied(step)
@@ -245,11 +268,19 @@ t.test('in report mode effects are counted, and a needed one is applied', async 
   const isNeeded = { rule: 'short', given: 'long', headers: { 'x-tidy': 'needed' }, isNeeded: true }
   const app = await tidied(() => [refused as never, isNeeded], { mode: 'report' })
   app.get('/', answer)
+  app.post('/', answer)
+  app.head('/only', answer)
   const response = await app.inject('/')
   t.match(response, { statusCode: 200, body: 'done', headers: { 'x-tidy': 'needed' } })
-  t.match(app.conventions.report().observations, [
-    { plugin: 'tidiness', rule: 'tidy', route: 'GET /', effect: 'refused', status: 400, count: 2 },
-  ])
+  await app.inject({ method: 'POST', url: '/' })
+  await app.inject({ method: 'HEAD', url: '/only' })
+  const common = { plugin: 'tidiness', rule: 'tidy', effect: 'refused', status: 400, count: 2 }
+  const routes = ['GET /', 'HEAD /only', 'POST /']
+  const { observations } = app.conventions.report()
+  t.match(
+    observations.toSorted((one, other) => (one.route < other.route ? -1 : 1)),
+    routes.map((route) => ({ ...common, route })),
+  )
 })
 
 t.test('options of a route and exceptions decide the mode of a rule there', async (t) => {
@@ -338,6 +369,30 @@ t.test('beside @fastify/cors, a step that preflights are exempt from leaves them
     ['/own', 'GET', {}, 400],
   ] as const) {
     t.equal((await app.inject({ method, url, headers })).statusCode, status, `${method} ${url}`)
+  }
+})
+
+t.test('without problems, the log says at boot that other errors stay as they are', async (t) => {
+  const [plugin, named] = ['tidiness', 'problems'].map((name) =>
+    convention({ ...ofModes, name, route: () => undefined }),
+  ) as [FastifyPluginAsync<object>, FastifyPluginAsync<object>]
+  const off = { mode: 'report' }
+  const rows: readonly (readonly [
+    plugins: readonly FastifyPluginAsync<object>[],
+    options: object,
+    lines: number,
+  ])[] = [
+    [[plugin], {}, 1],
+    [[plugin], off, 0],
+    [[plugin, named], {}, 0],
+    [[conventions as FastifyPluginAsync<object>], {}, 0],
+  ]
+  for (const [plugins, options, count] of rows) {
+    const logs = keepLogs('info')
+    const app = Fastify({ logger: logs.logger })
+    for (const one of plugins) await app.register(one, options)
+    await app.ready()
+    t.equal(logs.lines.filter(({ msg }) => msg?.includes('without the plugin problems')).length, count)
   }
 })
 

@@ -25,7 +25,7 @@ const documentOf = (app: FastifyInstance) => withoutReferences(app.swagger()) as
 t.test('an operation is found by the path that @fastify/swagger writes', async (t) => {
   const app = Fastify()
   const servers = [{ url: 'https://{host}/api', variables: { host: { default: 'api.test' } } }, { url: '/' }]
-  await app.register(swagger, { openapi: { info, servers } })
+  await app.register(swagger, { openapi: { info, servers }, exposeHeadRoutes: true })
   await app.register(problems)
   const paths = {
     '/api/users': '/users',
@@ -39,7 +39,8 @@ t.test('an operation is found by the path that @fastify/swagger writes', async (
   app.route({ method: ['PUT', 'POST'], url: '/both', handler: async () => ({}) })
   await app.ready()
   const document = documentOf(app)
-  for (const path of Object.values(paths)) t.ok(document.paths[path]?.get?.responses['500'], path)
+  for (const path of Object.values(paths))
+    for (const method of ['get', 'head']) t.ok(document.paths[path]?.[method]?.responses['500'], path)
   for (const method of ['put', 'post']) t.ok(document.paths['/both']?.[method]?.responses['500'], method)
   t.notOk(document.paths['/hidden'])
 })

@@ -13,6 +13,7 @@ t.test('one or two letters make a misspelt name; in a short name one', async (t)
     ['list', 'lists', true],
     ['lsits', 'lists', true],
     ['listing', 'lists', false],
+    ['lsitz', 'lists', false],
     ['core', 'cors', true],
     ['cost', 'cors', false],
     ['xcrs', 'cors', false],
