@@ -85,24 +85,6 @@ t.test(
   },
 )
 
-t.test('a 503 gets a Retry-After, unless it has one', async (t) => {
-  const own = new ProblemError('server-closing', { headers: { 'Retry-After': '60' } })
-  for (const [about, error, expected, before] of [
-    ['a 503', new ProblemError('server-closing'), '5'],
-    ['that of the error', own, '60'],
-    ['that of the reply', new ProblemError('server-closing'), '30', '30'],
-    ['a 404 has none', new ProblemError('not-found'), undefined],
-    ['a 500 has none', new ProblemError('internal-server-error'), undefined],
-  ] as const) {
-    const after = await withReply((reply) => {
-      if (before !== undefined) reply.header('retry-after', before)
-      setHead(reply, error)
-      return reply.getHeader('retry-after')
-    })
-    t.equal(after, expected, about)
-  }
-})
-
 t.test('members of an error that are not JSON are left out and logged; the others are sent', async (t) => {
   const circular: Record<string, unknown> = {}
   circular.self = circular

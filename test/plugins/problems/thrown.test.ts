@@ -140,46 +140,6 @@ t.test('a ProblemError is sent with its code, status, headers and members', asyn
   t.notMatch(response.payload, secret)
 })
 
-t.test('serializers, and members and headers that cannot be sent, change no problem', async (t) => {
-  const { app } = await appWithLogs()
-  const nothing = { type: 'object', properties: {}, additionalProperties: false }
-  const schema = { response: { 200: nothing, '4xx': nothing, default: nothing } }
-  const failing = (more: object) => async () =>
-    Promise.reject(new ProblemError('not-retryable', { status: 409, detail: 'no', ...more }))
-  app.setReplySerializer(() => 'no JSON')
-  app.get('/v1/schema', { schema }, failing({}))
-  app.get('/v1/serializer', async (_request, reply) => {
-    reply.serializer(() => 'no JSON').type('text/html')
-    return failing({})()
-  })
-  app.get('/v1/circular', failing({ extensions: { all: circular() } }))
-  app.get('/v1/unwritable', failing({ headers: { 'x-a': 'é€\n' } }))
-  for (const path of ['schema', 'serializer', 'circular', 'unwritable']) {
-    const answer = injected(await app.inject(`/v1/${path}`))
-    isProblem(t, answer, { status: 409, code: 'not-retryable', detail: 'no' }, path)
-    t.notMatch(answer.body, secret)
-  }
-})
-
-t.test('headers of a 4xx are sent, except Content-Type; of a 5xx of the app only Retry-After', async (t) => {
-  const { app } = await appWithLogs()
-  const headers = {
-    'WWW-Authenticate': 'Bearer',
-    'Content-Type': 'text/html',
-    'X-Count': 3,
-    'set-cookie': 'a=b',
-  }
-  app.get('/v1/refused', async () => Promise.reject(withStatus(401, headers)))
-  app.get('/v1/broken', async () => Promise.reject(withStatus(502, { ...headers, 'retry-after': '7' })))
-  const refused = await app.inject('/v1/refused')
-  isProblem(t, injected(refused), { status: 401, code: 'unauthorized' })
-  t.match(refused.headers, { 'www-authenticate': 'Bearer', 'x-count': '3', 'set-cookie': 'a=b' })
-  const broken = await app.inject('/v1/broken')
-  isProblem(t, injected(broken), { status: 502, code: 'bad-gateway' })
-  t.equal(broken.headers['retry-after'], '7')
-  for (const name of ['www-authenticate', 'x-count', 'set-cookie']) t.notOk(name in broken.headers, name)
-})
-
 t.test('a 503 always has Retry-After', async (t) => {
   const { app } = await appWithLogs()
   app.get('/v1/thrown', async () => Promise.reject(withStatus(503)))
