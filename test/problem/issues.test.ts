@@ -1,13 +1,7 @@
 /** The `errors` of a validation problem; RFC 6901 (JSON Pointer). */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  boundedIssues,
-  IssueList,
-  isDefaultMessage,
-  textOfIssues,
-  validationIssues,
-} from '../../src/problem/issues.js'
+import { boundedIssues, IssueList, isDefaultMessage, validationIssues } from '../../src/problem/issues.js'
 import type { ProblemIssue } from '../../src/problem/problem-error.js'
 
 type SchemaFault = Readonly<Record<string, unknown>>
@@ -85,24 +79,6 @@ t.test('an unknown part counts as the body', async (t) => {
     t.strictSame(validationIssues([at('/x')], part), [issue('/x')], String(part))
 })
 
-t.test('long names are cut, and issues beyond the total length are left out', async (t) => {
-  const long = 'k'.repeat(1_000_000)
-  const rows: readonly (readonly [about: string, faults: readonly SchemaFault[], count: number])[] = [
-    ['one long name', [unknown('', long)], 1],
-    ['faults under a long name', Array.from({ length: 60 }, (_, index) => at(`/${long}/${index}`)), 1],
-    ['names of 90 characters', Array.from({ length: 60 }, () => at(`/${'k'.repeat(89)}`)), 50],
-    ['names of 490 characters', Array.from({ length: 60 }, () => at(`/${'k'.repeat(489)}`)), 20],
-  ]
-  for (const [about, faults, count] of rows) {
-    for (const part of ['body', 'querystring']) {
-      const issues = validationIssues(faults, part)
-      t.equal(issues.length, count, `${about}, ${part}`)
-      t.ok(JSON.stringify(issues).length < 20_000, `${about}, ${part}: in all`)
-    }
-  }
-  t.match(validationIssues([unknown('', long)], 'body'), [{ pointer: /^\/k{299}…$/ }])
-})
-
 t.test('any member name: the pointer leads to it (RFC 6901 §4), the name is it', async () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (member) => {
@@ -155,10 +131,4 @@ t.test('a long text is cut, and the issue that exceeds the total is the last', a
   t.match(kept, [{ pointer: /^\/k{299}…$/ }, { message: /^k{300}…$/ }])
   t.equal(kept.length, 2)
   t.equal(boundedIssues([issue('k'.repeat(1_000_000))]).length, 1)
-})
-
-t.test('in the joined text, each issue has its place in the same style', async (t) => {
-  const limit: ProblemIssue = { in: 'query', name: 'limit', message: 'must be integer' }
-  const text = textOfIssues([issue('/items/0'), issue('', 'must be object'), limit])
-  t.equal(text, 'body/items/0 is wrong, body must be object, query/limit must be integer')
 })
