@@ -253,9 +253,11 @@ function addHooks(options: RouteOptions, route: CompiledRoute): void {
     const last = route.hooks.get(after)
     const given = options[phase] as AnyHook | AnyHook[] | undefined
     if (first === undefined && last === undefined && given === undefined) continue
+    const hooks: AnyHook[] = first === undefined ? [] : [first]
     // The app may have copied the options of another route, with the hooks of that route.
-    const own = [given ?? []].flat().filter((hook) => !(ofConventions in hook))
-    options[phase] = [first ?? [], own, last ?? []].flat() as never
+    if (given !== undefined) hooks.push(...[given].flat().filter((hook) => !(ofConventions in hook)))
+    if (last !== undefined) hooks.push(last)
+    options[phase] = hooks as never
   }
 }
 

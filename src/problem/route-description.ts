@@ -62,13 +62,20 @@ type References = Readonly<Record<string, Reference>>
 /** Returns a function that adds to operations of a document what conventions describe, as references to components. */
 export function describer(openapi: OpenApi) {
   const known = new Map<string, Described>()
+  const texts = new Map<string, number>()
+  const numbers = new Map<RouteDescription, number>()
+  // Routes share most descriptions, and equal ones count as one.
+  const numberOf = (one: RouteDescription): number =>
+    kept(numbers, one, () => kept(texts, JSON.stringify(one), () => texts.size))
 
   return function withDescriptions(operation: Operation, all: readonly RouteDescription[]): Operation {
     if (all.every(isEmpty)) return operation
     const { parameters = [], responses = {} } = operation
     const statuses = Object.keys(responses)
     // Most operations of a document are described alike.
-    const described = kept(known, JSON.stringify([statuses, all]), () => describedIn(openapi, statuses, all))
+    const described = kept(known, `${statuses} ${all.map(numberOf)}`, () =>
+      describedIn(openapi, statuses, all),
+    )
     const declared = parameters.map((one) => (one.in === 'header' ? one.name?.toLowerCase() : undefined))
     const added = [...described.parameters].filter(([name]) => !declared.includes(name))
     const completed = Object.entries(responses).map(([status, response]) => [

@@ -1,3 +1,4 @@
+import { kept } from '../../bounded-cache.js'
 import { callerFields } from '../../convention/caller.js'
 import { keyStyleOf } from '../../convention/contexts.js'
 import type { RouteContext } from '../../convention/convention.js'
@@ -110,12 +111,17 @@ const ofReads = {
 }
 const ofWrites = { ...ofAll, 'If-None-Match': condition('*: only if there is nothing yet') }
 
+// Most routes are described alike.
+const descriptions = new Map<string, RouteDescription>()
+
 export function describeCaching(plan: CachingPlan): RouteDescription {
   const { reads, guards, tagsBytes, validators, validatorsOf, isPreconditionRequired } = plan
   const isTagged = tagsBytes || validators !== undefined || validatorsOf !== undefined
-  return {
+  const hasValidators = reads || validatorsOf !== undefined
+  const key = [reads, guards, isTagged, hasValidators, isPreconditionRequired].join()
+  return kept(descriptions, key, () => ({
     allHeaders: { 'Cache-Control': header('How caches may store the response (RFC 9111 §5.2.2)') },
-    headers: reads || validatorsOf !== undefined ? { ...(isTagged && tag), ...date } : {},
+    headers: hasValidators ? { ...(isTagged && tag), ...date } : {},
     ...(reads && {
       statuses: { 304: 'Not modified: the copy of the client is current' },
       // A 304 with a tag has no date.
@@ -129,5 +135,5 @@ export function describeCaching(plan: CachingPlan): RouteDescription {
           'precondition-required': 'A precondition is needed: If-Match, or If-None-Match: *',
         }),
     }),
-  }
+  }))
 }

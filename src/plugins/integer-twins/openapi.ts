@@ -9,6 +9,7 @@ import {
   namedSchemas,
   type SchemaObject,
   schemaList,
+  schemaText,
   writtenOut,
 } from '../../schema/json-schema.js'
 import {
@@ -160,7 +161,9 @@ export function withTwinsInResponse(schema: Json, context: Context): Json {
     return { ...(required.length > 0 && { required }), properties }
   }
 
-  return mapSchema(isObjectSchema(schema) ? withTwins(schema, context, 'output') : schema, (part) => {
+  const twinned = isObjectSchema(schema) ? withTwins(schema, context, 'output') : schema
+  if (schemaText(twinned)?.includes('"$ref"') === false) return twinned
+  return mapSchema(twinned, (part) => {
     const { $ref, ...siblings } = part
     const demand = typeof $ref === 'string' ? demandOf({ $ref }, 0) : null
     return demand === null ? part : { ...siblings, allOf: [{ $ref: $ref as string }, demand] }

@@ -68,13 +68,15 @@ export function schemaBreaches(
     const unjudged = fresh.length === parts.length ? members : propertiesOf(fresh)
     for (const name of unjudged.keys()) {
       const member = partsOf(reader, members.get(name) ?? [])
+      const isScalarMember = member.every(isScalar)
+      if (isScalarMember && factsOf(name, vocabulary).isUsual) continue
       const place = `${pointer}/${pointerToken(name)}`
       const faults = memberFaults(name, member, members, vocabulary, timeFault)
       for (const rule of responseRuleNames) {
         const [problem, instead] = faults[rule] ?? []
         if (problem && instead) breaches.push({ rule, problem: `${place} ${problem}`, instead })
       }
-      if (!member.every(isScalar)) pending.push({ parts: member, pointer: place })
+      if (!isScalarMember) pending.push({ parts: member, pointer: place })
     }
     for (const nameless of namelessOf(fresh))
       pending.push({ parts: partsOf(reader, [nameless]), pointer: `${pointer}/*` })
@@ -142,6 +144,8 @@ interface NameFacts {
   readonly restyled: string | null
   readonly noun: string
   readonly formats: TimeFormats | null
+  /** Whether a scalar of the name breaks no rule. */
+  readonly isUsual: boolean
 }
 
 // The schemas of an API have the same names again and again; payloads may have any.
@@ -151,21 +155,23 @@ const namesOf = new WeakMap<ResponseVocabulary, BoundedCache<string, NameFacts>>
 function factsOf(name: string, vocabulary: ResponseVocabulary): NameFacts {
   const { keyStyle, unixTimes } = vocabulary
   const names = kept(namesOf, vocabulary, () => new BoundedCache<string, NameFacts>(keptNames))
-  return kept(names, name, () => ({
-    restyled: restyledKey(name, keyStyle),
-    noun: nounOf(name),
-    formats: timeFormats(name, unixTimes),
-  }))
+  return kept(names, name, () => {
+    const restyled = restyledKey(name, keyStyle)
+    const noun = nounOf(name)
+    const formats = timeFormats(name, unixTimes)
+    return { restyled, noun, formats, isUsual: (restyled ?? formats) === null && !sexNouns.includes(noun) }
+  })
 }
 
 const maxShown = 5
+const sexNouns = ['sex', 'gender']
 const sexes = ['male', 'female', 'intersex', 'unknown']
 const biologicalEnum = `"enum": ${JSON.stringify(sexes)}`
 
 function sexFault(noun: string, parts: Parts, types: ReadonlySet<string>): Fault | null {
   // A boolean such as `same_sex` and an object are not checked.
   const mayBeWord = types.size === 0 || ['string', 'integer', 'number'].some((type) => types.has(type))
-  if ((noun !== 'sex' && noun !== 'gender') || !mayBeWord) return null
+  if (!sexNouns.includes(noun) || !mayBeWord) return null
   const values = [...new Set(valuesOf(parts).filter((value) => value !== null))].map(String)
   const others = values.filter((value) => !sexes.includes(value.toLowerCase()))
   if (noun === 'gender') {
