@@ -24,7 +24,10 @@ const documentOf = (app: FastifyInstance) => withoutReferences(app.swagger()) as
 
 t.test('an operation is found by the path that @fastify/swagger writes', async (t) => {
   const app = Fastify()
-  const servers = [{ url: 'https://{host}/api', variables: { host: { default: 'api.test' } } }, { url: '/' }]
+  const servers = [
+    { url: 'https://{host}/{base}', variables: { host: { default: 'api.test' }, base: { default: 'api' } } },
+    { url: '/' },
+  ]
   await app.register(swagger, { openapi: { info, servers }, exposeHeadRoutes: true })
   await app.register(problems)
   const paths = {
