@@ -8,7 +8,7 @@
 // tap, such as `--coverage`, tap's own runner runs the bundles.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
@@ -137,6 +137,13 @@ async function bundle(processes) {
     if (bundleOnly) {
       builder.onResolve({ filter: /^tap$/ }, () => ({ path: 'tap', namespace: 'root' }))
       builder.onLoad({ filter: /./, namespace: 'root' }, () => ({ contents: 'export default rootOfTests' }))
+      // The demo imports the package; what the runner changes is in the sources.
+      builder.onResolve({ filter: /^fastify-conventions/ }, ({ path }) => {
+        const name = path.slice('fastify-conventions/'.length) || '.'
+        const places = ['src', 'src/schema', 'src/plugins/operations'].map((at) => join(root, at, name))
+        const files = places.flatMap((place) => [`${place}.ts`, join(place, 'index.ts')])
+        return { path: files.find((file) => existsSync(file)) }
+      })
     }
     builder.onResolve({ filter: /^process:/ }, ({ path }) => ({ path: path.slice(8), namespace: 'process' }))
     builder.onLoad({ filter: /./, namespace: 'process' }, ({ path }) => ({

@@ -1,6 +1,6 @@
 /** The arguments of `fastify-conventions check`. */
 import t from 'tap'
-import { readArguments } from '../../src/cli/check.js'
+import { readArguments } from '../../src/cli/arguments.js'
 import { documentState } from '../../src/cli/document.js'
 
 const defaults = { file: 'app.js', format: 'table', mode: 'report', timeout: 60 }

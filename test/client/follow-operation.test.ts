@@ -310,6 +310,10 @@ t.test('what cannot be cancelled says so, and nothing is asked', async (t) => {
   const { operation } = await follow(t, succeeded)
   await operation.finished()
   await t.rejects(operation.cancel(), { code: 'not-cancellable' })
+  const created = await follow(t, { status: 303, headers: { location: '/v1/payments/8' } })
+  await t.rejects(created.operation.cancel(), { code: 'not-cancellable' })
+  const unknown = await follow(t, withStatus(404))
+  await t.rejects(unknown.operation.cancel(), { code: 'refused', status: 404 })
 })
 
 t.test('a cancellation is sent once, whatever comes of it, and the operation is followed on', async (t) => {

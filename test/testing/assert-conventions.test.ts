@@ -141,6 +141,7 @@ const stack = '{"stack":"Error\\n    at file.js:1",'
 const defects: readonly (readonly [what: string, rule: ProbeRule, when: When, change: Change])[] = [
   ['an error is HTML', 'problems', problem, header('content-type', 'text/html')],
   ['an error is not a problem document', 'problems', problem, header('content-type', 'application/json')],
+  ['a GET fails without a problem', 'problems', asked(/^GET \/v1\/users$/), status(500)],
   ['a problem has no code', 'problems', problem, body(/"code"/, '"error"')],
   ['a problem has another status', 'problems', problem, body(/"status":\d+/, '"status":500')],
   ['an error has a stack trace', 'problems', problem, body(/\{/, stack)],
@@ -160,6 +161,8 @@ const defects: readonly (readonly [what: string, rule: ProbeRule, when: When, ch
   ['If-Match is ignored', 'caching', answered(412, 'GET'), status(200)],
   ['If-Match is ignored for DELETE', 'caching', answered(412, 'DELETE'), status(204)],
   ['ISO 8601 is read as an HTTP date', 'caching', field('if-modified-since', /\d/), status(304)],
+  ['HEAD is 204', 'head', answered(200, 'HEAD'), status(204)],
+  ['HEAD has another type', 'head', asked(/^HEAD /), header('content-type', 'text/html')],
   ['HEAD has another ETag', 'head', asked(/^HEAD /), header('etag', '"other"')],
   ['digits are rounded', 'integerTwins', always, body(/"id":\d+/, '"id":9007199254740996')],
   ['an integer has no twin', 'integerTwins', asked(/ \/v1\/users\/\d+$/), body(/"id_str":"\d+",/, '')],
@@ -237,4 +240,73 @@ t.test('an exception takes a route out, or with `except` single rules of it', as
     [...all].filter((one) => !withoutRoute.has(one)),
     [...all].filter((one) => one.endsWith(` ${url}`)),
   )
+})
+
+t.test('routes are read with their constraints, and only where their parameters are known', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  const paths = ['/', '/users', '/users/:id/a', '/users/:name/b', '/files/*', '/v1/:a-:b', '/shops/:id']
+  const orders = { orders: [{ id_str: '8', id: 9 }], items: [] }
+  for (const path of [...paths, '/orders', '/orders/:id', '/orders/:id/items/:item'])
+    app.get(path, async () => (path === '/orders' ? orders : { id: 5 }))
+  app.get('/two', { constraints: { version: '2.0.0' } }, async () => ({ id: 5 }))
+  app.get('/host', { constraints: { host: 'a.example' } }, async () => ({ id: 5 }))
+  app.get('/text', async () => 'text')
+  app.post('/calls', async () => ({}))
+  app.decorate('maintenance', { isPlanned: true } as never)
+  const params = (name: string, url: string) => (url.startsWith('/users') ? `a/${name}` : undefined)
+  const { verdicts, notProbed } = await probeConventions(app, { params })
+  const read = verdicts.filter(({ rule }) => rule === 'integerTwins').map(({ request }) => request)
+  const plain = ['GET /', 'GET /orders', 'GET /orders/8', 'GET /users']
+  const constrained = ['GET /host, host: a.example', 'GET /two, accept-version: 2.0.0']
+  const ofUsers = ['GET /users/a%2Fid/a', 'GET /users/a%2Fid/b']
+  t.strictSame(read.sort(), [...plain, ...constrained, ...ofUsers].sort())
+  const left = ['/files/*', '/orders/:id/items/:item', '/shops/:id', '/v1/:a-:b']
+  t.strictSame([...notProbed].sort(), left)
+  const rulesOf = (path: string) => new Set(verdicts.flatMap(({ url, rule }) => (url === path ? rule : [])))
+  t.strictSame([...rulesOf('/calls')].sort(), ['methods', 'problems'])
+  t.strictSame([...rulesOf('/text')].sort(), ['methods', 'pathGuard', 'problems'])
+  t.notOk(rulesOf('/two').has('fields'), 'there is nothing to select of one member')
+})
+
+t.test('integers without the twin that they need', async (t) => {
+  const without = 'id: 9007199254740993 without a twin'
+  const others = '"none":[],"none_str":"x","a":[{}],"a_str":"x","b":[null],"c":9007199254740991,"d":1.5'
+  const rows: readonly (readonly [json: string, received: string | null])[] = [
+    ['{"id":9007199254740993}', without],
+    ['{"id":-9007199254740992.0}', 'id: -9007199254740992 without a twin'],
+    ['{"a":{"id":9007199254740993}}', without],
+    ['{"a":[5,[{"id":9007199254740993}]]}', without],
+    ['{"ids":[1,9007199254740993]}', 'ids: 1,9007199254740993 without a twin'],
+    ['{"id":5,"id_str":"6"}', 'id: 5 with the twin 6'],
+    ['{"ids":[5],"idsStr":["6"]}', 'ids: 5 with the twin 6'],
+    [`{"id":5,"id_str":"5",${others}}`, null],
+  ]
+  for (const [json, expected] of rows) {
+    const app = Fastify()
+    app.get('/x', ({ headers }, reply) =>
+      reply.type('application/json').send(headers.authorization === 'mine' ? json : '{}'),
+    )
+    const { verdicts } = await probeConventions(app, { headers: { authorization: 'mine' } })
+    t.match(
+      verdicts.find(({ rule }) => rule === 'integerTwins'),
+      { received: expected },
+      json,
+    )
+    await app.close()
+  }
+})
+
+t.test('the error of an assertion has a line for each part of a broken clause', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.get('/users/:id', async () => ({}))
+  const clause = 'problems \\*\n  request: GET /no-such.*\n  expected: .*\n  received: .*\n'
+  const left = 'not probed, because no item is known: /users/:id'
+  await t.rejects(assertConventions(app), {
+    name: 'AssertionError',
+    message: new RegExp(`^\\d+ of \\d+ clauses are broken\n${clause}(.*\n)+${left}$`),
+  })
+  const headers = { a: 1, b: 'c' } as unknown as Record<string, string>
+  await t.rejects(probeConventions(app, { headers }), { message: /headers: expected an object of texts/ })
 })

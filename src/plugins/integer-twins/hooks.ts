@@ -91,22 +91,14 @@ export function inputSteps(
       const { text = null } = requestInputs.get(request) ?? {}
       const read = new Map(planned.map((part) => [part, readInput(request, part, text)]))
       requestInputs.set(request, { text: null, read })
-      const body = planned.find(({ name }) => name === 'body')
-      const effects: (Effect | undefined)[] = []
-      if (body !== undefined && (text === null || mayNeedChanges(body, text)))
-        effects.push(effectOf([takeTwins(inputOf(request, body), request, 'body')]))
+      const early = planned.filter((part) =>
+        part.name === 'body' ? text === null || mayNeedChanges(part, text) : isEnforced && !part.isConverted,
+      )
+      const taken = effectOf(early.map((part) => takeTwins(inputOf(request, part), request, part.name)))
+      if (taken?.refusal !== undefined || !planned.some(({ isConverted }) => isConverted)) return taken
       // What is put in depends on the twins that have been taken.
-      const taken = effects[0]
-      if (taken?.refusal === undefined && planned.some(({ isConverted }) => isConverted)) {
-        if (isEnforced) taken?.change?.()
-        effects.push(putIn(request, true))
-      }
-      const texts = planned.filter(({ name, isConverted }) => name !== 'body' && !isConverted)
-      if (isEnforced && taken?.refusal === undefined && texts.length > 0)
-        effects.push(effectOf(texts.map((part) => takeTwins(inputOf(request, part), request, part.name))))
-      return effects.some((effect) => effect !== undefined)
-        ? effects.filter((effect) => effect !== undefined)
-        : undefined
+      if (isEnforced) taken?.change?.()
+      return [taken, putIn(request, true)].filter((effect) => effect !== undefined)
     },
     preHandler: (request) => (planned.length === 0 ? undefined : putIn(request, false)),
   }
@@ -132,7 +124,7 @@ const unread: ReadonlySet<string> = new Set([
 
 // Fastify's serializers do not know every keyword: an integer below an unknown one would be rounded silently.
 function refuseUnread(schema: Json, shared: SchemaStore): void {
-  const bundled = new SchemaReader(shared, { onUnresolved: () => {} })
+  const bundled = new SchemaReader(shared)
   mapSchema(bundled.bundle(bundled.absolute(schema)), (part, before) => {
     mapSubschemas(before, (one, keyword) => {
       if (unread.has(keyword) && /"format":"u?int64"/.test(JSON.stringify(one)))
@@ -204,7 +196,7 @@ export function withLongNumbers(text: string): unknown {
 function copyOf(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth > maxDepth) return value
   if (Array.isArray(value)) return value.map((item) => copyOf(item, depth + 1))
-  // Instances of classes may be streams.
+  // Instances of classes may be streams. Those of Fastify's parsers have a prototype without members.
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one, depth + 1)]))

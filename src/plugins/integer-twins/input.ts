@@ -92,7 +92,7 @@ class InputReader {
       else if (this.#isInSet && held.some(isInt64)) this.#distinguish(spot, value)
     } else if (isContainer(value) && !ArrayBuffer.isView(value)) {
       if (this.#path.length <= maxDepth) this.#parts(held, value, spot.written)
-      else if (this.#isValidated) this.#fault(`must not nest deeper than ${maxDepth} levels`)
+      else this.#fault(`must not nest deeper than ${maxDepth} levels`)
     }
   }
 
@@ -112,7 +112,7 @@ class InputReader {
       for (const name of Object.keys(value)) this.#takeTwin(objects, value, name, written)
     const [only] = objects
     if (shapes.length > 1 || only === undefined || only.rest !== null || only.patterns.length > 0) {
-      for (const name of namesIn(objects, value)) this.#step(membersAt(shapes, name), value, name, written)
+      for (const name of Object.keys(value)) this.#step(membersAt(shapes, name), value, name, written)
       return
     }
     // Most bodies have one schema.
@@ -164,9 +164,9 @@ class InputReader {
     const [range] = ranges
     if (range === undefined) return
     const given = alone(written)
-    if (shapes.some(({ kind }) => kind === 'text' || kind === 'anything')) {
+    if (shapes.some(allowsText)) {
       // A text that the validator made of a rounded Number gets all digits.
-      if (typeof given === 'string' && given !== text && isDecimal(given) && text === String(Number(given)))
+      if (typeof given === 'string' && isDecimal(given) && text === String(Number(given)))
         this.#change(holder, key, given)
     } else if (this.#input.isOfTexts && !(text === '' && shapes.some(({ nullable }) => nullable))) {
       const integers = ranges.map((one) => integerOf(text, one))
@@ -182,8 +182,8 @@ class InputReader {
 
   /** Makes a Number of digits, for a validator that converts no text. It is exact again after validation. */
   #convert(shapes: Shapes, { holder, key }: Spot, text: string): void {
-    const isText = shapes.some(({ kind }) => kind === 'text' || kind === 'anything')
-    if (!isText && shapes.some(isInt64) && isDecimal(text)) this.#change(holder, key, Number(text))
+    if (!shapes.some(allowsText) && shapes.some(isInt64) && isDecimal(text))
+      this.#change(holder, key, Number(text))
   }
 
   #takeTwin(objects: readonly ObjectShape[], object: Container, twin: string, written: unknown): void {
@@ -216,7 +216,7 @@ class InputReader {
     const { standIns } = this.#input
     if (!standIns.has(digits)) {
       // No integer of 64 bits is rounded to a Number beyond 2^64.
-      const free = Math.sign(number) * (2 ** 64 + 4096 * (standIns.size + 1))
+      const free = Math.sign(number) * (2 ** 64 + 4096 * standIns.size)
       standIns.set(digits, this.#taken.has(number) ? free : number)
       this.#taken.add(number)
     }
@@ -276,6 +276,10 @@ function mayMatch(matches: Match, value: unknown): boolean {
   }
 }
 
+function allowsText({ kind }: Shape): boolean {
+  return kind === 'text' || kind === 'anything'
+}
+
 function isOtherNumber(shape: Shape): boolean {
   return shape.kind === 'integer' ? shape.int64 === null : otherNumbers.has(shape.kind)
 }
@@ -304,14 +308,6 @@ function membersAt(shapes: Shapes, name: string): Shapes {
   })
 }
 
-function namesIn(objects: readonly ObjectShape[], value: Container): readonly string[] {
-  const isOpen = objects.some(({ rest, patterns }) => rest !== null || patterns.length > 0)
-  if (isOpen) return Object.keys(value)
-  const members = objects.flatMap((object) => object.members)
-  const names = members.flatMap(({ name, shape }) => (containsInt64(shape) ? name : []))
-  return [...new Set(names)].filter((name) => Object.hasOwn(value, name))
-}
-
 const membersOf = new WeakMap<ObjectShape, readonly (readonly [name: string, shapes: Shapes])[]>()
 
 function int64Members(object: ObjectShape): readonly (readonly [name: string, shapes: Shapes])[] {
@@ -332,7 +328,6 @@ function requires({ members, alsoRequired }: ObjectShape, name: string): boolean
 }
 
 function writtenAt(written: unknown, key: Key): unknown {
-  if (Array.isArray(written)) return written[key as number]
   if (isContainer(written)) return Object.hasOwn(written, key) ? written[key] : undefined
   // A validator can make an array of a single value.
   return key === 0 ? written : undefined
@@ -340,7 +335,7 @@ function writtenAt(written: unknown, key: Key): unknown {
 
 // A validator can make a single value of an array.
 function alone(written: unknown): unknown {
-  return Array.isArray(written) && written.length === 1 ? alone(written[0]) : written
+  return Array.isArray(written) ? written[0] : written
 }
 
 function isContainer(value: unknown): value is Container {

@@ -76,7 +76,7 @@ export function withTwins(schema: Json, context: Context, purpose: TwinPurpose):
   const { shapeOf, twinOf } = twinReader(context, purpose)
 
   function complete(part: Json): Json {
-    if (!isSchemaObject(part) || !mentionsInt64(part)) return part
+    if (!isSchemaObject(part)) return part
     const within = mapSubschemas(part, (one, keyword) => (keyword === 'not' ? one : complete(one)))
     const { properties } = part
     const twinned = new Map(
@@ -186,15 +186,14 @@ function twinReader({ reader, is30 }: Context, purpose: TwinPurpose) {
   function twinOf(name: string, schema: Json): Json {
     const parts = partsOf(reader, [schema])
     const shape = shapeOf(schema)
-    const [declared, ...others] = parts
-    const range = declared === undefined || others.length > 0 ? null : int64RangeOf(declared)
+    const [declared = {}, ...others] = parts
+    const range = others.length > 0 ? null : int64RangeOf(declared)
     const annotations = ['readOnly', 'writeOnly', 'deprecated'].filter((one) =>
       parts.some((part) => part[one] === true),
     )
     const twin: Record<string, Json> = { ...twinForm([shape]), ...each(annotations, true) }
     twin.description = `The digits of ${name}, exact in any client`
-    if (purpose === 'input' && declared !== undefined && range !== null)
-      Object.assign(twin, digitForm(declared, range))
+    if (purpose === 'input' && range !== null) Object.assign(twin, digitForm(declared, range))
     else if (alternativesOf([shape]).some(isInt64)) twin.pattern = '^-?[0-9]+$'
     return is30 ? in30(twin) : twin
   }
@@ -212,7 +211,7 @@ function twinForm(shapes: readonly Shape[], orNull = false): SchemaObject {
     ...(isNull ? ['null'] : []),
   ]
   // In an array, null stands for a value that is not an integer.
-  const hasOthers = alternativesOf(items).some((shape) => shape.kind !== 'null' && !isTwinned(shape))
+  const hasOthers = alternativesOf(items).some((shape) => !isTwinned(shape))
   return {
     type: types.length === 1 ? (types[0] as string) : types,
     ...(items.length > 0 && { items: twinForm(items, hasOthers) }),
@@ -237,7 +236,6 @@ function withDigitsOf(parameter: Parameter, reader: SchemaReader): Parameter {
 }
 
 export function withDigits(schema: Json, reader: SchemaReader): Json {
-  if (!mentionsInt64(schema)) return schema
   return mapSchema(writtenOut(schema, reader), (part) => {
     const range = int64RangeOf(part)
     return range === null ? part : digitsOf(part, range)
@@ -260,8 +258,7 @@ function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
 // In OpenAPI 3.0, `exclusiveMinimum` is a boolean.
 function digitForm({ minimum, exclusiveMinimum }: SchemaObject, range: Int64Range) {
   const isNatural =
-    (typeof minimum === 'number' && minimum > -1) ||
-    (typeof exclusiveMinimum === 'number' && exclusiveMinimum >= -1)
+    (minimum as number) > -1 || (typeof exclusiveMinimum === 'number' && exclusiveMinimum >= -1)
   const isSigned = range.min < 0n && !isNatural
   const sign = isSigned ? '-' : ''
   return { pattern: `^${isSigned ? '-?' : ''}[0-9]+$`, maxLength: `${sign}${range.max}`.length }

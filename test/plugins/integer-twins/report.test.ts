@@ -9,6 +9,7 @@ const object = (properties: object): object => ({ type: 'object', properties })
 const answers: Readonly<Record<string, readonly [value: unknown, schema?: object]>> = {
   declared: [{ id: 2n ** 60n }, object({ id })],
   small: [{ id: 5 }, object({ id })],
+  absent: [{}, object({ id })],
   lost: [{ id: 2 ** 60 }, object({ id })],
   both: [{ id: 2 ** 60, other: 2n ** 61n }, object({ id, other: { type: 'integer' } })],
   schemaless: [{ a: [{ id: 2n ** 60n }] }],
@@ -24,13 +25,23 @@ t.test('integers that would get a twin are counted per route, and logged without
     const options = schema === undefined ? {} : { schema: { response: { 200: schema } } }
     app.get(`/v1/${name}`, options, (_, reply) => reply.send(value))
   }
-  const names = ['declared', 'declared', 'schemaless', 'rounded', 'nothing', 'small', 'lost', 'both']
+  const names = [
+    'declared',
+    'declared',
+    'schemaless',
+    'rounded',
+    'nothing',
+    'absent',
+    'small',
+    'lost',
+    'both',
+  ]
   for (const name of names) await app.inject(`/v1/${name}`)
   const { observations } = app.conventions.report()
   const twin = { plugin: 'integerTwins', rule: 'twin', count: 1, example: 'integers would get twins' }
   const example =
     'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string'
-  const lost = { plugin: 'integerTwins', rule: 'lost-digits', count: 1, example }
+  const lost = { plugin: 'integerTwins', rule: 'lost-digits', status: 500, count: 1, example }
   t.match(observations, [
     { ...twin, route: 'GET /v1/declared', count: 2, requestId: 'req-1' },
     { ...twin, route: 'GET /v1/schemaless', requestId: 'req-3' },
@@ -49,6 +60,24 @@ t.test('integers that would get a twin are counted per route, and logged without
     ['integerTwins.twin', 'integerTwins.lost-digits'],
   )
   t.notMatch(JSON.stringify([logged, observations]), /11529215046068/)
+})
+
+t.test('requests with integers that would be BigInts, or refused, are counted and not changed', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins, { mode: 'report' })
+  app.post('/v1/users', { schema: { body: object({ id, note: {} }) } }, async ({ body }) => body)
+  app.get('/v1/users', { schema: { querystring: object({ id }) } }, async ({ query }) => query)
+  for (const payload of [{ note: 5 }, { note: '_str' }, { id: 5 }, { id: 5, id_str: '6' }])
+    t.strictSame((await app.inject({ method: 'POST', url: '/v1/users', payload })).json(), payload)
+  t.same((await app.inject('/v1/users?id=5')).json(), { id: 5 })
+  const counted = app.conventions
+    .report()
+    .observations.map(({ rule, effect, count }) => [rule, effect, count])
+  t.strictSame(counted, [
+    ['input', 'changed', 2],
+    ['input', 'refused', 1],
+    ['input', 'changed', 1],
+  ])
 })
 
 t.test('a route may have another mode than the app', async (t) => {

@@ -79,7 +79,12 @@ t.test('OpenAPI shows the twins after their numbers: inline, and in shared compo
   const users = { type: 'array', items: { $ref: 'user#' } }
   const list = object({ users, friend_ids: { type: 'array', items: id }, total: { type: 'integer' } })
   app.get('/v1/users', { schema: { response: { 200: list } } }, () => ({}))
-  const asked = { params: object({ id }), querystring: object({ before_id: id, name: { type: 'string' } }) }
+  const headers = object({ 'x-id': id })
+  const asked = {
+    headers,
+    params: object({ id }),
+    querystring: object({ before_id: id, name: { type: 'string' } }),
+  }
   app.get('/v1/users/:id', { schema: { ...asked, response: { 200: { $ref: 'user#' } } } }, () => ({}))
   await app.ready()
   const document = withoutReferences(app.swagger()) as unknown as OpenApi
@@ -88,7 +93,7 @@ t.test('OpenAPI shows the twins after their numbers: inline, and in shared compo
   t.match(shown?.friend_ids_str, { type: 'array', items: { type: 'string' } })
   const { parameters = [] } = document.paths['/v1/users/{id}']?.get ?? {}
   const digits = { type: 'string', pattern: '^-?[0-9]+$' }
-  const texts = { before_id: digits, name: { type: 'string' }, id: digits }
+  const texts = { before_id: digits, name: { type: 'string' }, id: digits, 'x-id': id }
   t.match(Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])), texts)
   const component = document.components.schemas.user?.properties ?? {}
   t.strictSame(Object.keys(component), ['id', 'id_str', 'name', 'friend'])
@@ -114,6 +119,7 @@ t.test('OpenAPI shows all twins, wherever schemas are and whenever they are adde
   t.strictSame(Object.keys(output?.properties ?? {}), ['id', 'id_str', 'name'])
   t.strictSame(Object.keys(input?.properties ?? {}), ['id', 'id_str', 'name'], 'in a body too')
   t.strictSame(output?.required, ['id', 'id_str', 'name'], 'the twin of what is required is required')
+  t.match(input?.properties?.id_str, { maxLength: 20 })
   t.strictSame(input?.required, ['name'])
   const either = [{ anyOf: [{ required: ['id'] }, { required: ['id_str'] }] }]
   t.strictSame(input?.allOf, either, 'a body needs one of both')

@@ -139,6 +139,11 @@ t.test('an integer that another alternative, or its type, allows as a number', a
       await gets(t, objectOf({ x }), [[`{"x":${json}}`, { x: value }]])
     }
   }
+  for (const other of [{ type: 'integer' }, { const: 1e300 }])
+    await gets(t, objectOf({ x: { anyOf: [int64, other] } }), [['{"x":1e300}', { x: 1e300 }]])
+  await gets(t, { anyOf: [objectOf({ x: int64 }), {}] }, [['{"x":1e300}', { x: 1e300 }]])
+  const wider = { anyOf: [objectOf({ x: int64 }), objectOf({ x: { anyOf: [uint64, { type: 'null' }] } })] }
+  await gets(t, wider, [['{"x":18446744073709551615}', { x: 18446744073709551615n }]])
 })
 
 t.test('references in alternatives, and a tree of alternatives', async (t) => {

@@ -130,8 +130,11 @@ t.test('an integer that a validator converts to text has all its digits', async 
 })
 
 t.test('the validator sees the Number that JSON.parse makes', async (t) => {
-  const schema = objectOf({ id: { ...int64, minimum: 1, maximum: 9007199254740992 } })
+  const limited = { ...int64, minimum: 1, maximum: 9007199254740992 }
+  const schema = objectOf({ id: limited })
   await gets(t, schema, [['{"id":9007199254740992}', { id: 9007199254740992n }]], received)
+  const ids = [9007199254740992n, big]
+  await gets(t, { type: 'array', items: limited }, [[`[${ids.join()}]`, ids]], received)
   await refuses(t, schema, [
     ['{"id":9007199254740995}', '/id', /must be <=/],
     ['{"id":0}', '/id', /must be >=/],
@@ -151,6 +154,9 @@ t.test('integers beyond 2^53 with the same Number stay different, also 40,000 of
     received,
   )
   await refuses(t, set, [[`[${[...ids, ids[150]].join()}]`, '', /duplicate/]])
+  const numbers = { ...set, items: { anyOf: [int64, { type: 'number' }] } }
+  await gets(t, numbers, [[`[${some.join()}]`, some]])
+  await gets(t, objectOf({ set }), [['{"set":[1,2],"a_str":"b"}', { set: [1n, 2n], a_str: 'b' }]])
   const objects = { type: 'array', items: item, uniqueItems: true }
   await gets(
     t,

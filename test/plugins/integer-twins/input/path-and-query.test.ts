@@ -76,19 +76,27 @@ t.test('repeated names, other types that allow the text, defaults, and no twins'
 })
 
 t.test('with a validator that converts no text, and with one of the app', async (t) => {
-  const querystring = objectOf({ id: { ...int64, nullable: true }, ids: { type: 'array', items: int64 } })
+  const either = { anyOf: [int64, { type: 'boolean' }] }
+  const any = { anyOf: [int64, {}] }
+  const ids = { type: 'array', items: int64 }
+  const querystring = objectOf({ id: { ...int64, nullable: true }, ids, either, any })
   const strict: FastifyServerOptions = { ajv: { customOptions: { coerceTypes: false } } }
   for (const isOfApp of [false, true]) {
     const ask = (query: string) => {
       const app = Fastify(isOfApp ? {} : strict)
       if (isOfApp) app.setValidatorCompiler(() => () => true)
-      return answerOf(app, { querystring }, { url: `/x?${query}` }, 'query')
+      return answerOf(app, { querystring, params: objectOf({ id: int64 }) }, { url: `/x?${query}` }, 'query')
     }
     const big = '9007199254740993'
     t.strictSame(await ask(`id=${big}`), { value: { id: 9007199254740993n } })
     t.strictSame(await ask(`ids=1&ids=${big}`), { value: { ids: [1n, 9007199254740993n] } })
+    t.strictSame(await ask('either=7&any=7'), { value: { either: 7n, any: '7' } })
     for (const wrong of ['x', '07', '9223372036854775808'])
-      t.match(await ask(`id=${wrong}`), { refusal: { issues: [{ in: 'query', name: 'id' }] } }, wrong)
+      t.match(
+        await ask(`id=${wrong}`),
+        { refusal: { kind: 'invalid', issues: [{ in: 'query', name: 'id' }] } },
+        wrong,
+      )
     if (isOfApp) t.strictSame(await ask('id='), { value: { id: '' } })
   }
 })

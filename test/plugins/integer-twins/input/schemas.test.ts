@@ -104,7 +104,12 @@ t.test('what cannot be read is listed in the report: nothing is rounded without 
   const bodies: readonly (readonly [body: Schema, reason: RegExp])[] = [
     [objectOf({ id: { $ref: 'nothing#' } }), /refers to nothing: nothing#/],
     [{ prefixItems: [int64] }, /declares 64-bit integers in 'prefixItems'/],
-    [{ dependentSchemas: { a: objectOf({ b: int64 }) } }, /in 'dependentSchemas'/],
+    ...['dependencies', 'dependentSchemas'].map(
+      (keyword) => [{ [keyword]: { a: objectOf({ b: uint64 }) } }, new RegExp(`in '${keyword}'`)] as const,
+    ),
+    ...['additionalItems', 'unevaluatedItems', 'unevaluatedProperties'].map(
+      (keyword) => [{ [keyword]: int64 }, new RegExp(`in '${keyword}'`)] as const,
+    ),
     [list([int64]), /^$/],
   ]
   for (const [body, reason] of bodies) {

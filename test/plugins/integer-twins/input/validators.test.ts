@@ -1,7 +1,7 @@
 /** Whatever a validator does to an input, the handler gets exact BigInts, or the request is refused. */
 import Fastify from 'fastify'
 import t from 'tap'
-import { answerOf, int64, objectOf, type Received, received, type Schema } from './support.js'
+import { answerOf, fromInt64, int64, objectOf, type Received, received, type Schema } from './support.js'
 
 const long = '9007199254740993'
 const exact = 9007199254740993n
@@ -74,15 +74,19 @@ t.test('values that the validator adds', async (t) => {
 
 t.test('a rounded Number that a validator has moved is refused', async (t) => {
   const schema = objectOf({ id: int64, other: int64, ids: list })
-  const rows: readonly (readonly [text: string, made: unknown, pointer: string])[] = [
+  const rows: readonly (readonly [text: string, made: unknown, pointer: string, message?: string])[] = [
     [`{"id":${long}}`, { other: 9007199254740992 }, '/other'],
     [`{"ids":[1,${long}]}`, { ids: [9007199254740992] }, '/ids/0'],
     ['{"id":1}', { id: 9007199254740992 }, '/id'],
-    ['{"id":1}', { id: 1.5 }, '/id'],
+    ['{"id":1}', { id: 1.5 }, '/id', fromInt64],
+    ['{"id":1}', { id: 2 ** 63 }, '/id', fromInt64],
   ]
-  for (const [text, made, pointer] of rows) {
-    t.match(await validated(schema, text, () => made), { refusal: { issues: [{ pointer }] } }, text)
+  for (const [text, made, pointer, message = rounded] of rows) {
+    t.match(await validated(schema, text, () => made), { refusal: { issues: [{ pointer, message }] } }, text)
   }
+  const orText = objectOf({ id: { anyOf: [{ type: 'string' }, int64] }, other: int64 })
+  const trimmed = await validated(orText, `{"id":" a ","other":${long}}`, () => ({ id: 'a' }))
+  t.strictSame(trimmed, { value: { id: 'a' } }, 'a text is what the validator makes of it')
 })
 
 t.test('a body of another content type', async (t) => {
