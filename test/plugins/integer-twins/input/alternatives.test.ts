@@ -142,6 +142,8 @@ t.test('an integer that another alternative, or its type, allows as a number', a
   for (const other of [{ type: 'integer' }, { const: 1e300 }])
     await gets(t, objectOf({ x: { anyOf: [int64, other] } }), [['{"x":1e300}', { x: 1e300 }]])
   await gets(t, { anyOf: [objectOf({ x: int64 }), {}] }, [['{"x":1e300}', { x: 1e300 }]])
+  const lists = { anyOf: [number, int64].map((items) => ({ type: 'array', items })) }
+  await gets(t, lists, [[`[${long}]`, [exact]]])
   const wider = { anyOf: [objectOf({ x: int64 }), objectOf({ x: { anyOf: [uint64, { type: 'null' }] } })] }
   await gets(t, wider, [['{"x":18446744073709551615}', { x: 18446744073709551615n }]])
 })

@@ -120,6 +120,7 @@ t.test('what cannot be read is listed in the report: nothing is rounded without 
     await app.ready()
     const [exception] = app.conventions.report().exceptions
     t.match(exception?.reason ?? '', reason, JSON.stringify(body))
+    t.strictSame(exception?.rules, exception && ['input'])
     await app.close()
   }
 })
