@@ -3,7 +3,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { bootErrors } from '../boot-errors.js'
 import { loadPeer } from '../load-peer.js'
 import { invalid } from '../options.js'
-import { type DevIssuerOptions, type FindUsers, resolveDevIssuer } from './options.js'
+import { type DevIssuerOptions, type FindUser, type FindUsers, resolveDevIssuer } from './options.js'
 import { createProvider } from './provider.js'
 import { mountEndpoints, mountLogin } from './routes.js'
 
@@ -29,11 +29,11 @@ export const devIssuer: FastifyPluginAsync<DevIssuerOptions> = fastifyPlugin(
     const oidc = await loadPeer('devIssuer', 'oidc-provider', () => import('oidc-provider'))
     const { users, issuer } = options
     const findUsers: FindUsers = typeof users === 'function' ? users : () => users
-    const findUser = async (id: string) => (await findUsers(id)).find((user) => user.id === id)
+    const findUser: FindUser = async (id) => (await findUsers(id)).find((user) => user.id === id)
     const provider = await createProvider(oidc, options, findUser)
     await app.register(mountEndpoints, { provider, issuer })
     const isUnknown = (error: unknown) => error instanceof oidc.errors.OIDCProviderError
-    await app.register(mountLogin, { provider, findUsers, isUnknown })
+    await app.register(mountLogin, { provider, findUsers, findUser, isUnknown })
   },
   { name: 'fastify-conventions/dev-issuer', fastify: '5.x' },
 )

@@ -54,6 +54,8 @@ export interface DevIssuerOptions {
 /** Returns users: all, or at least the one with an id. */
 export type FindUsers = (id?: string) => readonly DevUser[] | Promise<readonly DevUser[]>
 
+export type FindUser = (id: string) => Promise<DevUser | undefined>
+
 export type ResolvedDevIssuer = Required<DevIssuerOptions>
 
 const origin: Check<string> = (label, received) =>
@@ -92,8 +94,7 @@ const checks = {
 export function resolveDevIssuer(received: DevIssuerOptions): ResolvedDevIssuer {
   const defaults = { issuer: '', audience: '', scopes: [], clients: [], users: [] }
   const options: ResolvedDevIssuer = resolveOptions('devIssuer', received, checks, defaults)
-  if (options.issuer === '') checks.issuer('devIssuer.issuer', undefined)
-  if (options.audience === '') checks.audience('devIssuer.audience', undefined)
+  for (const name of ['issuer', 'audience'] as const) checks[name](`devIssuer.${name}`, received[name])
   for (const [index, { scopes = [] }] of options.clients.entries()) {
     const unknown = scopes.find((scope) => !options.scopes.includes(scope))
     if (unknown !== undefined)

@@ -16,7 +16,6 @@ export const pageHeaders = {
     "default-src 'none';style-src 'unsafe-inline';img-src data:;base-uri 'none';frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
 }
 
 export function loginPage(client: string, users: readonly DevUser[]): string {

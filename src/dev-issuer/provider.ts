@@ -8,7 +8,7 @@ import type {
   ResourceServer,
 } from 'oidc-provider'
 import { memoryAdapter } from './memory-adapter.js'
-import type { DevClient, DevUser, ResolvedDevIssuer } from './options.js'
+import type { DevClient, FindUser, ResolvedDevIssuer } from './options.js'
 import { failurePage, pageHeaders, wantsPage } from './pages.js'
 
 export const endpoints = {
@@ -29,7 +29,7 @@ const oneDay = 24 * oneHour
 export async function createProvider(
   { Provider, errors }: typeof import('oidc-provider'),
   { issuer, audience, scopes, clients }: ResolvedDevIssuer,
-  findUser: (id: string) => Promise<DevUser | undefined>,
+  findUser: FindUser,
 ): Promise<Provider> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   const resourceServer: ResourceServer = {
@@ -90,7 +90,7 @@ export async function createProvider(
       redirectUris.some((uri) => new URL(uri).origin === from),
     async renderError(ctx, { error, error_description }) {
       const isPage = wantsPage(ctx.headers.accept)
-      ctx.set(isPage ? pageHeaders : { 'cache-control': 'no-store' })
+      if (isPage) ctx.set(pageHeaders)
       ctx.body = isPage ? failurePage(`${error}: ${error_description ?? ''}`) : { error, error_description }
     },
     loadExistingGrant: (ctx) => consent(ctx, audience),
@@ -170,7 +170,6 @@ const loopback = ['127.0.0.1', 'localhost', '[::1]']
 
 /** The names of an origin: a browser may know the machine that it runs on by another one. */
 function namesOf(issuer: string): string[] {
-  const { protocol, hostname, port } = new URL(issuer)
-  if (!loopback.includes(hostname)) return [issuer]
-  return loopback.map((name) => `${protocol}//${name}${port === '' ? '' : `:${port}`}`)
+  if (!loopback.includes(new URL(issuer).hostname)) return [issuer]
+  return loopback.map((hostname) => Object.assign(new URL(issuer), { hostname }).origin)
 }

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Provider } from 'oidc-provider'
 import { ProblemError } from '../problem/problem-error.js'
-import type { FindUsers } from './options.js'
+import type { FindUser, FindUsers } from './options.js'
 import { failurePage, loginPage, pageHeaders, wantsPage } from './pages.js'
 import { endpoints, loginPath } from './provider.js'
 
@@ -60,13 +60,14 @@ export async function mountEndpoints(
 interface LoginOptions {
   readonly provider: Provider
   readonly findUsers: FindUsers
+  readonly findUser: FindUser
   /** Whether an error means that a login is unknown. */
   readonly isUnknown: (error: unknown) => boolean
 }
 
 export async function mountLogin(
   app: FastifyInstance,
-  { provider, findUsers, isUnknown }: LoginOptions,
+  { provider, findUsers, findUser, isUnknown }: LoginOptions,
 ): Promise<void> {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -96,8 +97,7 @@ export async function mountLogin(
   app.post<{ Body?: { readonly user_id?: string } }>(url, options, async function logIn(request, reply) {
     if ((await clientOf(request, reply)) === null) return fail(request, reply, elsewhere)
     const accountId = request.body?.user_id ?? ''
-    const users = await findUsers(accountId)
-    if (!users.some(({ id }) => id === accountId))
+    if ((await findUser(accountId)) === undefined)
       return fail(request, reply, `There is no user ${accountId}.`)
     const next = await provider.interactionResult(request.raw, reply.raw, { login: { accountId } })
     return reply.redirect(next, 303)

@@ -1,6 +1,7 @@
 /** The authorization server for development. The login flow is tested on the demo: test/demo/logins.test.ts. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { type DevIssuerOptions, devIssuer } from '../../src/dev-issuer/index.js'
@@ -58,10 +59,10 @@ t.test('users are a list, or a function that may return more than the one it is 
 
 t.test('a redirect to a path leads to each name of this machine, and to no other host', async (t) => {
   const app = await start(t, options)
-  const login = async (redirect_uri: string) => {
+  const login = async (redirect_uri: string, issuer = app) => {
     const query = { client_id: 'app', response_type: 'code', code_challenge: 'a'.repeat(43), redirect_uri }
     const method = { code_challenge_method: 'S256', scope: 'orders:read' }
-    return app.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
+    return issuer.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
   }
   const origins = [
     'http://localhost:3000',
@@ -73,8 +74,9 @@ t.test('a redirect to a path leads to each name of this machine, and to no other
   for (const origin of ['http://localhost:3001', 'https://localhost:3000', 'http://evil.example:3000'])
     t.match((await login(`${origin}/callback`)).json(), { error: 'invalid_redirect_uri' }, origin)
   const elsewhere = await start(t, { ...options, issuer: 'https://shop.example' })
-  const query = 'client_id=app&response_type=code&redirect_uri=http://localhost:3000/callback'
-  t.match((await elsewhere.inject(`/oauth/authorize?${query}`)).json(), { error: 'invalid_redirect_uri' })
+  t.equal((await login('https://shop.example/callback', elsewhere)).statusCode, 303)
+  const local = await login('http://localhost:3000/callback', elsewhere)
+  t.match(local.json(), { error: 'invalid_redirect_uri' })
 })
 
 t.test('its URLs are those of the issuer, whatever a request says', async (t) => {
@@ -83,6 +85,18 @@ t.test('its URLs are those of the issuer, whatever a request says', async (t) =>
   const { body } = await app.inject({ url: '/.well-known/openid-configuration', headers })
   t.match(body, '"jwks_uri":"http://localhost:3000/oauth/jwks"')
   t.notMatch(body, 'evil.example')
+  t.match(body, '"id_token_signing_alg_values_supported":["ES256"]')
+  t.notMatch(body, /dpop|end_session|pushed_authorization/, 'what it does not offer')
+  t.strictSame(Object.keys(app.swagger().paths ?? {}), ['/v1/me'], 'they are not of the API')
+})
+
+t.test('OPTIONS says which methods there are, and to a page of a client that it may ask', async (t) => {
+  const app = await start(t, options)
+  const ask = async (headers = {}) =>
+    (await app.inject({ method: 'OPTIONS', url: '/oauth/token', headers })).headers
+  t.equal((await ask()).allow, 'POST, OPTIONS')
+  const preflight = { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' }
+  t.equal((await ask(preflight))['access-control-allow-methods'], 'POST')
 })
 
 t.test('it does not start in production', async (t) => {
@@ -104,6 +118,8 @@ t.test('options that are wrong throw when it is registered', async (t) => {
   const rows: readonly [Record<string, unknown>, string][] = [
     [{ issuer: 'http://localhost:3000/' }, `issuer: ${anOrigin} 'http://localhost:3000/'`],
     [{ issuer: 'ftp://localhost' }, `issuer: ${anOrigin} 'ftp://localhost'`],
+    [{ issuer: undefined }, `issuer: ${anOrigin} undefined`],
+    [{ audience: undefined }, `audience: ${aUrl} undefined`],
     [{ audience: 'shop' }, `audience: ${aUrl} 'shop'`],
     [{ scopes: ['a b'] }, "scopes[0]: expected a scope without spaces (RFC 6749 §3.3), received 'a b'"],
     [
@@ -136,6 +152,7 @@ async function boot(given: DevIssuerOptions): Promise<void> {
 async function start(t: Test, given: DevIssuerOptions, port?: number): Promise<FastifyInstance> {
   const app = Fastify()
   t.teardown(() => app.close())
+  await app.register(swagger)
   await app.register(conventions, { bearer: { issuer: given.issuer, audience: given.audience } })
   await app.register(devIssuer, given)
   app.get('/v1/me', async ({ caller }) => ({ subject: caller?.subject, scopes: caller?.scopes }))
