@@ -147,36 +147,21 @@ const defects: readonly (readonly [what: string, rule: ProbeRule, when: When, ch
   ['an error has a stack trace', 'problems', problem, body(/\{/, stack)],
   ['caches store an error', 'problems', problem, without('cache-control')],
   ['an unknown path is 200', 'problems', unknown, status(200)],
-  ['another method is 404', 'methods', answered(405), status(404)],
   ['405 has no Allow', 'methods', answered(405), without('allow')],
   ['Allow lacks a method', 'methods', always, withoutHead],
   ['a path in uppercase is served', 'pathGuard', asked(/ .*[A-Z]/), status(200)],
   ['an encoded path leads away', 'pathGuard', asked(/%[67]/), status(301, { location: '/v1/users' })],
   ['there is no ETag', 'caching', always, without('etag')],
   ['an ETag has no quotes', 'caching', always, unquoted],
-  ['there is no Cache-Control', 'caching', answered(200), without('cache-control')],
-  ['a list of tags does not match', 'caching', field('if-none-match', /,/), status(200)],
   ['304 lacks Cache-Control', 'caching', answered(304), without('cache-control')],
   ['304 has a Content-Type', 'caching', answered(304), header('content-type', 'application/json')],
-  ['If-Match is ignored', 'caching', answered(412, 'GET'), status(200)],
   ['If-Match is ignored for DELETE', 'caching', answered(412, 'DELETE'), status(204)],
   ['ISO 8601 is read as an HTTP date', 'caching', field('if-modified-since', /\d/), status(304)],
   ['HEAD is 204', 'head', answered(200, 'HEAD'), status(204)],
-  ['HEAD has another type', 'head', asked(/^HEAD /), header('content-type', 'text/html')],
   ['HEAD has another ETag', 'head', asked(/^HEAD /), header('etag', '"other"')],
-  ['digits are rounded', 'integerTwins', always, body(/"id":\d+/, '"id":9007199254740996')],
-  ['an integer has no twin', 'integerTwins', asked(/ \/v1\/users\/\d+$/), body(/"id_str":"\d+",/, '')],
-  ['fields selects nothing', 'fields', asked(/fields=id/), body(/"id_str"/, '"name":"Ada","id_str"')],
-  ['an unknown field is accepted', 'fields', asked(/fields=no/), status(200)],
-  ['limit is ignored', 'lists', asked(/limit=1$/), body(/.*/s, '{"users":[{"id":1},{"id":2}]}')],
-  ['a page has no link to the next', 'lists', always, without('link')],
-  ['a negative limit is accepted', 'lists', asked(/limit=-1/), status(200)],
   ['a list is an array', 'responseRules', asked(/^GET \/v1\/users$/), body(/^\{"users".*/s, '[]')],
-  ['the type of content is guessed', 'securityHeaders', always, without('x-content-type-options')],
   ['maintenance has no Retry-After', 'maintenance', always, without('retry-after')],
   ['maintenance leaves unknown paths 404', 'maintenance', unavailable, status(404)],
-  ['a body that is not JSON is accepted', 'bodies', field('content-type', /^application\/json/), status(201)],
-  ['any type of body is accepted', 'bodies', answered(415), status(400)],
 ]
 
 t.test('an app with the preset keeps all clauses', async (t) => {
@@ -297,16 +282,60 @@ t.test('integers without the twin that they need', async (t) => {
   }
 })
 
-t.test('the error of an assertion has a line for each part of a broken clause', async (t) => {
-  const app = Fastify()
+/** Of an app without conventions, without the lines about problems of its routes. */
+const bareReport = `31 of 44 clauses are broken
+problems * | request: GET /no-such-path-of-a-probe | expected: a problem document | received: cache-control: undefined
+problems * | request: HEAD /no-such-path-of-a-probe | expected: a problem document | received: cache-control: undefined
+problems * | request: GET /%zz | expected: a problem document | received: cache-control: undefined
+securityHeaders * | request: GET /no-such-path-of-a-probe | expected: X-Content-Type-Options: nosniff | received: x-content-type-options: none
+methods /1 | request: DELETE /1 | expected: status 405 | received: status 404
+methods /1 | request: OPTIONS /1 | expected: status 204 | received: status 404
+methods /v1/user-list | request: DELETE /v1/user-list | expected: status 405 | received: status 404
+methods /v1/user-list | request: OPTIONS /v1/user-list | expected: status 204 | received: status 404
+pathGuard /v1/user-list | request: GET /v1/%75ser-list | expected: status 404 or 400 | received: status 200
+securityHeaders /v1/user-list | request: GET /v1/user-list | expected: X-Content-Type-Options: nosniff | received: x-content-type-options: none
+head /v1/user-list | request: HEAD /v1/user-list | expected: the header fields of the GET, and no body | received: content-type: undefined
+caching /v1/user-list | request: GET /v1/user-list | expected: Cache-Control | received: none
+caching /v1/user-list | request: GET /v1/user-list, if-none-match: "1" | expected: status 304 | received: status 200
+caching /v1/user-list | request: GET /v1/user-list, if-none-match: * | expected: 304 with the fields of RFC 9110 §15.4.5 and no content | received: content-location: /
+caching /v1/user-list | request: GET /v1/user-list, if-none-match: W/"1" | expected: status 304 | received: status 200
+caching /v1/user-list | request: GET /v1/user-list, if-none-match: "no-such-tag", "1" | expected: status 304 | received: status 200
+caching /v1/user-list | request: GET /v1/user-list, if-match: "no-such-tag" | expected: status 412 | received: status 200
+lists /v1/user-list | request: GET /v1/user-list?limit=1 | expected: at most one item | received: 2 items
+lists /v1/user-list | request: GET /v1/user-list?limit=1 | expected: Link with rel="next" | received: link: none
+lists /v1/user-list | request: GET /v1/user-list?limit=-1 | expected: status 400 | received: status 200
+lists /v1/user-list | request: GET /v1/user-list?limit=many | expected: status 400 | received: status 200
+fields /v1/user-list | request: GET /v1/user-list?fields=id | expected: id alone | received: name, at too
+fields /v1/user-list | request: GET /v1/user-list?fields=no_such_field | expected: status 400 | received: status 200
+bodies /v1/user-list | request: PUT /v1/user-list, content-type: application/json | expected: status 400 or 415 | received: status 201
+bodies /v1/user-list | request: PUT /v1/user-list, content-type: text/x-no-such-type | expected: status 415 | received: status 201
+caching /v1/user-list | request: PUT /v1/user-list, if-match: "no-such-tag", content-type: application/json | expected: status 412 or 400 or 415 or 422 | received: status 201
+not probed, because no item is known: /users/:id`
+
+t.test('the error of an assertion says what was sent, what is expected, and what has come', async (t) => {
+  const app = Fastify({ exposeHeadRoutes: false })
   t.teardown(() => app.close())
+  const users = [1, 2].map((id) => ({ id, name: 'Ada', at: null }))
+  const fields = { etag: '"1"', vary: 'origin', 'content-location': '/v1/users' }
+  const answer = async ({ headers }: FastifyRequest, reply: FastifyReply) =>
+    headers['if-none-match'] === '*'
+      ? reply
+          .code(304)
+          .headers({ ...fields, 'content-location': '/' })
+          .send()
+      : reply.headers(fields).send({ userList: users, next: 2 })
+  app.get('/v1/user-list', answer)
+  app.head('/v1/user-list', async (_request, reply) => reply.headers(fields).send())
+  app.put('/v1/user-list', { onRequest: async (_request, reply) => reply.code(201).send() }, answer)
+  app.get('/1', async (_request, reply) => reply.code(301).header('location', '/v1/users').send())
   app.get('/users/:id', async () => ({}))
-  const clause = 'problems \\*\n  request: GET /no-such.*\n  expected: .*\n  received: .*\n'
-  const left = 'not probed, because no item is known: /users/:id'
-  await t.rejects(assertConventions(app), {
-    name: 'AssertionError',
-    message: new RegExp(`^\\d+ of \\d+ clauses are broken\n${clause}(.*\n)+${left}$`),
-  })
+  const error = await assertConventions(app, { writes: true }).catch((error: Error) => error)
+  t.match(error, { name: 'AssertionError' })
+  const lines = String((error as Error).message)
+    .replaceAll('\n  ', ' | ')
+    .split('\n')
+  t.equal(lines.filter((line) => !line.startsWith('problems /')).join('\n'), bareReport)
   const headers = { a: 1, b: 'c' } as unknown as Record<string, string>
-  await t.rejects(probeConventions(app, { headers }), { message: /headers: expected an object of texts/ })
+  const message = /^probeConventions.headers: expected an object of texts/
+  await t.rejects(probeConventions(app, { headers }), { message })
 })
