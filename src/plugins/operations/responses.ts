@@ -62,7 +62,7 @@ export function operationResponses(
 
   function text(reply: FastifyReply, value: object): string {
     passString(reply).type('application/json; charset=utf-8')
-    return exactJson(value, writesTwins(reply.request)) ?? 'null'
+    return exactJson(value, writesTwins(reply.request)) as string
   }
 
   /** A document of which the client selects fields goes through `fields`. */

@@ -202,7 +202,7 @@ t.test('OpenAPI: what starts an operation shows its 202; the routes of operation
   await app.register(conventions)
   app.operations.define('work', { cancellable: true }, async () => {})
   const config = { operations: { starts: 'work' } }
-  const response = { 200: { type: 'object', properties: { id: { type: 'string' } } } }
+  const response = { 200: { type: 'object', properties: { id: { type: 'string' } } }, 404: { type: 'null' } }
   app.post('/v1/payments/:id/retry', { config, schema: { response } }, async (_, reply) =>
     reply.startOperation('work'),
   )
@@ -216,8 +216,13 @@ t.test('OpenAPI: what starts an operation shows its 202; the routes of operation
     content: { 'application/json': { schema } },
   }
   const responsesOf = (path: string) => paths[path]?.post?.responses
-  t.match(responsesOf('/v1/payments/{id}/retry'), { 200: {}, 202: accepted }, 'what it says itself stays')
-  t.match(responsesOf('/v1/orders/{id}/retry'), { 202: accepted })
+  const own = responsesOf('/v1/payments/{id}/retry')
+  t.match(own, { 200: { content: {} }, 202: accepted, 404: {}, 303: undefined }, 'what it says itself stays')
+  t.match(responsesOf('/v1/orders/{id}/retry'), {
+    200: { description: /within the time/ },
+    202: accepted,
+    303: {},
+  })
   t.notOk(responsesOf('/v1/users')?.['202'])
   const routes = [
     ['/v1/operations/{id}', 'get', 'readOperation', ['200', '303', '404', '410', '429']],

@@ -207,7 +207,13 @@ t.test('a schema that cannot be read throws', async (t) => {
 
 t.test('an input is what the validator leaves, with all digits', async (t) => {
   const seen: unknown[] = []
-  const given = { id: 9007199254740993n, text: '9007199254740995', list: [1n, { id: 2n ** 62n }], gone: 1 }
+  const given = {
+    id: 9007199254740993n,
+    text: '9007199254740995',
+    note: '9007199254740997',
+    list: [1n, { id: 2n ** 62n }],
+    gone: 1,
+  }
   const valid = validInput((value) => {
     seen.push(structuredClone(value))
     const body = value as Record<string, unknown>
@@ -218,11 +224,18 @@ t.test('an input is what the validator leaves, with all digits', async (t) => {
     return true
   }, exactJson(given, false) ?? null)
   t.strictSame(seen, [
-    { id: 9007199254740992, text: '9007199254740995', list: [1, { id: 2 ** 62 }], gone: 1 },
+    {
+      id: 9007199254740992,
+      text: '9007199254740995',
+      note: '9007199254740997',
+      list: [1, { id: 2 ** 62 }],
+      gone: 1,
+    },
   ])
   t.strictSame(valid, {
     id: 9007199254740993n,
     text: 9007199254740995n,
+    note: '9007199254740997',
     list: [1, { id: 2n ** 62n }],
     count: 3,
   })
