@@ -1,4 +1,5 @@
 import type { RouteOptions } from 'fastify'
+import { kept } from '../../bounded-cache.js'
 import { isJson } from '../../http/media-types.js'
 import { hasParameter } from '../../http/url.js'
 import { inWords, problemMediaType } from '../../problem/problem-error.js'
@@ -16,24 +17,24 @@ export function describeErrors(
   hasTimeout: boolean,
 ): RouteDescription {
   const takesBody = methods.some((method) => !bodiless.has(method))
+  const takesPatch = methods.includes('PATCH')
+  const takesOther = takesBody && methods.some((method) => method !== 'PATCH')
   const isValidated = inputs.some((part) => part in schema)
-  const ofApp = Object.entries(codes ?? {}).map(([code, status]) => ({
-    code,
-    status,
-    description: inWords(code),
-  }))
-  return {
+  const isOfResource = hasParameter(path)
+  const isNegotiated = produced !== null
+  const facts = [takesBody, takesPatch, takesOther, isValidated, isOfResource, isNegotiated, hasTimeout]
+  return kept(descriptions, `${facts} ${JSON.stringify(codes)}`, () => ({
     problems: [
       ...problemsOf({
         ...(takesBody ? ofBody : {}),
         ...(isValidated ? { validation: 'The input is invalid' } : {}),
-        ...(hasParameter(path) ? ofPath : {}),
-        ...(produced === null ? {} : { 'not-acceptable': 'The route has none of the accepted media types' }),
+        ...(isOfResource ? ofPath : {}),
+        ...(isNegotiated ? { 'not-acceptable': 'The route has none of the accepted media types' } : {}),
         'internal-server-error': 'The server failed',
         'server-closing': 'The server is closing',
         ...(hasTimeout ? { 'handler-timeout': 'The server has not answered in time' } : {}),
       }),
-      ...ofApp,
+      ...Object.entries(codes ?? {}).map(([code, status]) => ({ code, status, description: inWords(code) })),
     ],
     isComplete: codes !== null,
     headersOf: {
@@ -41,16 +42,16 @@ export function describeErrors(
         ...(takesBody && {
           'Accept-Encoding': field('The content codings that are supported (RFC 9110 §15.5.16)'),
         }),
-        ...(methods.includes('PATCH') && { 'Accept-Patch': field(`${supported} (RFC 5789 §3.1)`) }),
-        ...(takesBody &&
-          methods.some((method) => method !== 'PATCH') && {
-            Accept: field(`${supported} (RFC 9110 §15.5.16)`),
-          }),
+        ...(takesPatch && { 'Accept-Patch': field(`${supported} (RFC 5789 §3.1)`) }),
+        ...(takesOther && { Accept: field(`${supported} (RFC 9110 §15.5.16)`) }),
       },
       503: retryAfterDescribed,
     },
-  }
+  }))
 }
+
+// Most routes are described alike.
+const descriptions = new Map<string, RouteDescription>()
 
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
 const inputs = ['body', 'querystring', 'query', 'params', 'headers'] as const

@@ -67,16 +67,16 @@ export function schemaBreaches(
     // Members of schemas that were all seen before have been judged.
     const unjudged = fresh.length === parts.length ? members : propertiesOf(fresh)
     for (const name of unjudged.keys()) {
-      const member = partsOf(reader, members.get(name) ?? [])
-      const isScalarMember = member.every(isScalar)
-      if (isScalarMember && factsOf(name, vocabulary).isUsual) continue
+      const schemas = members.get(name) ?? []
+      if (factsOf(name, vocabulary).isUsual && schemas.every(isPlainScalar)) continue
+      const member = partsOf(reader, schemas)
       const place = `${pointer}/${pointerToken(name)}`
       const faults = memberFaults(name, member, members, vocabulary, timeFault)
       for (const rule of responseRuleNames) {
         const [problem, instead] = faults[rule] ?? []
         if (problem && instead) breaches.push({ rule, problem: `${place} ${problem}`, instead })
       }
-      if (!isScalarMember) pending.push({ parts: member, pointer: place })
+      if (!member.every(isScalar)) pending.push({ parts: member, pointer: place })
     }
     for (const nameless of namelessOf(fresh))
       pending.push({ parts: partsOf(reader, [nameless]), pointer: `${pointer}/*` })
@@ -203,6 +203,10 @@ export function hasFormat(parts: Parts, formats: readonly string[]): boolean {
 }
 
 const scalarTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'null', 'number', 'string'])
+
+function isPlainScalar(schema: Json): boolean {
+  return isSchemaObject(schema) && schema.$ref === undefined && isScalar(schema)
+}
 
 // Most members have such a type, and no members of their own.
 function isScalar(part: SchemaObject): boolean {
