@@ -1,7 +1,7 @@
-/** "a Number ≥ 2^53 in a declared int64: … enforce: 500 without the value; report: logged". */
+/** A Number from 2^53 on in a declared int64: a 500 without the value. What report mode says of it: report.test.ts. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { fields, type IntegerTwinsOptions, integerTwins, problems } from '../../../src/index.js'
+import { fields, integerTwins, problems } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 
@@ -20,7 +20,7 @@ t.test('enforce: 500 without the value; the log has the cause; the next request 
   for (const [about, properties, value] of places) {
     const { logger, lines } = keepLogs('info')
     const values: unknown[] = [value]
-    const app = await service({}, properties, () => values.shift() ?? {}, logger)
+    const app = await service(properties, () => values.shift() ?? {}, logger)
     const answer = injected(await app.inject('/v1/users/1'))
     isProblem(t, answer, { status: 500, code: 'internal-server-error' }, about)
     t.notMatch(answer.body, digits, `${about}: not in the body`)
@@ -37,7 +37,7 @@ t.test('enforce: 500 without the value; the log has the cause; the next request 
 })
 
 t.test('a projection without the member is sent; one with the member is a 500', async (t) => {
-  const app = await service({}, { id, name: { type: 'string' } }, { id: lost, name: 'Ada' })
+  const app = await service({ id, name: { type: 'string' } }, { id: lost, name: 'Ada' })
   t.equal((await app.inject('/v1/users/1?fields=name')).payload, '{"name":"Ada"}')
   t.equal((await app.inject('/v1/users/1?fields=id')).statusCode, 500)
 })
@@ -45,7 +45,7 @@ t.test('a projection without the member is sent; one with the member is a 500', 
 t.test('a value that is not an integer is a 500 too, without the value', async (t) => {
   for (const value of ['secret', 1.5, {}, 2n ** 63n]) {
     const logs = keepLogs('info')
-    const app = await service({}, { id }, { id: value }, logs.logger)
+    const app = await service({ id }, { id: value }, logs.logger)
     const answer = injected(await app.inject('/v1/users/1'))
     isProblem(t, answer, { status: 500, code: 'internal-server-error' }, String(value))
     t.match(
@@ -56,24 +56,7 @@ t.test('a value that is not an integer is a 500 too, without the value', async (
   }
 })
 
-t.test('report: sent as without the plugin, counted and logged once', async (t) => {
-  const logs = keepLogs('warn')
-  const nested = { a: { type: 'object', properties: { id } } }
-  const app = await service({ mode: 'report' }, nested, { a: { id: lost } }, logs.logger)
-  for (let count = 0; count < 3; count++) {
-    t.equal((await app.inject('/v1/users/1')).payload, '{"a":{"id":1152921504606847000}}')
-  }
-  const observations = app.conventions.report().observations.filter(({ plugin }) => plugin === 'integerTwins')
-  t.match(observations, [
-    { route: 'GET /v1/users/:id', count: 3, example: /digits are lost/, requestId: 'req-1' },
-  ])
-  const lines = logs.lines.filter(({ convention }) => String(convention).startsWith('integerTwins'))
-  t.equal(lines.length, 1)
-  t.notMatch(JSON.stringify([lines, observations]), digits)
-})
-
 async function service(
-  options: IntegerTwinsOptions,
   properties: object,
   value: object | (() => unknown),
   logger: object | false = false,
@@ -81,7 +64,7 @@ async function service(
   const app = Fastify({ logger })
   await app.register(problems)
   await app.register(fields)
-  await app.register(integerTwins, options)
+  await app.register(integerTwins)
   const schema = { response: { 200: { type: 'object', properties } } }
   app.get('/v1/users/:id', { schema }, () => (typeof value === 'function' ? value() : value))
   return app

@@ -8,13 +8,13 @@ const id = { type: 'integer', format: 'int64' }
 const object = (properties: object): object => ({ type: 'object', properties })
 const answers: Readonly<Record<string, readonly [value: unknown, schema?: object]>> = {
   declared: [{ id: 2n ** 60n }, object({ id })],
-  small: [{ id: 5 }, object({ id })],
-  absent: [{}, object({ id })],
-  lost: [{ id: 2 ** 60 }, object({ id })],
-  both: [{ id: 2 ** 60, other: 2n ** 61n }, object({ id, other: { type: 'integer' } })],
   schemaless: [{ a: [{ id: 2n ** 60n }] }],
   rounded: [{ a: [{ id: 2 ** 60 }] }],
   nothing: [{ id: 5 }],
+  absent: [{}, object({ id })],
+  small: [{ id: 5 }, object({ id })],
+  lost: [{ id: 2 ** 60 }, object({ id })],
+  both: [{ id: 2 ** 60, other: 2n ** 61n }, object({ id, other: { type: 'integer' } })],
 }
 
 t.test('integers that would get a twin are counted per route, and logged without their value', async (t) => {
@@ -25,18 +25,10 @@ t.test('integers that would get a twin are counted per route, and logged without
     const options = schema === undefined ? {} : { schema: { response: { 200: schema } } }
     app.get(`/v1/${name}`, options, (_, reply) => reply.send(value))
   }
-  const names = [
-    'declared',
-    'declared',
-    'schemaless',
-    'rounded',
-    'nothing',
-    'absent',
-    'small',
-    'lost',
-    'both',
-  ]
-  for (const name of names) await app.inject(`/v1/${name}`)
+  const sent = new Map<string, string>()
+  for (const name of ['declared', ...Object.keys(answers)])
+    sent.set(name, (await app.inject(`/v1/${name}`)).payload)
+  t.equal(sent.get('lost'), '{"id":1152921504606847000}', 'as without the plugin')
   const { observations } = app.conventions.report()
   const twin = { plugin: 'integerTwins', rule: 'twin', count: 1, example: 'integers would get twins' }
   const example =
