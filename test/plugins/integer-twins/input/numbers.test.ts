@@ -61,7 +61,15 @@ t.test('a value that is not a 64-bit integer is refused', async (t) => {
 
 t.test('unsigned ones', async (t) => {
   const schema = objectOf({ id: uint64 })
-  await gets(t, schema, ofId([['18446744073709551615', { id: 18446744073709551615n }]]), received)
+  await gets(
+    t,
+    schema,
+    ofId([
+      ['18446744073709551615', { id: 18446744073709551615n }],
+      ['0', { id: 0n }],
+    ]),
+    received,
+  )
   const wrong = ['18446744073709551616', '-1', '-9007199254740993'].map(
     (one) => [one, '/id', fromUint64] as const,
   )
