@@ -337,8 +337,8 @@ t.test('a plugin that does the same is a finding, with the routes that it serves
     await app.register(
       async (child) => {
         child.decorate(other, true)
-        for (let index = 0; index < count; index += 1) child.get(`/${index}`, answer)
-        await child.register(async (below) => void below.decorate('below', true))
+        for (let index = 1; index < count; index += 1) child.get(`/${index - 1}`, answer)
+        await child.register(async (below) => void below.get(`/${count - 1}`, answer))
       },
       { prefix: '/child' },
     )
