@@ -6,16 +6,10 @@ import type { Write } from '../json/object-writer.js'
 import { WriterCompiler } from '../json/writer.js'
 import { reporterOf } from '../report/report.js'
 import { type CompileSerializer, compileConditions } from '../schema/alternatives.js'
-import {
-  isSchemaObject,
-  type Json,
-  type SchemaObject,
-  type SchemaStore,
-  schemaText,
-} from '../schema/json-schema.js'
+import { isSchemaObject, type Json, type SchemaStore, schemaText } from '../schema/json-schema.js'
 import { isProviderSchema } from '../schema/provider-schema.js'
 import { bodyFor, type ResponseBody, responseBodies } from '../schema/responses.js'
-import { anything, containsInt64, type Shape, someShape } from '../schema/shape.js'
+import { anything, containsInt64, type Shape } from '../schema/shape.js'
 import { shapeOf } from '../schema/shape-reader.js'
 import { hasCompiledSerializer, hasSerializerOfItsOwn, headerOf, passString } from './exchange.js'
 import { ownCompilers } from './internals.js'
@@ -50,7 +44,6 @@ export class RouteSerialization {
   // A serializer of the app for all replies need not follow the schemas.
   #isOfTheApp = false
   #isPrepared = false
-  #isUnreadable = false
 
   constructor(app: FastifyInstance, route: RouteOptions, response = jsonSchemasOf(route)?.response) {
     this.#app = app
@@ -58,12 +51,12 @@ export class RouteSerialization {
     this.#bodies = responseBodies(response)
   }
 
-  /** Reads schemas that may be unreadable when the app gets ready; the others are read when they are needed. */
+  /** Reads schemas that may be unreadable or have twins when the app gets ready; the others are read when they are needed. */
   prepareAtReady(): void {
     if (this.#bodies.some(({ schema }) => !isReadLater(schema as Json))) this.prepare()
   }
 
-  /** Reads the response schemas, once all shared schemas are known. */
+  /** Reads the response schemas and compiles their writers, once all shared schemas are known. */
   prepare(): void {
     if (this.#isPrepared) return
     this.#isPrepared = true
@@ -74,10 +67,11 @@ export class RouteSerialization {
     if (this.#isOfTheApp) return
     try {
       this.#responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>
-        isReadable(schema) ? [{ status, mediaType, ...writers.ofSchema(schema) }] : [],
+        isSchemaObject(schema) && !isProviderSchema(schema)
+          ? [{ status, mediaType, ...writers.ofSchema(schema) }]
+          : [],
       )
     } catch (error) {
-      this.#isUnreadable = true
       const route = `${[this.#route.method].flat().join(', ')} ${this.#route.url}`
       const reason = `its response schema cannot be read: ${(error as Error).message}`
       for (const plugin of ['fields', 'integerTwins']) {
@@ -88,9 +82,8 @@ export class RouteSerialization {
   }
 
   /** Whether a response may have declared twins. */
-  get mayHaveTwins(): boolean {
-    const isOfTheApp = ownCompilers(this.#app).replySerializer
-    return !isOfTheApp && !this.#isUnreadable && this.#bodies.some(({ schema }) => isReadable(schema))
+  get hasReadSchemas(): boolean {
+    return this.#responses.length > 0
   }
 
   /** The shapes of the answers of some statuses, in their order; each once. */
@@ -205,14 +198,10 @@ export function serializationOf(app: FastifyInstance, route: RouteOptions): Rout
   })
 }
 
-function isReadable(schema: ResponseBody['schema']): schema is SchemaObject {
-  return isSchemaObject(schema) && !isProviderSchema(schema)
-}
-
-/** Whether a schema says all by itself, so that reading it cannot fail. */
+/** Whether a schema says all by itself, so that reading it cannot fail, and declares no 64-bit integer. */
 function isReadLater(schema: Json): boolean {
   const text = schemaText(schema)
-  return text !== null && !/"(?:\$ref|allOf|anyOf|oneOf|if|patternProperties)"|"items":\[/.test(text)
+  return text !== null && !/"(?:\$ref|allOf|anyOf|oneOf|if|patternProperties|u?int64)"|"items":\[/.test(text)
 }
 
 const serializations = routeSlot<RouteSerialization>('serialization')
@@ -247,16 +236,11 @@ class Writers {
   }
 
   #ofShape(shape: Shape): ShapeWriter {
-    const hasTwins = containsInt64(shape)
-    if (hasTwins && someShape(shape, (part) => part.kind === 'tuple' && containsInt64(part)))
-      throw new TypeError('a tuple holds 64-bit integers, which get no twins there')
-    let writer: Write | undefined
-    const write: Write = (value, selection) => {
-      // Compiled for the first response: most are never written by this package.
-      writer ??= this.#compiler.writerOf(shape)
-      return writer(value, selection)
-    }
-    return { shape, hasTwins, write }
+    const compiler = this.#compiler
+    // Most responses without twins are never written by this package.
+    if (!containsInt64(shape))
+      return { shape, hasTwins: false, write: (...given) => compiler.writerOf(shape)(...given) }
+    return { shape, hasTwins: true, write: compiler.writerOf(shape) }
   }
 }
 

@@ -1,6 +1,6 @@
 import { type CompileSerializer, choose, isLargeInteger, type Option } from '../schema/alternatives.js'
 import type { Json } from '../schema/json-schema.js'
-import { isInt64, type Shape } from '../schema/shape.js'
+import { containsInt64, isInt64, type Shape } from '../schema/shape.js'
 import { exactJson, textOf } from './exact-json.js'
 import { int64Digits } from './int64.js'
 import { objectWriter, type Write } from './object-writer.js'
@@ -69,6 +69,8 @@ export class WriterCompiler {
       case 'array':
         return arrayWriter(this.writerOf(shape.items))
       case 'tuple':
+        if (this.twins && containsInt64(shape))
+          throw new TypeError('a tuple holds 64-bit integers, which get no twins there')
         return this.#serializerOf(shape.schema)
       case 'choice':
         return choiceWriter(

@@ -81,7 +81,7 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
       ...steps,
       serialization: serialization.serialize,
       describe: mentionsInt64(schemas.body) ? describeMismatch : undefined,
-      document: (operation, openapi) => documentTwins(operation, openapi, serialization.mayHaveTwins),
+      document: (operation, openapi) => documentTwins(operation, openapi, serialization.hasReadSchemas),
     }
   },
 })
