@@ -239,7 +239,7 @@ function plainText(text: string): string {
   return text
     .replace(escapes, (run) => decoded(run) ?? '-')
     .normalize('NFKD')
-    .replace(/[\p{M}'’]+/gu, '')
+    .replace(/[\p{M}'\u2019]+/gu, '')
     .replace(/[^A-Za-z0-9\-._~]+/g, '-')
 }
 
