@@ -13,6 +13,7 @@ const others = {
     'plugins/fields',
     'plugins/problems',
     'plugins/integer-twins',
+    'plugins/formats',
     'plugins/method-override',
     'providers',
   ],

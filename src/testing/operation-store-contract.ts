@@ -69,10 +69,16 @@ const clauses: Clauses<OperationStore> = {
     const second = running(first)
     await one.replace(first, second)
     strictEqual(await other.create(attempt(), null), false, 'it runs')
-    await one.replace(second, { ...ended(first), version: second.version + 1, dueAt: inAnHour() })
+    const end = { ...ended(first), version: second.version + 1, dueAt: inAnHour() }
+    await one.replace(second, end)
     const [third, last] = [attempt(), attempt()]
     strictEqual(await other.create(third, null), true, 'it has ended')
-    strictEqual(await one.create(last, null), false)
+    strictEqual(await one.remove(end), true)
+    strictEqual(
+      await one.create(last, null),
+      false,
+      'the third is in progress, whatever becomes of the first',
+    )
     strictEqual(await one.remove(third), true)
     strictEqual(await one.create(last, null), true, 'it was removed')
     same(await other.get(last.id), last)

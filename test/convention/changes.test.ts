@@ -53,7 +53,6 @@ t.test('the members of a body that differ from the row are returned', async (t) 
     [{ sizes: [1, 2, 3] }, { sizes: [1, 2, 3] }, 'a longer array'],
     [{ maker: { at: '2026-11-27T01:00:00+01:00', id: 3 } }, {}, 'an object, in whichever order'],
     [{ maker: { id: 3, on: moment } }, { maker: { id: 3, on: moment } }, 'an object with another name'],
-    [{ maker: ['3'] }, { maker: ['3'] }, 'an array in place of an object'],
     [{ sold_at: null }, {}, 'null'],
     [{ sold_at: moment }, { sold_at: moment }, 'a value in place of null'],
     [{ other: null }, { other: null }, 'a member that the row does not have'],
@@ -63,6 +62,8 @@ t.test('the members of a body that differ from the row are returned', async (t) 
   for (const [sent, changes, why] of cases)
     t.strictSame(await changed(sent, { schema: open }), { status: 200, ...changes }, why)
   t.strictSame(await changed({ sold_at: null }, { of: { sold_at: moment } }), { status: 200, sold_at: null })
+  const emptied = await changed({ maker: [] }, { of: { maker: {} }, schema: open })
+  t.strictSame(emptied, { status: 200, maker: [] }, 'an array in place of an object')
   const later = { sold_at: '2026-11-27T01:00:00+01:00' }
   t.strictSame(await changed(later, { of: { sold_at: moment } }), { status: 200 }, 'text of the same moment')
   const ofText = await changed({ name: moment }, { of: { name: moment.replace('.000', '') } })

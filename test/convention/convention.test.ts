@@ -84,6 +84,7 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
   })
   app.get('/b', { constraints: { version: '1.0.0' } }, answer)
   app.head('/b', { constraints: { version: '2.0.0' } }, answer)
+  app.post('/c', answer)
   app.head('/c', answer)
   await app.register(async (child) => void child.get('/', answer), { prefix: '/d' })
   for (const [url, plan, version] of [
@@ -97,7 +98,7 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
     const headers = version === undefined ? {} : { 'accept-version': version }
     t.equal((await app.inject({ method: 'HEAD', url, headers })).headers['x-plan'], plan, url)
   }
-  t.strictSame(compiled, ['*', 'GET /a', 'GET /b', 'HEAD /b', 'HEAD /c', 'GET /d'])
+  t.strictSame(compiled, ['*', 'GET /a', 'GET /b', 'HEAD /b', 'POST /c', 'HEAD /c', 'GET /d'])
   t.match(configs[0], { counting: {}, ofHead: true })
   t.equal((await app.inject({ method: 'HEAD', url: '/a?fail' })).headers['content-length'], '7', 'handled')
 })

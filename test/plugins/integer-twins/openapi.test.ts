@@ -50,6 +50,7 @@ t.test('every declared 64-bit integer is followed by its twin', async (t) => {
     ['id', { $ref: 'id#' }, twin],
     ['id', { allOf: [id] }, twin],
     ['id', { anyOf: [{ type: 'boolean' }, id] }, twin],
+    ['id', { anyOf: [id, { type: 'null' }] }, orNull],
     ['ids', ids, idsTwin],
     ['ids', { ...ids, nullable: true }, { ...idsTwin, type: ['array', 'null'] }],
   ]

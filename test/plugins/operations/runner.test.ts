@@ -173,8 +173,9 @@ t.test('a handler that fails runs again if its engine has a retry left', async (
 t.test('a handler beyond its time limit has failed; its slot is free when it settles', async (t) => {
   for (const last of ['returns', 'throws', 'never'] as const) {
     const { running, work, find, clock, errors, names, store } = setUp({ timeout: 60_000 })
-    const { id, outcome } = await running()
+    const { id, outcome, context } = await running()
     await clock.advance(60_000)
+    t.match(context.signal.reason, { code: 'operation-timed-out' })
     const record = await find(id)
     t.match(record, { status: 'Failed', error: failure })
     t.match(errors, [{ code: 'operation-timed-out' }])

@@ -129,7 +129,11 @@ t.test('a validator may convert between a value and an array of one item', async
 t.test('an integer that a validator converts to text has all its digits', async (t) => {
   const schema = objectOf({ id: { anyOf: [{ type: 'string' }, int64] } })
   const text = { id: '9007199254740993' }
-  await gets(t, schema, [['{"id":9007199254740993}', text]], received)
+  const toText = [
+    ['{"id":9007199254740993}', text],
+    ['{"id":0.30000000000000000000}', { id: '0.3' }],
+  ] as const
+  await gets(t, schema, toText, received)
   const rows = [
     ['{"id":9007199254740993}', { id: big }],
     ['{"id":"9007199254740993"}', text],
@@ -162,7 +166,10 @@ t.test('integers beyond 2^53 with the same Number stay different, also 40,000 of
     sets.map((ids) => [`[${ids.join()}]`, ids] as const),
     received,
   )
-  await refuses(t, set, [[`[${[...ids, ids[150]].join()}]`, '', /duplicate/]])
+  await refuses(t, set, [
+    [`[${[...ids, ids[150]].join()}]`, '', /duplicate/],
+    ['[1.00000000000000000000,1.0000000000000000000]', '', /duplicate/],
+  ])
   const numbers = { ...set, items: { anyOf: [int64, { type: 'number' }] } }
   await gets(t, numbers, [[`[${some.join()}]`, some]])
   await gets(t, objectOf({ set }), [['{"set":[1,2],"a_str":"b"}', { set: [1n, 2n], a_str: 'b' }]])

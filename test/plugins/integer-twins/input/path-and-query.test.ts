@@ -100,3 +100,11 @@ t.test('with a validator that converts no text, and with one of the app', async 
     if (isOfApp) t.strictSame(await ask('id=&either='), { value: { id: '', either: '' } })
   }
 })
+
+t.test('a body is exact beside a query', async (t) => {
+  const schema = { body: objectOf({ id: int64 }), querystring: objectOf({ after: int64 }) }
+  const payload = '{"id":9007199254740993}'
+  const headers = { 'content-type': 'application/json' }
+  const request = { method: 'POST', url: '/x?after=1', headers, payload }
+  t.strictSame(await answerOf(Fastify(), schema, request), { value: { id: 9007199254740993n } })
+})

@@ -99,6 +99,9 @@ t.test('a body of another content type', async (t) => {
     refusal: { issues: [{ pointer: '/id', message: 'must be an integer in plain decimal digits' }] },
   })
   const same = (value: unknown): unknown => value
+  t.strictSame(await validated(schema, '{"id":null}', same, 'application/vnd.rounded'), {
+    value: { id: null },
+  })
   t.match(await validated(schema, `{"id":${long}}`, same, 'application/vnd.rounded'), {
     refusal: { issues: [{ pointer: '/id', message: rounded }] },
   })
