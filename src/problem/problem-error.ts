@@ -134,6 +134,8 @@ const brand = Symbol.for('fastify-conventions.problem')
  * missing or invalid `status` becomes 500, and a member of another type is left out.
  */
 export class ProblemError extends Error {
+  /** Loggers show it as the type of the error, also where a bundler shortens the names of classes. */
+  static override readonly name = 'ProblemError'
   /** One of {@link problemTypes} or a code of your own; lower-kebab, one per cause. */
   readonly code: string
   readonly statusCode: number

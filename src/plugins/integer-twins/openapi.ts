@@ -76,7 +76,7 @@ export function withTwins(schema: Json, context: Context, purpose: TwinPurpose):
   const { shapeOf, twinOf } = twinReader(context, purpose)
 
   function complete(part: Json): Json {
-    if (!isSchemaObject(part)) return part
+    if (!isSchemaObject(part) || !mentionsInt64(part)) return part
     const within = mapSubschemas(part, (one, keyword) => (keyword === 'not' ? one : complete(one)))
     const { properties } = part
     const twinned = new Map(
@@ -258,7 +258,8 @@ function digitsOf(part: SchemaObject, range: Int64Range): SchemaObject {
 // In OpenAPI 3.0, `exclusiveMinimum` is a boolean.
 function digitForm({ minimum, exclusiveMinimum }: SchemaObject, range: Int64Range) {
   const isNatural =
-    (minimum as number) > -1 || (typeof exclusiveMinimum === 'number' && exclusiveMinimum >= -1)
+    (typeof minimum === 'number' && minimum > -1) ||
+    (typeof exclusiveMinimum === 'number' && exclusiveMinimum >= -1)
   const isSigned = range.min < 0n && !isNatural
   const sign = isSigned ? '-' : ''
   return { pattern: `^${isSigned ? '-?' : ''}[0-9]+$`, maxLength: `${sign}${range.max}`.length }
