@@ -81,7 +81,7 @@ export interface Declared extends RouteFacts {
  */
 function readsOf(app: FastifyInstance): (route: Route) => Route | null {
   // Fastify's types leave this option out.
-  const { exposeHeadRoutes = true } = app.initialConfig as { readonly exposeHeadRoutes?: boolean }
+  const { exposeHeadRoutes } = app.initialConfig as { readonly exposeHeadRoutes: boolean }
   const reads = new Map<string, Route>()
   return function readOf(route) {
     const { method, path, constraints } = route

@@ -64,7 +64,7 @@ export function judge(
   parses: (type: string) => boolean,
 ): ProblemError | Readonly<Record<string, string>> {
   const { method, server } = request
-  const path = pathOf(request.raw.url ?? '/') || '/'
+  const path = pathOf(request.url) || '/'
   // RFC 9110 §9.3.7: OPTIONS * is about the server.
   if (path === '*' && method === 'OPTIONS') return {}
   const { routerOptions, maxParamLength = 100 } = server.initialConfig

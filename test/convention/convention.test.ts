@@ -86,20 +86,38 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
   app.head('/b', { constraints: { version: '2.0.0' } }, answer)
   app.post('/c', answer)
   app.head('/c', answer)
+  app.get('/e', { exposeHeadRoute: false }, answer)
+  app.head('/e', answer)
   await app.register(async (child) => void child.get('/', answer), { prefix: '/d' })
   for (const [url, plan, version] of [
     ['/a', 'GET /a'],
     ['/b', 'GET /b', '1.0.0'],
     ['/b', 'HEAD /b', '2.0.0'],
     ['/c', 'HEAD /c'],
+    ['/e', 'HEAD /e'],
     ['/d', 'GET /d'],
     ['/d/', 'GET /d'],
   ] as const) {
     const headers = version === undefined ? {} : { 'accept-version': version }
     t.equal((await app.inject({ method: 'HEAD', url, headers })).headers['x-plan'], plan, url)
   }
-  t.strictSame(compiled, ['*', 'GET /a', 'GET /b', 'HEAD /b', 'POST /c', 'HEAD /c', 'GET /d'])
+  t.strictSame(compiled, [
+    '*',
+    'GET /a',
+    'GET /b',
+    'HEAD /b',
+    'POST /c',
+    'HEAD /c',
+    'GET /e',
+    'HEAD /e',
+    'GET /d',
+  ])
   t.match(configs[0], { counting: {}, ofHead: true })
+  const withoutHead = Fastify({ exposeHeadRoutes: false })
+  await withoutHead.register(counting)
+  withoutHead.get('/e', answer)
+  withoutHead.head('/e', answer)
+  t.equal((await withoutHead.inject({ method: 'HEAD', url: '/e' })).headers['x-plan'], 'HEAD /e')
   t.equal((await app.inject({ method: 'HEAD', url: '/a?fail' })).headers['content-length'], '7', 'handled')
 })
 
@@ -250,7 +268,20 @@ t.test('what a step throws is an error of the request, whatever it is', async (t
       const { observations } = reporting.conventions.report()
       t.match(observations, [{ rule: 'error', effect: 'refused', status: 500 }], String(step))
     }
+    const changing = await tidied(() => ({ rule: 'tidy', change: throws }))
+    changing.get('/', async () => t.fail('the handler runs'))
+    t.equal((await changing.inject('/')).statusCode, 500, `a change: ${thrown}`)
   }
+})
+
+t.test('in report mode the log has the error of a step that fails', async (t) => {
+  const { logger, lines } = keepLogs('error')
+  const app = Fastify({ logger })
+  const route = () => ({ onRequest: () => Promise.reject(new Error('thrown')) })
+  await app.register(convention({ ...ofModes, name: 'tidiness', route }), { mode: 'report' })
+  app.get('/', answer)
+  await app.inject('/')
+  t.match(lines, [{ err: { message: 'thrown' }, msg: /^tidiness: the step fails/ }])
 })
 
 t.test('a step that runs when there is a response cannot answer', async (t) => {
@@ -306,7 +337,7 @@ t.test('options of a route and exceptions decide the mode of a rule there', asyn
   ])
 })
 
-t.test('a convention that is turned off on a route does nothing there', async (t) => {
+t.test('a convention that is turned off, or in report mode, on a route does nothing there', async (t) => {
   const step = () => ({ rule: '*', headers: { 'x-tidy': 'yes' } })
   const route = ({ path, turnOff }: { readonly path: string; turnOff(): void }) => {
     if (path === '/off') turnOff()
@@ -315,9 +346,11 @@ t.test('a convention that is turned off on a route does nothing there', async (t
   const app = Fastify()
   await app.register(convention({ ...ofModes, name: 'tidiness', route }))
   for (const path of ['/on', '/off']) app.get(path, answer)
+  app.get('/reported', { config: { tidiness: { mode: 'report' } } as object }, answer)
   for (const [url, header] of [
     ['/on', 'yes'],
     ['/off', undefined],
+    ['/reported', undefined],
   ] as const)
     t.equal((await app.inject(url)).headers['x-tidy'], header, url)
 })
@@ -356,20 +389,27 @@ t.test('a plugin that does the same is a finding, with the routes that it serves
 
 t.test('beside @fastify/cors, a step that preflights are exempt from leaves them to it', async (t) => {
   const route = () => ({ onRequest: () => refused })
-  const app = Fastify()
-  await app.register(fastifyCors)
-  await app.register(convention({ ...ofModes, name: 'tidiness', exemptsPreflights: true, route }))
-  app.route({ method: ['GET', 'OPTIONS'], url: '/own', handler: answer })
-  app.get('/', answer)
+  const tidiness = convention({ ...ofModes, name: 'tidiness', exemptsPreflights: true, route })
   const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
-  for (const [url, method, headers, status] of [
-    ['/', 'OPTIONS', preflight, 204],
-    ['/own', 'OPTIONS', preflight, 204],
-    ['/', 'GET', preflight, 400],
-    ['/own', 'OPTIONS', {}, 400],
-    ['/own', 'GET', {}, 400],
+  for (const [plugins, ofCors, status] of [
+    [[fastifyCors, tidiness], {}, 204],
+    [[tidiness, fastifyCors], {}, 204],
+    [[tidiness, fastifyCors], { origin: false }, 400],
   ] as const) {
-    t.equal((await app.inject({ method, url, headers })).statusCode, status, `${method} ${url}`)
+    const app = Fastify()
+    for (const plugin of plugins)
+      await app.register(plugin as typeof fastifyCors, plugin === fastifyCors ? ofCors : {})
+    app.route({ method: ['GET', 'OPTIONS'], url: '/own', handler: answer })
+    app.get('/', answer)
+    for (const [url, method, headers, expected] of [
+      ['/', 'OPTIONS', preflight, status],
+      ['/own', 'OPTIONS', preflight, status],
+      ['/', 'GET', preflight, 400],
+      ['/own', 'OPTIONS', {}, 400],
+      ['/own', 'GET', {}, 400],
+    ] as const) {
+      t.equal((await app.inject({ method, url, headers })).statusCode, expected, `${method} ${url}`)
+    }
   }
 })
 

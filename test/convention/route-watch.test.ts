@@ -63,6 +63,15 @@ const ways: readonly Way[] = [
     ],
   ],
   [
+    'a plugin without a mode enforces, also after one in report mode',
+    async (app) => {
+      await app.register(pathGuard, { mode: 'report' })
+      app.get('/v1/users', handler)
+      await app.register(caching)
+    },
+    [/^FST_CONV_FINDINGS .*caching\.registration /s],
+  ],
+  [
     'routes of plugins that are loaded later are seen, without `await`',
     async (app) => void app.register(conventions).register(get('/v1/users')),
     boots,
@@ -79,6 +88,17 @@ const ways: readonly Way[] = [
     'the preset in a plugin with fastify-plugin serves the app',
     async (app) => {
       await app.register(fastifyPlugin(wrapper))
+      app.get('/v1/users', handler)
+    },
+    boots,
+  ],
+  [
+    'a plugin whose context has hidden routes only serves these',
+    async (app) => {
+      await app.register(async (scope) => {
+        await scope.register(caching)
+        scope.get('/docs', { schema: { hide: true } as object }, handler)
+      })
       app.get('/v1/users', handler)
     },
     boots,
@@ -185,7 +205,7 @@ t.test('earlierRoutes excludes routes; the report has the reason', async (t) => 
 })
 
 t.test('the option earlierRoutes is checked', async (t) => {
-  const invalid = { code: 'FST_CONV_OPTION_INVALID' }
+  const invalid = { code: 'FST_CONV_OPTION_INVALID', message: /lists\.earlierRoutes/ }
   for (const earlierRoutes of [true, ['/health'], [{ url: '/health' }], [{ url: 'health', reason: 'x' }]]) {
     await t.rejects(async () => Fastify().register(lists, { earlierRoutes } as never), invalid)
   }
@@ -196,11 +216,12 @@ t.test('wildcard and hidden routes are listed, unless they configure a conventio
   const schema = { hide: true }
   app.get('/files/*', handler)
   app.get('/docs', { schema }, handler)
+  app.get('/feed', { schema, config: { caching: false } }, handler)
   app.get('/secret', { schema, config: { caching: { cacheControl: { noStore: true } } } }, handler)
   await app.register(conventions, { mode: 'report' })
 
   const { findings, exceptions } = await reportOf(app)
   t.strictSame(routesOf(findings), ['GET /secret'])
   const excepted = exceptions.filter(({ rules }) => rules.includes('registration'))
-  t.strictSame(routesOf(excepted), ['GET /files/*', 'GET /docs'])
+  t.strictSame(routesOf(excepted), ['GET /files/*', 'GET /docs', 'GET /feed'])
 })

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import Fastify, { type FastifyReply, type RouteShorthandOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { fields } from '../../../src/index.js'
+import { fields, lists } from '../../../src/index.js'
 import { exchange, requestBytes, withoutDate } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { object, text } from './one-route.js'
@@ -62,12 +62,15 @@ t.test('byte for byte as without the plugin, with a selection and without', asyn
 
 t.test('other statuses of success are projected if they have a schema', async (t) => {
   const app = Fastify()
+  await app.register(lists)
   await app.register(fields)
   const [only200, both]: Record<string, object>[] = [{ 200: user }, { 200: user, 203: user }]
   app.get('/v1/copies/:id', { schema: { response: both } }, (_, reply) => reply.code(203).send(ada))
   app.get('/v1/others/:id', { schema: { response: only200 } }, (_, reply) => reply.code(203).send(ada))
+  app.get('/v1/users', { config: { lists: true } }, (_, reply) => reply.code(203).send({ users: [ada] }))
   t.equal((await app.inject('/v1/copies/1?fields=name')).payload, '{"name":"Ada"}')
   t.equal((await app.inject('/v1/others/1?fields=name')).payload, '{"id":1,"name":"Ada"}')
+  t.strictSame((await app.inject('/v1/users?fields=name')).json(), { users: [ada] })
 })
 
 async function service(t: Test, isOn: boolean): Promise<number> {

@@ -142,6 +142,8 @@ t.test('a route with problems off gets its body as before', async (t) => {
     const response = await app.inject({ method: 'POST', url, headers, payload })
     t.strictSame([response.statusCode, response.json()], [200, { name: 'Ren\ufffd' }], url)
   }
+  const routes = new Set(app.conventions.report().observations.map(({ route }) => route))
+  t.strictSame([...routes], ['POST /v1/report'], 'what is off is not counted')
 })
 
 t.test('an unsupported content coding is a 415 with Accept-Encoding (RFC 9110 §15.5.16)', async (t) => {

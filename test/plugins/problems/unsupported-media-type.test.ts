@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { problems } from '../../../src/index.js'
+import { ProblemError, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 type Method = 'POST' | 'PUT' | 'PATCH'
@@ -106,6 +106,8 @@ t.test('a validation problem is a 415 only if a text was sent for another body',
     querystring: { type: 'object', properties: { limit: { type: 'integer' } } },
   }
   app.post('/', { schema }, async () => ({}))
+  const errors = [{ in: 'body', pointer: '', message: 'is taken' }] as const
+  app.post('/taken', async () => Promise.reject(new ProblemError('name-taken', { status: 409, errors })))
   const post = (type: string, payload: string, url = '/') =>
     app.inject({ method: 'POST', url, headers: { 'content-type': type }, payload })
   const text = await post('text/plain; charset=utf-8', 'Ada')
@@ -119,4 +121,6 @@ t.test('a validation problem is a 415 only if a text was sent for another body',
   ] as const) {
     isProblem(t, injected(response), { status: 400, code: 'validation' }, about)
   }
+  const taken = await post('text/plain', 'Ada', '/taken')
+  isProblem(t, injected(taken), { status: 409, code: 'name-taken', errors }, 'another problem with the body')
 })
