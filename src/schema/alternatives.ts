@@ -61,11 +61,11 @@ export function optionsOf(
     }
     return (value, orLarge = false) => (orLarge && mayBeLarge(value) && large(value)) || strict(value)
   }
-  const [first] = group
-  if (first === undefined || group.every(({ isMet }) => isMet))
+  if (group.every(({ isMet }) => isMet))
     return group.map((one) => ({ ...one, matches: matchOf(one.condition) }))
   // The branches of an `if` share their condition.
-  const isMet = matchOf(first.condition)
+  const [{ condition }] = group as readonly [Alternative, ...Alternative[]]
+  const isMet = matchOf(condition)
   return group.map((one) => ({ ...one, matches: (value) => isMet(value, true) === one.isMet }))
 }
 
@@ -96,9 +96,8 @@ function withLargeIntegers(schema: Json): Json {
   return mapSchema(schema, (one) => {
     const types = [one.type].flat()
     if (!types.includes('integer') && !types.includes('number')) return one
-    const { definitions, ...own } = one
     const large = rangeOf(one.format) === null ? [notJson] : [notJson, decimalText]
-    return { anyOf: [own, ...large], ...(definitions === undefined ? {} : { definitions }) }
+    return { anyOf: [one, ...large] }
   })
 }
 

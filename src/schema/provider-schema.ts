@@ -87,7 +87,7 @@ export function zodOptions(direction: SchemaDirection): object {
 
 function describePart(schema: ZodSchema, json: Record<string, unknown>, direction: SchemaDirection): void {
   const { type, in: encoded, out: decoded } = schema._zod.def
-  const integer = integerOf(type === 'pipe' ? decoded : schema)
+  const integer = integerOf(type === 'pipe' ? (decoded as ZodSchema) : schema)
   if (integer !== null) {
     // What a codec accepts in the place of an integer is not for clients.
     delete json.anyOf
@@ -107,8 +107,8 @@ function describePart(schema: ZodSchema, json: Record<string, unknown>, directio
   }
 }
 
-function integerOf(schema: unknown): object | null {
-  const { type, format } = (schema as Partial<ZodSchema> | undefined)?._zod?.def ?? {}
+function integerOf(schema: ZodSchema): object | null {
+  const { type, format } = schema._zod.def
   if (type !== 'bigint') return null
   return isInt64Format(format) ? { type: 'integer', format } : { type: 'integer' }
 }

@@ -114,11 +114,10 @@ export class ShapeReader {
     const [only] = others
     if (keywords.const !== undefined) return { ...this.#single(keywords), nullable }
     if (only === undefined) return { kind: 'null', nullable: true, allows: () => false }
-    const shapes = others.map((type) => this.#single({ ...keywords, type }))
-    const options = shapes.map((shape, index) => ({
-      shape,
-      matches: this.#matchOf(shape, isOfListedType(others[index] ?? '')),
-    }))
+    const options = others.map((type) => {
+      const shape = this.#single({ ...keywords, type })
+      return { shape, matches: this.#matchOf(shape, isOfListedType(type)) }
+    })
     const [single] = options
     return options.length === 1 && single !== undefined
       ? { ...single.shape, nullable, allows: single.matches }

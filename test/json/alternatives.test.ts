@@ -59,6 +59,7 @@ const ofWhole = { allOf: [{ $ref: 'whole#' }, object({ more: text })] }
 const both = '{"k":"a","l":"b","a":5,"b":"b"}'
 const rows: readonly (readonly [about: string, schema: Json, value: object, json: string])[] = [
   ['two anyOf under one allOf: one of each', twice, { b: 'b', c: 'c', d: 'd' }, '{"b":"b","c":"c"}'],
+  ['the second of both', twice, { b: 'b', d: 'd' }, '{"b":"b","d":"d"}'],
   ['anyOf beside oneOf', beside, { k: 'k', a: 'a', b: 'b' }, '{"k":"k","a":"a","b":"b"}'],
   [
     'two conditions under one allOf: both hold',

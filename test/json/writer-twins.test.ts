@@ -12,6 +12,7 @@ const integer = { type: 'integer' }
 const number = { type: 'number' }
 const uint64 = { ...integer, format: 'uint64' }
 const orNull = { type: ['integer', 'null'], format: 'int64' }
+const idOrBoolean = { type: ['boolean', 'integer'], format: 'int64' }
 const object = (properties: Json): Json => ({ type: 'object', properties })
 const array = (items: Json): Json => ({ type: 'array', items })
 const ofNull = '{"id":null,"id_str":null}'
@@ -36,6 +37,7 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
   ['after its number', { a: text, id }, { id: 5, a: 'a' }, '{"a":"a","id":5,"id_str":"5"}'],
   ['nullable', { id: { ...id, nullable: true } }, { id: null }, ofNull],
   ['null by a list of types', { id: orNull }, { id: null }, ofNull],
+  ['text in a list of types', { id: idOrBoolean }, { id: '9007199254740993' }, `{${twin}}`],
   ['anyOf', { id: { anyOf: [{ type: 'null' }, id] } }, { id: big }, `{${twin}}`],
   ['anyOf objects', { a: { anyOf: [object({ id }), text] } }, { a: { id: big } }, `{"a":{${twin}}}`],
   ['oneOf', { id: { oneOf: [{ type: 'boolean' }, id] } }, { id: 5 }, five],

@@ -132,20 +132,21 @@ t.test('what Zod encodes is what fields and twins are taken from', async (t) => 
     at: date,
     tags: z.array(z.string()).default([]),
     kind: z.union([z.literal('a'), z.object({ id: Int64().nullable() })]),
+    pair: z.tuple([z.string(), z.boolean()]),
     get parts() {
       return z.array(node)
     },
   })
   app.get('/v1/nodes/:id', { schema: schema({ response: { 200: node } }) }, async () => {
-    const leaf = { id: 1n, at: new Date(0), tags: ['x'], kind: 'a', parts: [], secret: 1 }
+    const leaf = { id: 1n, at: new Date(0), tags: ['x'], kind: 'a', pair: ['x', true], parts: [], secret: 1 }
     return { ...leaf, id: 9007199254740993n, kind: { id: null }, parts: [leaf] }
   })
   await app.ready()
   const at = '"at":"1970-01-01T00:00:00.000Z"'
   t.equal(
     (await app.inject('/v1/nodes/7')).body,
-    `{"id":9007199254740993,"id_str":"9007199254740993",${at},"tags":["x"],"kind":{"id":null,"id_str":null},"parts":[` +
-      `{"id":1,"id_str":"1",${at},"tags":["x"],"kind":"a","parts":[]}]}`,
+    `{"id":9007199254740993,"id_str":"9007199254740993",${at},"tags":["x"],"kind":{"id":null,"id_str":null},"pair":["x",true],"parts":[` +
+      `{"id":1,"id_str":"1",${at},"tags":["x"],"kind":"a","pair":["x",true],"parts":[]}]}`,
   )
   const selected = await app.inject('/v1/nodes/7?fields=at,parts.id')
   t.equal(selected.body, `{${at},"parts":[{"id":1,"id_str":"1"}]}`)

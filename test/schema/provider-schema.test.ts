@@ -27,6 +27,9 @@ t.test('the JSON Schema of what is sent, in each direction', async (t) => {
     input: () => ({ $schema: 'draft', type: 'string' }),
     output: () => ({ type: 'null' }),
   })
+  const given = (json: object) => standard({ input: () => json, output: () => json })
+  const toPart = { allOf: [{ $ref: '#/definitions/part' }] }
+  const recursive = { ...toPart, definitions: { part: { properties: { next: toPart } } } }
   const rows: readonly (readonly [schema: object, input: object | undefined, output?: object])[] = [
     [z.int64(), int64],
     [z.uint64(), { type: 'integer', format: 'uint64' }],
@@ -41,6 +44,9 @@ t.test('the JSON Schema of what is sent, in each direction', async (t) => {
     [z.symbol(), {}],
     [z.object({ twice: z.array(part), part }).shape.twice, { type: 'array', items: ofPart }],
     [ofStandard, { type: 'string' }, { type: 'null' }],
+    [Object.assign(() => true, ofStandard), { type: 'string' }, { type: 'null' }],
+    [given({ ...toPart, definitions: { part: { $id: 'part', ...ofPart } } }), { allOf: [ofPart] }],
+    [given(recursive), recursive],
     [standard({}), undefined],
     [standard(), undefined],
   ]

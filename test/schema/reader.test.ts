@@ -6,6 +6,7 @@ import {
   mapSchema,
   maxSchemaDepth,
   type SchemaObject,
+  writtenOut,
 } from '../../src/schema/json-schema.js'
 import { formsOf, partsOf, SchemaReader } from '../../src/schema/reader.js'
 
@@ -18,6 +19,7 @@ const user = {
   properties: { 'a/b~c d': { type: 'integer' }, list: { type: 'array', items: [{ type: 'null' }] } },
   definitions: { address },
 }
+const again = { $ref: '#/$defs/city' }
 const nested = { type: 'object', definitions: { zip: { $id: 'zip', type: 'integer' } } }
 
 function readWhole(reader: SchemaReader, document: Json) {
@@ -35,9 +37,10 @@ t.test('a reference resolves to its document, to a shared one, or to an $id with
     ['user#/properties/list/items/0', { type: 'null' }],
     ['user#address', address],
     ['zip', { $id: 'zip', type: 'integer' }],
+    ['#/definitions/again', city],
   ]
   for (const [$ref, keywords] of rows) {
-    const root = { properties: { a: { $ref } }, definitions: { city, address }, $defs: { city } }
+    const root = { properties: { a: { $ref } }, definitions: { address, again }, $defs: { city } }
     const { a } = readWhole(reader, root).keywords.properties as { readonly a: Json }
     t.match(reader.read(a).keywords, keywords, $ref)
   }
@@ -64,6 +67,24 @@ t.test('local references in a shared schema are relative to it, also where it is
   const { zip, street } = readWhole(reader, root).keywords.properties as SchemaObject
   t.strictSame(reader.read(zip as Json).keywords, city)
   t.equal(street, city)
+})
+
+t.test('a local reference in a part with an $id is relative to that part', async (t) => {
+  const home = { $id: 'home', properties: { zip: { $ref: '#/definitions/zip' } }, definitions: { zip: city } }
+  const definitions = { home, zip: { type: 'null' } }
+  const reader = new SchemaReader()
+  const { zip } = readWhole(reader, { $ref: '#/definitions/home', definitions }).keywords
+    .properties as SchemaObject
+  t.strictSame(reader.read(zip as Json).keywords, city)
+})
+
+t.test('references are resolved in a schema that contains itself as an object', async (t) => {
+  const properties: Record<string, Json> = { city: { $ref: '#/definitions/city' } }
+  const schema: SchemaObject = { properties, definitions: { city } }
+  properties.self = schema
+  const reader = new SchemaReader()
+  const read = readWhole(reader, schema).keywords.properties as SchemaObject
+  t.equal(reader.read(read.city as Json).keywords, city)
 })
 
 t.test('an unresolved or circular reference is an error with its name', async (t) => {
@@ -101,9 +122,14 @@ t.test('allOf has the keywords of all its schemas', async (t) => {
     [[{ additionalProperties: true }, { additionalProperties: false }], { additionalProperties: false }],
     [[{ allOf: [{ type: 'object' }] }, { nullable: true }], { type: 'object', nullable: true }],
     [[{ type: ['integer', 'null'] }, { type: 'integer', format: 'int64' }], int64],
+    [[{ additionalProperties: city }, { required: ['a'] }], { additionalProperties: city, required: ['a'] }],
     [
-      [{ properties: { a: { $ref: 'x' } } }, { properties: { a: { $ref: 'y' } } }],
-      { properties: { a: { allOf: [{ $ref: 'x' }, { $ref: 'y' }] } } },
+      [{ properties: { a: { $ref: 'x', allOf: [city] } } }, { properties: { a: { $ref: 'y' } } }],
+      { properties: { a: { allOf: [{ $ref: 'x' }, { $ref: 'y' }, city] } } },
+    ],
+    [
+      [{ properties: { a: { $ref: 'x' } } }, { properties: { a: city } }],
+      { properties: { a: { $ref: 'x', ...city } } },
     ],
   ]
   for (const [allOf, merged] of rows) {
@@ -221,4 +247,5 @@ t.test('schemas deeper than the maximum are refused, and mapSchema does not chan
   const message = `the schema goes deeper than ${maxSchemaDepth} levels`
   t.throws(() => new SchemaReader().read(allOf), { message })
   t.same(readWhole(new SchemaReader(), deep).keywords, deep)
+  t.doesNotThrow(() => writtenOut(deep, new SchemaReader()))
 })

@@ -59,6 +59,8 @@ t.test('the media types of success in a response schema', async (t) => {
     [{ 200: { $ref: 'user#' } }, json],
     [{ 404: object }, null],
     [{ '4xx': object, 200: object }, json],
+    [{ 200: { type: 'null' }, 201: object }, json],
+    [{ 200: { type: 'string' }, 201: object }, null],
     [{ 204: { description: 'Deleted' } }, null],
     [{ 205: object }, null],
     [{ 204: { type: 'null' }, default: object }, null],
