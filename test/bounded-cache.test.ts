@@ -1,6 +1,7 @@
 /** A cache whose keys clients choose has a bound. */
 import fc from 'fast-check'
 import t from 'tap'
+import { readMemory } from '../bench/memory.js'
 import { BoundedCache } from '../src/bounded-cache.js'
 
 t.test('a new entry removes the oldest one if the cache is full', async (t) => {
@@ -51,4 +52,13 @@ t.test('a cache of size 0 keeps nothing', async (t) => {
   const cache = new BoundedCache<string, number>(0)
   cache.set('a', 1)
   t.equal(cache.get('a'), undefined)
+})
+
+t.test('a key that is set over and over leaves nothing in memory', async (t) => {
+  const cache = new BoundedCache<string, number>(1_000)
+  const before = readMemory().heap
+  for (let time = 0; time < 200_000; time += 1) cache.set('a', time)
+  const grown = readMemory().heap - before
+  t.equal(cache.get('a'), 199_999)
+  t.ok(grown < 5_000_000, `the heap grew by ${grown} bytes`)
 })

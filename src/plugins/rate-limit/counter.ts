@@ -103,21 +103,15 @@ export function memoryCounter(callers: number, now: () => number = () => Date.no
 
   return function countInMemory(_request, caller, limits) {
     const time = now()
-    const windows: Window[] = []
-    let isRefused = false
-    for (const { quota, max } of limits) {
-      const window = windowOf(caller, quota, time)
-      windows.push(window)
-      if (window.used >= max) isRefused = true
-    }
-    const states: State[] = []
-    for (const [index, limit] of limits.entries()) {
+    const windows = limits.map(({ quota }) => windowOf(caller, quota, time))
+    const isRefused = windows.some(({ used }, index) => used >= (limits[index] as Limit).max)
+    const states = limits.map((limit, index): State => {
       const window = windows[index] as Window
       const isExceeded = window.used >= limit.max
       if (!isRefused) window.used += 1
       if (window.used > 0) windowsIn(limit.quota).set(caller, window)
-      states.push({ limit, used: window.used, ttl: window.end - time, isExceeded })
-    }
+      return { limit, used: window.used, ttl: window.end - time, isExceeded }
+    })
     return states
   }
 }

@@ -1,6 +1,6 @@
-import { kept } from '../../../bounded-cache.js'
+import { kept, Link } from '../../../bounded-cache.js'
 import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
-import type { IdempotencyRecord, IdempotencyStore } from './store.js'
+import type { IdempotencyClaim, IdempotencyRecord, IdempotencyStore } from './store.js'
 
 const declared = {
   /**
@@ -18,27 +18,31 @@ const declared = {
 /** Options of {@link memoryIdempotency}. */
 export interface MemoryIdempotencyOptions extends OptionsOf<typeof declared> {}
 
-interface Entry extends IdempotencyRecord {
+class Entry extends Link implements IdempotencyRecord {
   readonly key: string
-  readonly token: string
   readonly caller: string | null
-  answer: string | null
-  expiresAt: number
+  readonly token: string
+  readonly fingerprint: string
+  answer: string | null = null
+  expiresAt = 0
+
+  constructor({ key, caller, token, fingerprint }: IdempotencyClaim) {
+    super()
+    this.key = key
+    this.caller = caller
+    this.token = token
+    this.fingerprint = fingerprint
+  }
 }
 
 /** What a caller has of the store. */
 interface Share {
   size: number
-  /** The entries with an answer, in the order in which they were kept. */
-  readonly kept: Set<Entry>
-  /** Iterates `kept`. It is kept, because a new iterator would pass all that was removed before. */
-  readonly oldest: Iterator<Entry>
+  /** The start of a ring: the entries with an answer, in the order in which they were kept. */
+  readonly kept: Link
 }
 
-function newShare(): Share {
-  const kept = new Set<Entry>()
-  return { size: 0, kept, oldest: kept.values() }
-}
+const newShare = (): Share => ({ size: 0, kept: new Link() })
 
 function sizeOf(answer: string | null): number {
   return 1 + Math.floor((answer?.length ?? 0) / 4096)
@@ -72,7 +76,8 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
   function remove(entry: Entry): void {
     if (entries.get(entry.key) !== entry) return
     entries.delete(entry.key)
-    grow(entry.caller, -sizeOf(entry.answer)).kept.delete(entry)
+    entry.remove()
+    grow(entry.caller, -sizeOf(entry.answer))
   }
 
   function find(key: string): Entry | undefined {
@@ -94,21 +99,24 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
           most = share.size
         }
       }
-      if (largest === undefined || largest.kept.size === 0)
-        throw new Error('memoryIdempotency: there is no room for another key')
-      remove(largest.oldest.next().value as Entry)
+      const oldest = largest?.kept.after
+      if (!(oldest instanceof Entry)) throw new Error('memoryIdempotency: there is no room for another key')
+      remove(oldest)
     }
   }
 
   return {
     isShared: false,
     check: () => {},
-    claim({ key, caller, token, fingerprint }, lease) {
+    claim(claim, lease) {
+      const { key, caller } = claim
       const found = find(key)
       if (found !== undefined) return found
       makeRoom(caller, 1)
       grow(caller, 1)
-      entries.set(key, { key, caller, token, fingerprint, answer: null, expiresAt: now() + lease })
+      const entry = new Entry(claim)
+      entry.expiresAt = now() + lease
+      entries.set(key, entry)
       return null
     },
     renew({ key, token }, lease) {
@@ -117,20 +125,20 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
       found.expiresAt = now() + lease
       return true
     },
-    complete({ key, caller, token, fingerprint }, answer, keepFor) {
+    complete(claim, answer, keepFor) {
+      const { key, caller, token } = claim
       const found = find(key)
       if (found !== undefined && found.token !== token) return false
       makeRoom(caller, sizeOf(answer) - (found === undefined ? 0 : sizeOf(found.answer)))
       // Making room may have removed its earlier answer.
       const known = entries.get(key)
-      const entry = known ?? { key, caller, token, fingerprint, answer, expiresAt: 0 }
+      const entry = known ?? new Entry(claim)
       const share = grow(caller, sizeOf(answer) - (known === undefined ? 0 : sizeOf(known.answer)))
       entry.answer = answer
       entry.expiresAt = now() + keepFor
       entries.set(key, entry)
       // The newest of its caller.
-      share.kept.delete(entry)
-      share.kept.add(entry)
+      entry.moveTo(share.kept)
       return true
     },
     release({ key, token }) {

@@ -1,5 +1,6 @@
 // Own process: measures time
 import t from 'tap'
+import { readMemory } from '../../../../bench/memory.js'
 import { memoryIdempotency } from '../../../../src/plugins/idempotency/stores/memory.js'
 import { idempotencyStoreContract } from '../../../../src/testing/idempotency-store-contract.js'
 import { keepsContract } from '../../../support/contract.js'
@@ -76,4 +77,19 @@ t.test('a full store does not search all keys for each new one', async (t) => {
     }
   }
   t.strictSame(await superlinearSeeds(['x'], fillTwice), [])
+})
+
+t.test('keys that have expired leave nothing in memory, though the store was never full', async (t) => {
+  let time = 0
+  const store = memoryIdempotency({ now: () => time })
+  const expireMany = async (end: number) => {
+    for (; time < end; time += 1) {
+      await store.claim(claimOf(`${time}`), 10)
+      await store.complete(claimOf(`${time}`), 'x', 1)
+      store.expire()
+    }
+    return readMemory().heap
+  }
+  const grown = -(await expireMany(50_000)) + (await expireMany(250_000))
+  t.ok(grown < 5_000_000, `the heap grew by ${grown} bytes`)
 })
