@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance, type FastifyPluginAsync, type RouteOptio
 import t from 'tap'
 import { convention } from '../../src/convention/convention.js'
 import { order, type Phase, phases, placeOf } from '../../src/convention/order.js'
+import { witness } from '../../src/convention/run.js'
 import type { RequestStep, StepResult } from '../../src/convention/steps.js'
 import { conventions } from '../../src/preset.js'
 import { ProblemError } from '../../src/problem/problem-error.js'
@@ -382,9 +383,17 @@ t.test('a plugin that does the same is a finding, with the routes that it serves
     ] as const)
       t.equal((await app.inject(url)).headers['x-tidy'], header, url)
     const { findings } = app.conventions.report()
-    t.match(findings, [{ plugin: 'tidiness', rule: 'overlap', route: name, problem: 'other is tidy, too' }])
-    t.equal(findings.length, 1, 'the topmost context of it')
+    t.match(findings, [{ plugin: 'tidiness', rule: 'overlap', problem: 'other is tidy, too' }])
+    t.strictSame(
+      findings.map((finding) => finding.route),
+      [name],
+      'the topmost context of it',
+    )
   }
+  const off = Fastify().decorate(other, true)
+  await off.register(convention({ ...ofModes, name: 'tidiness', neighbours, route }), { mode: 'off' })
+  await off.ready()
+  t.strictSame(off.conventions.report().findings, [], 'none beside a convention that is off')
 })
 
 t.test('beside @fastify/cors, a step that preflights are exempt from leaves them to it', async (t) => {
@@ -461,6 +470,7 @@ t.test('explain() returns the steps that a request passed, and what each said', 
     { phase, step: 'tidiness', said: 'refused', detail: '400 request-malformed' },
   ]
   for (const explanation of await Promise.all(both)) t.strictSame(explanation, { status: 400, steps })
+  t.equal(witness.see, null, 'other requests are not watched')
   t.equal((await app.conventions.explain('/nowhere')).steps.length, 3)
 })
 

@@ -1,4 +1,5 @@
 /** What conventions read of requests and replies. */
+import { EventEmitter, once } from 'node:events'
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -106,6 +107,13 @@ t.test('a refused handshake ends its connection', async (t) => {
     (await app.inject({ url: '/', headers })).headers.connection
   t.equal(await connectionOf({ upgrade: 'websocket' }), 'close')
   t.equal(await connectionOf({}), 'keep-alive')
+  const response = new EventEmitter()
+  const socket = { destroySoon: () => response.emit('destroyed') }
+  const raw = { headers: { upgrade: 'websocket' }, socket }
+  exchange.endHandshake({ raw } as never, { raw: response, header: () => {} } as never)
+  const isDestroyed = once(response, 'destroyed')
+  response.emit('finish')
+  await isDestroyed
 })
 
 t.test('a body that no parser reads does not flow', async (t) => {

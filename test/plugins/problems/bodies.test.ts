@@ -265,13 +265,19 @@ t.test('a form without content is no body where nothing parses forms', async (t)
 t.test('a JSON parser of the app gets an empty body', async (t) => {
   const app = Fastify()
   await app.register(problems)
-  app.addContentTypeParser(json, { parseAs: 'string' }, (_request, body, done) => {
-    done(null, body === '' ? { isEmpty: true } : JSON.parse(String(body)))
-  })
-  app.delete('/v1/users/:id', async (request) => request.body)
-  const headers = { 'content-type': json }
-  const response = await app.inject({ method: 'DELETE', url: '/v1/users/1', headers })
-  t.strictSame(response.json(), { isEmpty: true })
+  app.register(async (child) => addParser(child, json))
+  addParser(app, 'application/merge-patch+json')
+  function addParser(context: FastifyInstance, type: string): void {
+    context.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => {
+      done(null, body === '' ? { isEmpty: true } : JSON.parse(String(body)))
+    })
+    context.delete(`/v1/${type}`, async (request) => request.body)
+  }
+  for (const type of [json, 'application/merge-patch+json']) {
+    const headers = { 'content-type': type }
+    const response = await app.inject({ method: 'DELETE', url: `/v1/${type}`, headers })
+    t.strictSame(response.json(), { isEmpty: true }, type)
+  }
 })
 
 t.test('404 and 405 are sent before the body is read', async (t) => {
