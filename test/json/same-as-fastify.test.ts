@@ -46,7 +46,8 @@ t.test(`${pairs} random pairs of a schema and a value: the same bytes, or both r
     details.failed,
     `${fc.defaultReportMessage(details)} ${String(details.errorInstance)} ${JSON.stringify(seen)}`,
   )
-  // Schemas that cannot be compared are not tried.
+  // A run for mutants is cut short. Schemas that cannot be compared are not tried.
+  if (details.interrupted) return
   const tried = seen.written + seen.refused
   t.ok(tried > pairs / 10, `enough pairs: ${JSON.stringify(seen)}`)
   t.ok(Math.min(seen.written, seen.refused) > tried / 20, `of both kinds: ${JSON.stringify(seen)}`)

@@ -15,6 +15,8 @@ const orNull = { type: ['integer', 'null'], format: 'int64' }
 const idOrBoolean = { type: ['boolean', 'integer'], format: 'int64' }
 const object = (properties: Json): Json => ({ type: 'object', properties })
 const array = (items: Json): Json => ({ type: 'array', items })
+const otherInt64 = { ...text, format: 'int64' }
+const ofOthers = '{"a":"5","b":5}'
 const ofNull = '{"id":null,"id_str":null}'
 const five = '{"id":5,"id_str":"5"}'
 const ids = '{"ids":[1,9007199254740993],"ids_str":["1","9007199254740993"]}'
@@ -56,6 +58,12 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
   ['undeclared, safe', { id: integer }, { id: 5n }, '{"id":5}'],
   // No twin vouches for digits that may be rounded.
   ['undeclared unsafe Number', { id: integer }, { id: 2 ** 53 }, '{"id":9007199254740992}'],
+  [
+    'the format of another type',
+    { a: otherInt64, b: { ...number, format: 'int64' } },
+    { a: '5', b: 5 },
+    ofOthers,
+  ],
   ['in a number, a fraction', { id: number }, { id: 1.5 }, '{"id":1.5}'],
   ['in what is not described', { a: {} }, { a: [{ b: { id: big } }] }, `{"a":[{"b":{${twin}}}]}`],
   ['undeclared array', { ids: array(integer) }, { ids: [1, big] }, ids],
