@@ -55,20 +55,6 @@ t.test('a document may refer to itself, by # or by its id', async (t) => {
   }
 })
 
-t.test('local references in a shared schema are relative to it, also where it is merged', async (t) => {
-  const shared = {
-    home: { $id: 'home', properties: { zip: { $ref: '#/definitions/zip' } }, definitions: { zip: city } },
-  }
-  const reader = new SchemaReader(shared)
-  const root = {
-    allOf: [{ $ref: 'home#' }, { properties: { street: city } }],
-    definitions: { zip: { type: 'null' } },
-  }
-  const { zip, street } = readWhole(reader, root).keywords.properties as SchemaObject
-  t.strictSame(reader.read(zip as Json).keywords, city)
-  t.equal(street, city)
-})
-
 t.test('a local reference in a part with an $id is relative to that part', async (t) => {
   const home = { $id: 'home', properties: { zip: { $ref: '#/definitions/zip' } }, definitions: { zip: city } }
   const definitions = { home, zip: { type: 'null' } }
@@ -153,26 +139,6 @@ t.test('with onUnresolved, unresolved references are reported and do not throw',
   const schema = { allOf: [{ $ref: 'user#' }, { properties: { a: city } }] }
   t.strictSame(readWhole(reader, schema).keywords, { properties: { a: city } })
   t.strictSame(missing, ['user#'])
-})
-
-t.test('alternatives: the options of each group', async (t) => {
-  const [a, b, c] = [{ type: 'string' }, { minLength: 2 }, { maxLength: 3 }]
-  const { keywords, groups } = new SchemaReader().read({
-    type: 'string',
-    anyOf: [a, b],
-    allOf: [{ oneOf: [c] }],
-    if: a,
-    else: b,
-  })
-  t.strictSame(keywords, { type: 'string' })
-  t.strictSame(groups, [
-    [a, b].map((schema) => ({ schema, condition: schema, isMet: true })),
-    [
-      { schema: true, condition: a, isMet: true },
-      { schema: b, condition: a, isMet: false },
-    ],
-    [{ schema: c, condition: c, isMet: true }],
-  ])
 })
 
 t.test('parts: all schemas that may apply, each once, also in one that is its own alternative', async (t) => {
