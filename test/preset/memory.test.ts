@@ -1,0 +1,63 @@
+// Own process: measures memory
+/** What is kept of a request is bounded, for callers that stay the same too. */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import Fastify, { type InjectOptions } from 'fastify'
+import t from 'tap'
+import { readMemory } from '../../bench/memory.js'
+import conventions, { serverOptions } from '../../src/index.js'
+
+const id = { type: 'integer', minimum: 0, maximum: 99 }
+const user = { type: 'object', properties: { id, name: { type: 'string' } } }
+
+const requests: Readonly<Record<string, (number: number) => InjectOptions>> = {
+  'an item': () => ({ url: '/v1/users/7', headers: { origin: 'https://app.example' } }),
+  'a list of fields': () => ({ url: '/v1/users?limit=5&fields=name' }),
+  'unknown paths': (number) => ({ url: `/v1/nothings/${number}` }),
+  'invalid content': (number) => ({ method: 'POST', url: '/v1/users', payload: { id: `x${number}` } }),
+  'a key again and again': (number) => ({
+    method: 'POST',
+    url: '/v1/users',
+    payload: { id: 1 },
+    headers: { 'idempotency-key': `"${number % 20}"` },
+  }),
+  'a refused method': () => ({
+    method: 'POST',
+    url: '/v1/users/7',
+    headers: { 'x-http-method-override': 'TRACE' },
+  }),
+}
+
+t.test('requests of one caller leave nothing in memory', async (t) => {
+  const app = Fastify(serverOptions())
+  t.teardown(() => app.close())
+  await app.register(conventions, {
+    rateLimit: { max: 1_000_000 },
+    cors: { origin: ['https://app.example'] },
+  })
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, async () => ({ id: 7, name: 'Ada' }))
+  app.get(
+    '/v1/users',
+    {
+      schema: {
+        response: { 200: { type: 'object', properties: { users: { type: 'array', items: user } } } },
+      },
+    },
+    async () => ({ users: [{ id: 7, name: 'Ada' }] }),
+  )
+  app.post('/v1/users', { schema: { body: user, response: { 201: user } } }, async (_request, reply) =>
+    reply.code(201).send({ id: 1 }),
+  )
+  const send = async (times: number, request: (number: number) => InjectOptions) => {
+    for (let number = 0; number < times; number += 1) {
+      await app.inject(request(number))
+      // What a request leaves for the next turns of the event loop is not kept, only not yet let go.
+      if (number % 100 === 0) await turnOfTheLoop()
+    }
+    await turnOfTheLoop()
+    return readMemory().heap
+  }
+  for (const [what, request] of Object.entries(requests)) {
+    const grown = -(await send(1_000, request)) + (await send(4_000, request))
+    t.ok(grown < 300_000, `${what}: the heap grew by ${grown} bytes`)
+  }
+})
