@@ -9,23 +9,19 @@ import conventions, { serverOptions } from '../../src/index.js'
 const id = { type: 'integer', minimum: 0, maximum: 99 }
 const user = { type: 'object', properties: { id, name: { type: 'string' } } }
 
-const requests: Readonly<Record<string, (number: number) => InjectOptions>> = {
-  'an item': () => ({ url: '/v1/users/7', headers: { origin: 'https://app.example' } }),
-  'a list of fields': () => ({ url: '/v1/users?limit=5&fields=name' }),
-  'unknown paths': (number) => ({ url: `/v1/nothings/${number}` }),
-  'invalid content': (number) => ({ method: 'POST', url: '/v1/users', payload: { id: `x${number}` } }),
-  'a key again and again': (number) => ({
+const requests: readonly ((number: number) => InjectOptions)[] = [
+  () => ({ url: '/v1/users/7', headers: { origin: 'https://app.example' } }),
+  () => ({ url: '/v1/users?limit=5&fields=name' }),
+  (number) => ({ url: `/v1/nothings/${number}` }),
+  (number) => ({ method: 'POST', url: '/v1/users', payload: { id: `x${number}` } }),
+  (number) => ({
     method: 'POST',
     url: '/v1/users',
     payload: { id: 1 },
     headers: { 'idempotency-key': `"${number % 20}"` },
   }),
-  'a refused method': () => ({
-    method: 'POST',
-    url: '/v1/users/7',
-    headers: { 'x-http-method-override': 'TRACE' },
-  }),
-}
+  () => ({ method: 'POST', url: '/v1/users/7', headers: { 'x-http-method-override': 'TRACE' } }),
+]
 
 t.test('requests of one caller leave nothing in memory', async (t) => {
   const app = Fastify(serverOptions())
@@ -47,17 +43,15 @@ t.test('requests of one caller leave nothing in memory', async (t) => {
   app.post('/v1/users', { schema: { body: user, response: { 201: user } } }, async (_request, reply) =>
     reply.code(201).send({ id: 1 }),
   )
-  const send = async (times: number, request: (number: number) => InjectOptions) => {
+  const send = async (times: number) => {
     for (let number = 0; number < times; number += 1) {
-      await app.inject(request(number))
+      for (const request of requests) await app.inject(request(number))
       // What a request leaves for the next turns of the event loop is not kept, only not yet let go.
-      if (number % 100 === 0) await turnOfTheLoop()
+      if (number % 20 === 0) await turnOfTheLoop()
     }
     await turnOfTheLoop()
     return readMemory().heap
   }
-  for (const [what, request] of Object.entries(requests)) {
-    const grown = -(await send(1_000, request)) + (await send(4_000, request))
-    t.ok(grown < 300_000, `${what}: the heap grew by ${grown} bytes`)
-  }
+  const grown = -(await send(1_500)) + (await send(3_000))
+  t.ok(grown < 1_200_000, `the heap grew by ${grown} bytes`)
 })
