@@ -116,7 +116,7 @@ function absent(): ProblemError {
 }
 
 function tooManyPolls(milliseconds: number): ProblemError {
-  const seconds = Math.max(Math.ceil(milliseconds / 1000), 1)
+  const seconds = Math.ceil(milliseconds / 1000)
   const detail = `The operation is polled too often; try again in ${seconds} seconds. It continues meanwhile`
   return new ProblemError('quota-exceeded', {
     detail,

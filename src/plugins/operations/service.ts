@@ -32,11 +32,7 @@ export type OperationsService = ReturnType<typeof operationsService>
  *
  * @param knowsCallers whether the app tells callers apart; called when the app is ready
  */
-export function operationsService(
-  options: ResolvedOperations,
-  log: Log,
-  knowsCallers: () => boolean = () => false,
-) {
+export function operationsService(options: ResolvedOperations, log: Log, knowsCallers: () => boolean) {
   const { store, engine, maxLength, schedule, unwind, drain } = options
   // The last third of the lease is for finding a dead run: there are two sweeps within a lease.
   const lease = Math.floor((options.lease * 2) / 3)

@@ -104,6 +104,7 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
   const rows: readonly (readonly [outcome: unknown, end: object | RegExp])[] = [
     ...[undefined, null, {}, { resource: null }].map((nothing) => [nothing, none] as const),
     [{ result: null }, { ...none, result: 'null' }],
+    [{ result: { toJSON: () => undefined } }, { ...none, result: 'null' }],
     [{ result: { __proto__: null, a: 1 } }, { ...none, result: '{"a":1}' }],
     [{ result: 2n ** 63n }, { ...none, result: '9223372036854775808' }],
     [{ resource: '/v1/payments/7?a=b#c' }, { ...none, resource: '/v1/payments/7?a=b#c' }],

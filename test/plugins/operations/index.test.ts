@@ -136,6 +136,7 @@ t.test('whatever a handler throws, the client is told what it may know', async (
     ],
     [problem([issue]), { errors: [issue] }],
     [problem([{ ...issue, message: 1n }]), { code: 'too-bad', errors: [{ pointer: '/a' }] }],
+    [problem([{ ...issue, message: { toJSON: secretly } }]), { code: 'too-bad' }],
     // Of the many, as many as any problem has.
     [problem(Array.from({ length: 9_999 }, () => issue)), { code: 'too-bad', errors: { length: 50 } }],
     // What cannot be stored or read.
@@ -158,6 +159,7 @@ t.test('whatever a handler throws, the client is told what it may know', async (
   }
   const told = logs.lines.filter(({ msg }) => msg === "operations: 'work' failed")
   t.match(told[0], { err: { message: 'secret' } })
+  t.equal(told.length, rows.length, 'an error that cannot be read has a line, too')
 })
 
 t.test('an owner that is not an id is a 500, and is refused by start()', async (t) => {
@@ -184,7 +186,7 @@ t.test('who may not be told whether there is an operation is not told by an erro
 })
 
 t.test('operations are started, found and cancelled apart from any request', async (t) => {
-  const app = await service(t, never, { identify: byHeader })
+  const app = await service(t, untilAborted, { identify: byHeader })
   await app.ready()
   const { id } = await app.operations.start('work', 1, { owner: 7 })
   const { id: internal } = await app.operations.start('work')
@@ -492,6 +494,17 @@ t.test('a route names what it starts: an unknown one is found when the app gets 
     code: 'FST_CONV_OPERATION_UNKNOWN',
     message: /'wrok'; the defined operations are: work/,
   })
+})
+
+t.test('with a shared store, operations run as soon as the app listens', async (t) => {
+  const app = await bare(t, { store: unruly(memoryOperationStore()) })
+  app.operations.define('work', async () => {})
+  await app.ready()
+  const { id } = await app.operations.start('work')
+  await pause(20)
+  t.match(await app.operations.find(id), { status: 'In progress' })
+  await serve(t, app)
+  t.match(await ended(app, id), { status: 'Succeeded' })
 })
 
 t.test('HEAD answers as GET does, without a body', async (t) => {

@@ -34,6 +34,7 @@ const sections: Readonly<Record<string, readonly Row[]>> = {
   '§2 a value as a token or in quotes; an empty one is none': [
     ['wait="10"', '10'],
     ['wait=""', ''],
+    ['wait=10"', ''],
     ['wait=', ''],
     ['respond-async=""', 'async'],
     ['respond-async=', 'async'],

@@ -83,6 +83,9 @@ t.test('a claim begins a run, or returns why it does not', async (t) => {
   for (const _ of [1, 2]) t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
   t.match(await registry.find(id), { error: { code: 'operation-cancelled' } })
   t.equal(ended.length, 1)
+  const done = await create()
+  await registry.finish(done.id, null, succeeded)
+  t.strictSame(await registry.claim(done.id, limits(3)), { kind: 'ended', hasFailed: false })
 })
 
 t.test('only dead runs count towards maxRuns, and not hand-backs or retries', async (t) => {

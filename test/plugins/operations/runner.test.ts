@@ -316,6 +316,17 @@ t.test('a run sends three heartbeats in a lease, and none after its end', async 
   t.equal(clock.waiting(), 0)
 })
 
+t.test(
+  'a run that has to stop sends heartbeats until its work ends: no other process begins it',
+  async (t) => {
+    const { clock, run, record } = await setUpRun()
+    run.stop('closing')
+    await clock.advance(2 * lease)
+    t.ok(sure((await record()).runUntil) > clock.now())
+    await run.end()
+  },
+)
+
 t.test('progress is stored every half second at most, and does not delay the heartbeats', async (t) => {
   const { clock, run, record, writes } = await setUpRun()
   const before = writes()

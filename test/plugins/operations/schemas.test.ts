@@ -49,12 +49,14 @@ async function service(
     },
   )
   const config = { operations: { starts: 'work' } }
-  app.post('/v1/works', { config }, (request, reply) => reply.startOperation('work', request.body))
+  const options: { answer?: (end: object) => object } = {}
+  app.post('/v1/works', { config }, (request, reply) => reply.startOperation('work', request.body, options))
   await app.ready()
   return {
     app,
     work,
     inputs,
+    options,
     async done(given?: Record<string, unknown>) {
       const { id } = await app.operations.start(work, given, { owner: null })
       const isDone = (document: { status: string } | null) => document?.status === 'Succeeded'
@@ -116,12 +118,17 @@ t.test('a result has the twins that its schema declares, also of small integers'
   const alone = await service(t, 'alone')
   const bare = await alone.status((await alone.done({ id: 9007199254740993n })).id)
   t.match(bare.body, '"result":{"id":9007199254740993,"count":3}', 'without `integerTwins` it has none')
-  const { done, status, post } = await service(t, 'preset')
+  const { done, status, post, options } = await service(t, 'preset')
   const { id, result: found } = await done({ id: 7, friend_ids: [8], count: 9 })
   t.strictSame(found, { id: 7n, friend_ids: [8n], count: 9 })
   const written = '"result":{"id":7,"id_str":"7","friend_ids":[8],"friend_ids_str":["8"],"count":9}'
   t.match((await status(id)).body, written)
-  t.match((await post('{"id":7,"friend_ids":[8],"count":9}')).body, written)
+  const payload = '{"id":7,"friend_ids":[8],"count":9}'
+  t.match((await post(payload)).body, written)
+  const ends: object[] = []
+  options.answer = (end) => ({ ends: ends.push(end) })
+  t.equal((await post(payload)).body, '{"ends":1}')
+  t.strictSame(ends, [{ status: 'Succeeded', resource: null, result: found }], '`answer` gets no twins')
 })
 
 t.test('schemas may refer to those of the app', async (t) => {
@@ -240,4 +247,6 @@ t.test('an input is what the validator leaves, with all digits', async (t) => {
     count: 3,
   })
   t.strictSame([validInput(() => ({ value: 7 }), '"7"'), validInput(() => true, null)], [7, null])
+  const invalid = { code: 'validation', statusCode: 400, errors: [] }
+  t.throws(() => validInput(() => false, '7'), invalid, 'a validator need not say why')
 })

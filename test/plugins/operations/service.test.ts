@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { checksOf } from '../../../src/options.js'
 import type { OperationContext, OperationHandler } from '../../../src/plugins/operations/api.js'
+import type { OperationJob } from '../../../src/plugins/operations/engines/engine.js'
 import { inProcessEngine } from '../../../src/plugins/operations/engines/in-process.js'
 import {
   type OperationsOptions,
@@ -23,12 +24,15 @@ interface Options extends OperationsOptions {
   readonly clock?: ManualClock
   readonly store?: UnrulyStore
   readonly work?: OperationHandler
+  /** @default 'work' */
+  readonly name?: string
 }
 
 function setUp({
   clock = manualClock(start),
   store = unruly(memoryOperationStore()),
   work,
+  name = 'work',
   ...options
 }: Options = {}) {
   const { logger, lines } = keepLogs()
@@ -36,7 +40,7 @@ function setUp({
   const { now, schedule } = clock
   const [, defaults] = checksOf(operationsOptions)
   const resolved = resolveOperations({ ...defaults, store, engine, now, schedule, drain: 0, ...options })
-  const service = operationsService(resolved, Fastify({ logger }).log)
+  const service = operationsService(resolved, Fastify({ logger }).log, () => false)
   const contexts: OperationContext[] = []
   const ends: ((error?: unknown) => void)[] = []
   const held = (context: OperationContext) => {
@@ -45,7 +49,7 @@ function setUp({
       ends.push((error) => (error === undefined ? resolve(undefined) : reject(error)))
     })
   }
-  service.definitions.define('work', { cancellable: true }, work ?? held, Fastify({ logger }).log)
+  service.definitions.define(name, { cancellable: true }, work ?? held, Fastify({ logger }).log)
   return {
     clock,
     store,
@@ -186,6 +190,58 @@ t.test('a wait ends with the operation, also in another process, or by its time 
   end()
   await clock.advance(0)
   await service.close()
+})
+
+t.test('who waits for an operation is told of its end, also after another one has left', async (t) => {
+  const { begin, work, service, end, clock, close } = setUp({ store: unruly(memoryOperationStore(), false) })
+  await work()
+  const record = await begin()
+  const [left, stays] = [1_000, 9_000].map((time) => service.ended(record, time))
+  await clock.advance(1_000)
+  t.match(await left, { status: 'In progress' })
+  end()
+  await clock.advance(0)
+  t.match(await stays, { status: 'Succeeded' })
+  await close()
+})
+
+t.test('an operation that only another process defines runs there', async (t) => {
+  const [clock, shared] = [manualClock(start), memoryOperationStore()]
+  const [own, other] = ['another', 'work'].map((name) => setUp({ clock, store: unruly(shared), name }))
+  await sure(other).service.start()
+  const { id } = await sure(other).begin()
+  clock.skip(lease)
+  await sure(own).work()
+  await sure(other).work()
+  await clock.advance(lease)
+  t.match(await sure(other).find(id), { run: 1 })
+  for (const instance of [own, other]) await sure(instance).close()
+})
+
+t.test('an engine that takes over is asked for lost jobs every ten leases', async (t) => {
+  for (const [takesOver, interval] of [
+    [false, 20_000],
+    [true, 200_000],
+  ] as const) {
+    const clock = manualClock(start)
+    const jobs: OperationJob[] = []
+    const inner = inProcessEngine({ schedule: clock.schedule })
+    const engine = {
+      ...inner,
+      takesOver,
+      isShared: true,
+      enqueue: async (job: OperationJob) => void jobs.push(job),
+    }
+    const { begin, work, close } = setUp({ clock, engine })
+    await work()
+    await begin()
+    await clock.advance(interval - 1)
+    t.match(jobs, [{ isNew: true }])
+    await clock.advance(10_000)
+    t.match(jobs, [{ isNew: true }, { isNew: false }])
+    t.equal(jobs.length, 2)
+    await close()
+  }
 })
 
 t.test('Retry-After: that of the definition, or of the options, or the delay of the operation', async (t) => {

@@ -135,7 +135,7 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   const ended = await create()
   await registry.finish(ended.id, null, failed)
   clock.skip(2 * retention)
-  for (let count = 0; count < 1_950; count += 1) await create()
+  for (let count = 0; count < 2_150; count += 1) await create()
   clock.skip(lease)
   engine.room = 2
   await sweep()
@@ -145,7 +145,7 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   engine.room = 10_000
   clock.skip(lease)
   await sweep()
-  t.equal(new Set(queued()).size, 1_950, 'thousands are added in one sweep')
+  t.equal(queued().length, 2_002, 'one sweep adds two thousand, and leaves the rest to the next')
 })
 
 t.test('a store that fails or hangs is asked again at the next sweep', async (t) => {
