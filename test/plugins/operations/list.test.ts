@@ -213,16 +213,18 @@ t.test('the OpenAPI document has the list and its parameters', async (t) => {
   app.operations.define('work', async () => {})
   await app.ready()
   const get = withoutReferences(app.swagger()).paths?.['/v1/operations']?.get as {
-    readonly parameters: readonly { readonly name: string }[]
+    readonly parameters: readonly { readonly name: string; readonly schema: object }[]
     readonly responses: Readonly<Record<string, object>>
   }
   const names = ['before_id', 'before_time', 'fields', 'limit']
   t.strictSame(get.parameters.map(({ name }) => name).sort(), names)
-  const limit = { name: 'limit', schema: { type: 'integer', minimum: 1, default: 50 } }
-  t.match(
-    get.parameters.find(({ name }) => name === 'limit'),
+  const schemas = Object.fromEntries(get.parameters.map(({ name, schema }) => [name, schema]))
+  const limit = { type: 'integer', minimum: 1, default: 50 }
+  t.match(schemas, {
     limit,
-  )
+    before_time: { type: 'string', format: 'date-time' },
+    before_id: { type: 'string' },
+  })
   t.match(get.responses['200'], {
     headers: { Link: {} },
     content: { 'application/json': { schema: { properties: { operations: { type: 'array' } } } } },

@@ -214,9 +214,11 @@ t.test('OpenAPI: what starts an operation shows its 202; the routes of operation
   app.post('/v1/users', async () => ({}))
   await app.ready()
   const { paths = {} } = withoutReferences(app.swagger())
-  const schema = { properties: { status: {}, link: {}, resourceLocation: {} } }
+  const schema = {
+    properties: { status: {}, link: { required: ['rel', 'method', 'href'] }, resourceLocation: {} },
+  }
   const accepted = {
-    headers: { Location: {}, 'Operation-Location': {}, 'Retry-After': {} },
+    headers: { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} },
     content: { 'application/json': { schema } },
   }
   const responsesOf = (path: string) => paths[path]?.post?.responses

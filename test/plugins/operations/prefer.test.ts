@@ -35,6 +35,7 @@ const sections: Readonly<Record<string, readonly Row[]>> = {
     ['wait="10"', '10'],
     ['wait=""', ''],
     ['wait=10"', ''],
+    ['wait="10', ''],
     ['wait=', ''],
     ['respond-async=""', 'async'],
     ['respond-async=', 'async'],
