@@ -33,8 +33,6 @@ interface Document {
   }
 }
 
-// What is asked of operations is told, not kept: there is nothing to validate.
-const ofPackage = /Operation(s|Status)?$/
 const paging = ['after_id', 'before_id', 'before_time', 'include_total', 'limit']
 
 await t.test('the OpenAPI document', async (t) => {
@@ -83,16 +81,9 @@ await t.test('the OpenAPI document', async (t) => {
         ...['/v1/payments/{id}/retry', '/v1/user/{id}/follow', '/v1/terms'],
       ].sort(),
     )
-    for (const { name } of collections) {
-      const methods = ['', '/{id}'].map((path) => Object.keys(paths[`/v1/${name}${path}`] ?? {}).sort())
-      t.strictSame(
-        methods,
-        [
-          ['get', 'post'],
-          ['delete', 'get', 'patch', 'put'],
-        ],
-        name,
-      )
+    for (const { operationId, requestBody } of operations) {
+      const isAction = /^(cancel|suspend|follow|retry|verify)/.test(operationId)
+      if (requestBody !== undefined) t.equal(requestBody.required, !isAction, operationId)
     }
     t.equal(new Set(operations.map(({ operationId }) => operationId)).size, 44)
   })
@@ -129,20 +120,6 @@ await t.test('the OpenAPI document', async (t) => {
     t.strictSame(types, ['application/merge-patch+json', 'application/json'])
   })
 
-  await t.test('shows which requests may lack a body, and which responses there are', async (t) => {
-    for (const { operationId, requestBody, parameters = [], responses } of operations) {
-      const isAction = /^(cancel|suspend|follow|retry|verify)/.test(operationId)
-      if (requestBody !== undefined) t.equal(requestBody.required, !isAction, operationId)
-      const selects = parameters.some(({ name }) => name === 'fields')
-      t.equal(selects, /^(list|read)(?!Terms)/.test(operationId), `${operationId}: fields`)
-      if (ofPackage.test(operationId)) continue
-      t.equal('304' in responses, /^(list|read|download)/.test(operationId), `${operationId}: 304`)
-      t.equal('412' in responses, !/^(create|follow)/.test(operationId), `${operationId}: 412`)
-      const starts = /^(retry|verify|createOrder|download)/.test(operationId)
-      t.equal('202' in responses, starts, `${operationId}: 202`)
-    }
-  })
-
   await t.test('says how to get a token, and which scopes each route needs', async (t) => {
     const { issuer: other } = (await issuer()).options
     const oauth = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: other }
@@ -155,8 +132,6 @@ await t.test('the OpenAPI document', async (t) => {
       ['/v1/terms', 'get', []],
     ] as const)
       t.strictSame(paths[path]?.[method]?.security, security, path)
-    for (const { operationId, responses } of operations)
-      t.equal('401' in responses, operationId !== 'readTerms', operationId)
   })
 
   await t.test('document and page have a policy and a tag', async (t) => {

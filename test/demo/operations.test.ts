@@ -131,18 +131,11 @@ await onDatabase(async (t, database) => {
 
   await t.test('an operation is visible only to the caller who started it', async (t) => {
     const { payment, order } = await failedPayment(client, 'timeout')
-    const [owner, other] = [client.as(order.user_id), client.as((await newUser(client)).id)]
-    const start = await owner.call('POST', `/v1/payments/${payment.id}/retry`)
-    const location = start.headers.get('location') ?? ''
-    t.match(await owner.get(location), { status: 200 })
-    for (const [caller, status] of [
-      [client.anonymous, 401],
-      [other, 404],
-      [client, 404],
-    ] as const) {
-      for (const target of [location, `${location}/status`]) t.match(await caller.get(target), { status })
-      t.match(await caller.delete(location), { status })
-    }
+    const start = await client.as(order.user_id).post(`/v1/payments/${payment.id}/retry`, {})
+    const statuses = [client.as(order.user_id), client.as((await newUser(client)).id), client].map(
+      async (caller) => (await caller.get(start.headers.get('location') ?? '')).status,
+    )
+    t.strictSame(await Promise.all(statuses), [200, 404, 404], 'an admin did not start it')
   })
 
   await t.test('of two runs of one operation, the second has the outcome of the first', async (t) => {

@@ -50,15 +50,6 @@ t.test('an instance without its database counts as down', async (t) => {
   t.match(await anonymous.get('/health'), { status: 503, json: { code: 'database-unavailable' } })
 })
 
-t.test('an error of the database is a problem without details', async (t) => {
-  const database = databaseThat(async (text) => {
-    if (text.includes('from "users"')) throw new Error('password authentication failed for user "shop"')
-  })
-  const answer = await (await serve(t, database)).get('/v1/users')
-  t.match(answer, { status: 500, json: { code: 'internal-server-error' } })
-  t.notMatch(answer.text, 'password')
-})
-
 async function notListening({ app }: Client): Promise<void> {
   await until(
     async () => app.server.listening,
