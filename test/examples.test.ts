@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { startListening } from './support/listening.js'
-import { obstacleToRedis, startRedis } from './support/redis.js'
+import { redisOf, skipWithoutRedis } from './support/redis.js'
 import { until } from './support/until.js'
 
 const folder = new URL('../examples/', import.meta.url)
@@ -85,8 +85,7 @@ const programs: Readonly<Record<string, (t: Test, start: Start) => Promise<void>
     t.match(report, { status: 200, text: '["line 1","line 2","line 3"]' })
   },
   'several-instances.js': async (t, start) => {
-    const redis = await startRedis()
-    t.teardown(() => redis.stop())
+    const redis = await redisOf(t)
     const [one, other] = [await start({ REDIS_URL: redis.url }), await start({ REDIS_URL: redis.url })]
     const request = { method: 'POST', headers: { 'idempotency-key': 'one-mail', prefer: 'wait=5' } }
     const first = await one.send('/v1/mails', request)
@@ -114,8 +113,7 @@ t.test('each program has a test, and at most 60 lines', async (t) => {
   }
 })
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 
 for (const [name, run] of Object.entries(programs)) {
   t.test(name, { skip: name === 'several-instances.js' && skip }, (t) =>

@@ -6,23 +6,19 @@ import t, { type Test } from 'tap'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
-import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { postgresOf, skipWithoutPostgres } from '../support/postgres.js'
 import { startRelay } from '../support/tcp-relay.js'
 import { until } from '../support/until.js'
 import { type Client, serve } from './client.js'
 import { query } from './query.js'
 import { sampleOf } from './samples.js'
 
-const obstacle = await obstacleToPostgres()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutPostgres()
 
 t.test('a lost connection ends its own transaction only', { skip }, async (t) => {
-  const server = await startPostgres()
-  const [database, other] = [await openServerDatabase(server.url), await openServerDatabase(server.url)]
-  t.teardown(async () => {
-    await Promise.all([database.destroy(), other.destroy()])
-    await server.stop()
-  })
+  const { url } = await postgresOf(t)
+  const [database, other] = [await openServerDatabase(url), await openServerDatabase(url)]
+  t.teardown(() => Promise.all([database.destroy(), other.destroy()]))
   const lost = { code: 'database-unavailable', statusCode: 503, headers: { 'retry-after': '5' } }
   const pid = { text: 'select pg_backend_pid()::text as pid' }
   const end = (id: unknown) =>
@@ -49,7 +45,7 @@ t.test('a lost connection ends its own transaction only', { skip }, async (t) =>
 })
 
 t.test('without its database the demo soon sends 503 with Retry-After', { skip }, async (t) => {
-  const server = await startPostgres()
+  const server = await postgresOf(t)
   const socket = `${decodeURIComponent(new URL(server.url).host)}/.s.PGSQL.5432`
   const relay = await startRelay(socket)
   const database = await openServerDatabase(`postgres://postgres@127.0.0.1:${relay.port}/postgres`)
@@ -58,7 +54,6 @@ t.test('without its database the demo soon sends 503 with Retry-After', { skip }
   t.teardown(async () => {
     await relay.stop()
     await database.destroy()
-    await server.stop()
   })
   relay.cut()
   await t.test('if the database does not reply', (t) => answersWithoutDatabase(t, client))

@@ -1,13 +1,13 @@
 import t, { type Test } from 'tap'
 import type { Database } from '../../examples/demo-server/database.js'
-import { obstacleToPostgres } from '../support/postgres.js'
+import { skipWithoutPostgres } from '../support/postgres.js'
 import { isThorough } from '../support/thorough.js'
 import { emptyEmbeddedDatabase, emptyServerDatabase } from './databases.js'
 
 /** The tests of a file, run on a database that is empty at first and theirs alone. */
 export type DatabaseSuite = (t: Test, database: Database) => Promise<void>
 
-const obstacle = await obstacleToPostgres()
+const skip = await skipWithoutPostgres()
 
 /**
  * Runs the tests on a PostgreSQL server, or on the embedded database where there is no PostgreSQL: each takes all of their
@@ -15,7 +15,7 @@ const obstacle = await obstacleToPostgres()
  */
 export async function onDatabase(suite: DatabaseSuite): Promise<void> {
   if (isThorough) return onEachDatabase(suite)
-  return obstacle === null || process.env.CI ? onServer(suite) : onEmbedded(suite)
+  return skip === false ? onServer(suite) : onEmbedded(suite)
 }
 
 /**
@@ -34,7 +34,6 @@ async function onEmbedded(suite: DatabaseSuite): Promise<void> {
 }
 
 async function onServer(suite: DatabaseSuite): Promise<void> {
-  const skip = obstacle !== null && !process.env.CI ? obstacle : false
   await t.test('PostgreSQL server', { skip }, async (t) => {
     const database = await emptyServerDatabase()
     t.teardown(() => database.destroy())

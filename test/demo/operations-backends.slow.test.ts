@@ -3,14 +3,13 @@
 import t, { type Test } from 'tap'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { endChild } from '../support/child.js'
-import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
-import { obstacleToRedis, startRedis } from '../support/redis.js'
+import { postgresOf, skipWithoutPostgres } from '../support/postgres.js'
+import { redisOf, skipWithoutRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf } from './client.js'
 import { failureOf, spawnDemo, startDemo, startWorker } from './run-demo.js'
 
-const obstacle = (await obstacleToRedis()) ?? (await obstacleToPostgres())
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = (await skipWithoutRedis()) || (await skipWithoutPostgres())
 // These of the seeded payments failed, by a timeout.
 const [retry = '', anotherRetry = '', interruptedRetry = ''] = [3n, 10n, 17n].map(
   (index) => `/v1/payments/${firstId + index}/retry`,
@@ -25,14 +24,12 @@ const hasBegun = ({ json }: Answer) => Number(json.progress) > 0
 const isOver = ({ json }: Answer) => json.status !== 'In progress'
 
 t.test('operations in Redis, data in PostgreSQL', { skip }, async (t) => {
-  const [postgres, redis] = await Promise.all([startPostgres(), startRedis({ persistent: true })])
-  t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
+  const [postgres, redis] = await Promise.all([postgresOf(t), redisOf(t, { persistent: true })])
   await sharesOperations(t, { DATABASE_URL: postgres.url, REDIS_URL: redis.url })
 })
 
 t.test('operations and data in PostgreSQL', { skip }, async (t) => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.stop())
+  const postgres = await postgresOf(t)
   await sharesOperations(t, { DATABASE_URL: postgres.url, OPERATIONS: 'postgres' })
 })
 

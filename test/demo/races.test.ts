@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Database } from '../../examples/demo-server/database.js'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
-import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
+import { postgresOf, skipWithoutPostgres } from '../support/postgres.js'
 import { isThorough } from '../support/thorough.js'
 import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf, type Sent, tagOf } from './client.js'
@@ -19,16 +19,12 @@ interface Write extends Sent {
 
 const races = isThorough ? 100 : 12
 
-const obstacle = await obstacleToPostgres()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutPostgres()
 
 t.test('two processes on one PostgreSQL', { skip }, async (t) => {
-  const server = await startPostgres()
+  const server = await postgresOf(t)
   const database = await openServerDatabase(server.url)
-  t.teardown(async () => {
-    await database.destroy()
-    await server.stop()
-  })
+  t.teardown(() => database.destroy())
   // The faster the machine, the more requests in a minute.
   const environment = { DATABASE_URL: server.url, RATE_LIMIT_MAX: '1000000' }
   const demos = await Promise.all([startDemo(t, environment), startDemo(t, environment)])

@@ -1,23 +1,17 @@
 // Own process: starts processes, and waits for them
 /** `REDIS_URL` of the demo: what its processes share, and what becomes of it while Redis is away. */
-import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { redisMaintenanceStore } from '../../src/stores/redis.js'
 import { endChild } from '../support/child.js'
-import { obstacleToRedis, type PrivateRedis, startRedis } from '../support/redis.js'
+import { redisClient, redisOf, skipWithoutRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
 import { type Caller, callerOf } from './client.js'
 import { failureOf, spawnDemo, startDemo } from './run-demo.js'
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 const target = '/v1/users?limit=1'
 
-async function server(t: Test): Promise<PrivateRedis> {
-  const redis = await startRedis({ persistent: true })
-  t.teardown(() => redis.stop())
-  return redis
-}
+const server = (t: Test) => redisOf(t, { persistent: true })
 
 const statusOf = (caller: Caller) => async () => (await caller.get(target)).status
 
@@ -42,9 +36,7 @@ t.test('two processes with one Redis', { skip }, async (t) => {
   })
 
   await t.test('share the maintenance', async (t) => {
-    const client = new Redis(redis.url)
-    t.teardown(() => client.disconnect())
-    const store = redisMaintenanceStore(client)
+    const store = redisMaintenanceStore(redisClient(t, redis.url))
     await store.set({ until: new Date(Date.now() + 600_000).toISOString(), reason: 'The move' })
     for (const caller of [one, other]) {
       await until(statusOf(caller), (status) => status === 503)

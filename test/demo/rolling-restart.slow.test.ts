@@ -12,23 +12,21 @@ import { openServerDatabase } from '../../examples/demo-server/database-server.j
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { type CacheProgram, nginxFolders, skipWithout, startProgram } from '../caches/cache-program.js'
 import { endChild } from '../support/child.js'
-import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
-import { obstacleToRedis, startRedis } from '../support/redis.js'
+import { postgresOf, skipWithoutPostgres } from '../support/postgres.js'
+import { redisOf, skipWithoutRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf, tagOf } from './client.js'
 import { query } from './query.js'
 import { type RunningDemo, startDemo, startWorker } from './run-demo.js'
 import { sampleOf } from './samples.js'
 
-const obstacle = (await obstacleToRedis()) ?? (await obstacleToPostgres())
-const skip = obstacle !== null && !process.env.CI ? obstacle : skipWithout(nginxBefore({}))
+const skip = (await skipWithoutRedis()) || (await skipWithoutPostgres()) || skipWithout(nginxBefore({}))
 const roundsOfPhase = 5
 const patience = 120_000
 const pause = 30
 
 t.test('each process restarts under load, and no request is lost', { skip, timeout: 400_000 }, async (t) => {
-  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
-  t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
+  const [postgres, redis] = await Promise.all([postgresOf(t), redisOf(t)])
   const environment = {
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,

@@ -10,8 +10,8 @@ import t, { type Test } from 'tap'
 import { userEnvironment } from '../package/run-command.js'
 import { checkPackages, skipWithoutChecks } from '../support/checks.js'
 import { startListening } from '../support/listening.js'
-import { obstacleToPostgres, startPostgres } from '../support/postgres.js'
-import { obstacleToRedis, startRedis } from '../support/redis.js'
+import { postgresOf, skipWithoutPostgres } from '../support/postgres.js'
+import { redisOf, skipWithoutRedis } from '../support/redis.js'
 import { curlSettings, hasCurl, runLine } from './curl.js'
 import { blocksOf, curlLinesOf, promisedStatus } from './markdown.js'
 
@@ -21,9 +21,8 @@ const require = createRequire(import.meta.url)
 const page = await readFile(join(root, 'docs', 'tutorial.md'), 'utf8')
 const steps = page.split(/^## \d\. /m).slice(1)
 
-const obstacle =
-  ((await hasCurl()) ? null : 'there is no curl') ?? (await obstacleToPostgres()) ?? (await obstacleToRedis())
-const skip = obstacle !== null && !process.env.CI ? obstacle : skipWithoutChecks()
+const withoutCurl = !process.env.CI && !(await hasCurl()) && 'there is no curl'
+const skip = withoutCurl || (await skipWithoutPostgres()) || (await skipWithoutRedis()) || skipWithoutChecks()
 
 t.test('the tutorial', { skip, timeout: 600_000 }, async (t) => {
   const folder = t.testdir({ 'package.json': '{"type":"module"}', ...curlSettings })
@@ -76,8 +75,7 @@ const byHand: Readonly<Record<number, Check>> = {
   },
   async 7(t, folder) {
     await compiles(folder)
-    const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
-    t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
+    const [postgres, redis] = await Promise.all([postgresOf(t), redisOf(t)])
     const shared = { DATABASE_URL: postgres.url, REDIS_URL: redis.url }
     const [one, other] = await Promise.all([startServer(t, folder, shared), startServer(t, folder, shared)])
     const headers = { 'content-type': 'application/json', 'idempotency-key': 'one-order' }

@@ -7,6 +7,8 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { Pool, type PoolConfig } from 'pg'
+import type { Test } from 'tap'
 import { endChild } from './child.js'
 
 /** A PostgreSQL server of one test alone. */
@@ -37,6 +39,26 @@ export async function obstacleToPostgres(): Promise<string | null> {
   }
   if ((await account()) === null) return 'PostgreSQL refuses to run as root, and there is no user postgres'
   return null
+}
+
+/** Why tests that need PostgreSQL are skipped; `false` if they run. In CI they fail without it. */
+export async function skipWithoutPostgres(): Promise<string | false> {
+  return (!process.env.CI && (await obstacleToPostgres())) || false
+}
+
+/** {@link startPostgres}, for a test: the server ends with it. */
+export async function postgresOf(t: Test): Promise<PrivatePostgres> {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  return postgres
+}
+
+/** Returns a pool of connections that ends with the test. */
+export function poolOf(t: Test, connectionString: string, config: PoolConfig = {}): Pool {
+  const pool = new Pool({ connectionString, ...config })
+  pool.on('error', () => {})
+  t.teardown(() => pool.end())
+  return pool
 }
 
 /** Starts a server with an empty database in a temporary folder. */

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { Redis, type RedisOptions } from 'ioredis'
+import type { Test } from 'tap'
 import { endChild, findProgram } from './child.js'
 
 /** A Redis server of one test alone. */
@@ -44,6 +46,26 @@ export interface RedisSetup {
 /** Why there can be no private server on this machine; `null` where there can. */
 export async function obstacleToRedis(): Promise<string | null> {
   return findProgram(['redis-server']) === null ? 'there is no redis-server in PATH' : null
+}
+
+/** Why tests that need Redis are skipped; `false` if they run. In CI they fail without it. */
+export async function skipWithoutRedis(): Promise<string | false> {
+  return (!process.env.CI && (await obstacleToRedis())) || false
+}
+
+/** {@link startRedis}, for a test: the server ends with it. */
+export async function redisOf(t: Test, setup?: RedisSetup): Promise<PrivateRedis> {
+  const redis = await startRedis(setup)
+  t.teardown(() => redis.stop())
+  return redis
+}
+
+/** Returns a client that ends with the test. */
+export function redisClient(t: Test, url: string, options: Omit<RedisOptions, 'replyMapping'> = {}): Redis {
+  const client = new Redis(url, options)
+  client.on('error', () => {})
+  t.teardown(() => client.disconnect())
+  return client
 }
 
 /** Starts an empty server in a temporary folder. */

@@ -2,17 +2,16 @@
 /** A quota that instances share in a real Redis, also during an outage of Redis. */
 import { setTimeout as wait } from 'node:timers/promises'
 import Fastify from 'fastify'
-import { Cluster, Redis } from 'ioredis'
+import { Cluster, type Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
-import { obstacleToRedis, type PrivateRedis, startRedis } from '../../support/redis.js'
+import { type PrivateRedis, redisClient, redisOf, skipWithoutRedis } from '../../support/redis.js'
 import { serve } from '../../support/serve.js'
 import { until } from '../../support/until.js'
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 
 /** Milliseconds that no request takes, whatever becomes of Redis. */
 const longest = 5000
@@ -29,18 +28,12 @@ const recommended = {
 type ClientOptions = Partial<typeof recommended>
 
 async function connect(t: Test, { url }: PrivateRedis, options: ClientOptions): Promise<Redis> {
-  const client = new Redis(url, { ...options, lazyConnect: true })
-  client.on('error', () => {})
-  t.teardown(() => client.disconnect())
+  const client = redisClient(t, url, { ...options, lazyConnect: true })
   await client.connect()
   return client
 }
 
-async function server(t: Test): Promise<PrivateRedis> {
-  const redis = await startRedis({ persistent: true })
-  t.teardown(() => redis.stop())
-  return redis
-}
+const server = (t: Test) => redisOf(t, { persistent: true })
 
 interface Instance {
   /** The status of an answer, and what is left as it tells. */
@@ -173,8 +166,7 @@ t.test('a Redis that has lost its scripts still counts', { skip }, async (t) => 
 })
 
 t.test('in a cluster, several quotas count together', { skip }, async (t) => {
-  const redis = await startRedis({ cluster: true })
-  t.teardown(() => redis.stop())
+  const redis = await redisOf(t, { cluster: true })
   const admin = await connect(t, redis, recommended)
   await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
   await until(
@@ -204,8 +196,7 @@ t.test('in a cluster, several quotas count together', { skip }, async (t) => {
 t.test('services that share a Redis have a keyPrefix each', { skip }, async (t) => {
   const redis = await server(t)
   const client = async (keyPrefix: string) => {
-    const own = new Redis(redis.url, { ...recommended, keyPrefix, lazyConnect: true })
-    t.teardown(() => own.disconnect())
+    const own = redisClient(t, redis.url, { ...recommended, keyPrefix, lazyConnect: true })
     await own.connect()
     return own
   }

@@ -2,27 +2,20 @@
 /** Payments with a key: pairs at once on two processes, and a server that is killed at random moments. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { postgresIdempotency } from '../../../../src/stores/postgres.js'
-import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
+import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { endProgram } from '../../../support/program.js'
-import { obstacleToRedis, startRedis } from '../../../support/redis.js'
+import { redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { type Paid, pay, startServer } from './payments.js'
 
-const obstacle = (await obstacleToPostgres()) ?? (await obstacleToRedis())
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = (await skipWithoutPostgres()) || (await skipWithoutRedis())
 
 t.test('payments', { skip, timeout: 600_000 }, async (t) => {
-  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
-  const pool = new Pool({ connectionString: postgres.url })
-  pool.on('error', () => {})
+  const [postgres, redis] = await Promise.all([postgresOf(t), redisOf(t)])
+  const pool = poolOf(t, postgres.url)
   await pool.query('CREATE TABLE payments (id bigserial PRIMARY KEY, key text NOT NULL)')
   await postgresIdempotency(pool).migrate()
-  t.teardown(async () => {
-    await pool.end()
-    await Promise.all([postgres.stop(), redis.stop()])
-  })
 
   /** Returns how often the payment of each key was made. */
   async function timesOf(keys: readonly string[]): Promise<readonly number[]> {

@@ -1,25 +1,17 @@
 /** The store of keys in PostgreSQL: a real server and two pools of connections to it, and PGlite. */
 import { PGlite } from '@electric-sql/pglite'
-import { Pool, type PoolConfig } from 'pg'
+import type { Pool, PoolConfig } from 'pg'
 import t from 'tap'
 import { postgresIdempotency } from '../../../../src/plugins/idempotency/stores/postgres.js'
 import { idempotencyStoreContract } from '../../../../src/testing/idempotency-store-contract.js'
 import { keepsContract } from '../../../support/contract.js'
-import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
+import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 
-const obstacle = await obstacleToPostgres()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutPostgres()
 
 t.test('in PostgreSQL', { skip }, async (t) => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.stop())
-  const connect = (config: PoolConfig = {}): Pool => {
-    const pool = new Pool({ connectionString: postgres.url, max: 4, ...config })
-    pool.on('error', () => {})
-    t.teardown(() => pool.end())
-    return pool
-  }
-
+  const { url } = await postgresOf(t)
+  const connect = (config: PoolConfig = {}) => poolOf(t, url, { max: 4, ...config })
   const pools = {
     'as pg makes them': {},
     'with serializable transactions': { options: '-c default_transaction_isolation=serializable' },

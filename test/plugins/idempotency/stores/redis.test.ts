@@ -1,25 +1,17 @@
 // Own process: waits for Redis
 /** The store of keys in Redis: a real server, and two connections to it. */
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import t from 'tap'
 import { redisIdempotency } from '../../../../src/plugins/idempotency/stores/redis.js'
 import { idempotencyStoreContract } from '../../../../src/testing/idempotency-store-contract.js'
 import { keepsContract } from '../../../support/contract.js'
-import { obstacleToRedis, startRedis } from '../../../support/redis.js'
+import { redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 
 t.test('in Redis', { skip }, async (t) => {
-  const server = await startRedis()
-  t.teardown(() => server.stop())
-  const connect = (): Redis => {
-    const client = new Redis(server.url)
-    client.on('error', () => {})
-    t.teardown(() => client.disconnect())
-    return client
-  }
-  const [one, other] = [connect(), connect()]
+  const { url } = await redisOf(t)
+  const [one, other] = [redisClient(t, url), redisClient(t, url)]
   const store = redisIdempotency(one)
   await keepsContract(t, idempotencyStoreContract({ open: async () => [store, redisIdempotency(other)] }))
 

@@ -2,40 +2,33 @@
 /** Maintenance that instances share in Redis with a real server, and two clients of it. */
 import { setImmediate } from 'node:timers/promises'
 import Fastify from 'fastify'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { maintenance } from '../../../../src/plugins/maintenance/index.js'
 import { readTimeout } from '../../../../src/plugins/maintenance/sources.js'
 import { type RedisMaintenanceClient, redisMaintenanceStore } from '../../../../src/stores/redis.js'
 import { keepLogs, levels } from '../../../support/logs.js'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.js'
-import { obstacleToRedis, type PrivateRedis, startRedis } from '../../../support/redis.js'
+import { type PrivateRedis, redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { until } from '../../../support/until.js'
 import { keepsMaintenanceContract } from './maintenance-store-contract.js'
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 const defaultKey = 'fastify-conventions:maintenance'
 
 /** A client that never waits for a server that is away. */
 async function connect(t: Test, { url }: PrivateRedis): Promise<Redis> {
-  const client = new Redis(url, {
+  const client = redisClient(t, url, {
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     retryStrategy: () => 20,
   })
-  client.on('error', () => {})
-  t.teardown(() => client.disconnect())
   await client.connect()
   return client
 }
 
-async function server(t: Test): Promise<PrivateRedis> {
-  const redis = await startRedis({ persistent: true })
-  t.teardown(() => redis.stop())
-  return redis
-}
+const server = (t: Test) => redisOf(t, { persistent: true })
 
 /** An instance of a service that reads the store when the clock says so. */
 async function instance(t: Test, client: Redis, clock: ManualClock) {

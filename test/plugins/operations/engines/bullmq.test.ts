@@ -2,20 +2,19 @@
 /** The engine on BullMQ, over Redis servers of these tests alone. Restarts and killed processes are in ../faults. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/plugins/operations/engines/bullmq.js'
 import { startProgram } from '../../../support/program.js'
-import { obstacleToRedis, type PrivateRedis, type RedisSetup, startRedis } from '../../../support/redis.js'
+import { redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { keepsEngineContract, started } from './engine-contract.js'
 import { fakeWorker, gate, isDone, newJob, secondsOf, succeeded, until } from './fake-worker.js'
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 const unreachable = 'the queue of operations cannot be reached'
 
 t.test('the contract', { skip }, async (t) => {
-  const { url } = await server(t)
+  const { url } = await redisOf(t)
   let queues = 0
   await keepsEngineContract(t, () => {
     queues += 1
@@ -25,7 +24,7 @@ t.test('the contract', { skip }, async (t) => {
 })
 
 t.test('an operation whose job has ended runs again; one that waits does not', { skip }, async (t) => {
-  const { url } = await server(t)
+  const { url } = await redisOf(t)
   const worker = fakeWorker((_, count) => {
     if (count === 1) return succeeded
     return count === 2 ? { kind: 'ended', hasFailed: true } : { kind: 'later', delay: 60_000 }
@@ -45,7 +44,7 @@ t.test('an operation whose job has ended runs again; one that waits does not', {
 })
 
 t.test('a delay is that of the clock of the store, not of the process that starts', { skip }, async (t) => {
-  const { url } = await server(t)
+  const { url } = await redisOf(t)
   const now = () => performance.timeOrigin + performance.now()
   const ahead = t.intercept(Date, 'now', { value: () => now() + 3_600_000 })
   const web = { ...fakeWorker(), now: () => Math.floor(now()) }
@@ -59,8 +58,8 @@ t.test('a delay is that of the clock of the store, not of the process that start
 })
 
 t.test('the worker learns that it has lost the lock of a run', { skip }, async (t) => {
-  const { url } = await server(t)
-  const client = clientOf(t, url)
+  const { url } = await redisOf(t)
+  const client = redisClient(t, url)
   const end = gate()
   const worker = fakeWorker(() => end.passed, 1_000)
   const engine = await started(t, bullmqEngine({ redis: url, concurrency: 1 }), worker)
@@ -80,7 +79,7 @@ for (const [how, away, back] of [
     `while Redis ${how}, a start fails in time, and then at once; engines close`,
     { skip },
     async (t) => {
-      const redis = await server(t)
+      const redis = await redisOf(t)
       const worker = fakeWorker()
       const engine = await started(t, bullmqEngine({ redis: redis.url, work: false }), worker)
       await redis[away]()
@@ -105,8 +104,8 @@ for (const [how, away, back] of [
 }
 
 t.test('a worker does not spin while Redis is full, and goes on afterwards', { skip }, async (t) => {
-  const { url } = await server(t)
-  const client = clientOf(t, url)
+  const { url } = await redisOf(t)
+  const client = redisClient(t, url)
   const worker = fakeWorker()
   const engine = await started(t, bullmqEngine({ redis: url }), worker)
   const waiting = newJob({ delay: 500 })
@@ -123,8 +122,8 @@ t.test('a worker does not spin while Redis is full, and goes on afterwards', { s
 })
 
 t.test('a client of the app stays open; one that only starts needs nothing special', { skip }, async (t) => {
-  const { url } = await server(t)
-  const client = clientOf(t, url, { maxRetriesPerRequest: null })
+  const { url } = await redisOf(t)
+  const client = redisClient(t, url, { maxRetriesPerRequest: null })
   const worker = fakeWorker()
   const engine = await started(t, bullmqEngine({ redis: client }), worker)
   await engine.enqueue(newJob())
@@ -133,14 +132,14 @@ t.test('a client of the app stays open; one that only starts needs nothing speci
   t.equal(await client.ping(), 'PONG')
   await until(async () => (await connections(client)) === 1, 'the connections of the engine are closed')
 
-  const plain = clientOf(t, url)
+  const plain = redisClient(t, url)
   const web = await started(t, bullmqEngine({ redis: plain, work: false }), fakeWorker())
   await web.enqueue(newJob())
   t.equal(await connections(client), 2, 'it needs no connection of its own')
 })
 
 t.test('the start fails with the cause if the server cannot be used', { skip }, async (t) => {
-  const redis = await server(t)
+  const redis = await redisOf(t)
   await redis.kill()
   const worker = fakeWorker()
   await t.rejects(bullmqEngine({ redis: redis.url }).start(worker), {
@@ -151,8 +150,8 @@ t.test('the start fails with the cause if the server cannot be used', { skip }, 
 })
 
 t.test('nothing is written to the console', { skip }, async (t) => {
-  const redis = await server(t)
-  const client = clientOf(t, redis.url)
+  const redis = await redisOf(t)
+  const client = redisClient(t, redis.url)
   await client.config('SET', 'maxmemory-policy', 'volatile-lru')
   const written = [t.capture(console, 'error'), t.capture(console, 'warn')]
   const worker = fakeWorker()
@@ -183,12 +182,6 @@ t.test('invalid options are refused by their name', async (t) => {
   }
 })
 
-async function server(t: Test, setup?: RedisSetup): Promise<PrivateRedis> {
-  const redis = await startRedis(setup)
-  t.teardown(() => redis.stop())
-  return redis
-}
-
 /** Starts a process that takes operations out of the queue, and ends none before it closes. */
 async function workerProcess(t: Test, redis: string) {
   const ran: string[] = []
@@ -196,13 +189,6 @@ async function workerProcess(t: Test, redis: string) {
   const setUp = { redis, lease: 30_000, concurrency: 1 }
   const { process } = await startProgram(t, source, setUp, (id) => ran.push(id))
   return { process, ran }
-}
-
-function clientOf(t: Test, url: string, options = {}): Redis {
-  const client = new Redis(url, options)
-  client.on('error', () => {})
-  t.teardown(() => client.disconnect())
-  return client
 }
 
 function queueOf(t: Test, url: string): Queue {

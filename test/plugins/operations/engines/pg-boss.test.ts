@@ -1,20 +1,19 @@
 // Own process: waits for PostgreSQL
 /** The engine on pg-boss, over PostgreSQL servers of these tests alone. Lost connections and PgBouncer are in ../faults. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { Pool } from 'pg'
+import type { Pool } from 'pg'
 import PgBoss from 'pg-boss'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { type PgBossEngineOptions, pgBossEngine } from '../../../../src/plugins/operations/engines/pg-boss.js'
-import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
+import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { keepsEngineContract, started } from './engine-contract.js'
 import { fakeWorker, newJob, secondsOf, until } from './fake-worker.js'
 
-const obstacle = await obstacleToPostgres()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutPostgres()
 const unreachable = 'the queue of operations cannot be reached'
 
 t.test('the contract', { skip }, async (t) => {
-  const { url } = await server(t)
+  const { url } = await postgresOf(t)
   const pool = poolOf(t, url)
   let queues = 0
   const newQueue = () => {
@@ -27,7 +26,7 @@ t.test('the contract', { skip }, async (t) => {
 })
 
 t.test('an operation in progress whose job has ended, or died, runs again', { skip }, async (t) => {
-  const { url } = await server(t)
+  const { url } = await postgresOf(t)
   const pool = poolOf(t, url)
   const worker = fakeWorker()
   const engine = await started(t, pgBossEngine({ postgres: url, migrate: true }), worker)
@@ -44,7 +43,7 @@ t.test('an operation in progress whose job has ended, or died, runs again', { sk
 })
 
 t.test('a start goes on where another process creates the schema meanwhile', { skip }, async (t) => {
-  const pool = poolOf(t, (await server(t)).url)
+  const pool = poolOf(t, (await postgresOf(t)).url)
   const constraint = 'pg_namespace_nspname_index'
   let created = 0
   const query = async (text: string, values?: unknown[]) => {
@@ -59,7 +58,7 @@ t.test('a start goes on where another process creates the schema meanwhile', { s
 })
 
 t.test('the start says what to do about the schema', { skip }, async (t) => {
-  const { url } = await server(t)
+  const { url } = await postgresOf(t)
   const pool = poolOf(t, url)
   const engine = (options = {}) => pgBossEngine({ postgres: url, ...options })
   const fails = (message: RegExp) => t.rejects(engine().start(fakeWorker()), message)
@@ -76,14 +75,14 @@ t.test('the start says what to do about the schema', { skip }, async (t) => {
 })
 
 t.test('processes that start at once create the queue once', { skip }, async (t) => {
-  const { url: postgres } = await server(t)
+  const { url: postgres } = await postgresOf(t)
   await started(t, pgBossEngine({ postgres, migrate: true }), fakeWorker())
   const engines = Array.from({ length: 6 }, () => pgBossEngine({ postgres, migrate: true, queue: 'shared' }))
   await t.resolves(Promise.all(engines.map((engine) => started(t, engine, fakeWorker()))))
 })
 
 t.test('an idle process sends about one statement in a second', { skip }, async (t) => {
-  const { url } = await server(t)
+  const { url } = await postgresOf(t)
   const pool = poolOf(t, url)
   let statements = 0
   const postgres = {
@@ -99,7 +98,7 @@ t.test('an idle process sends about one statement in a second', { skip }, async 
 })
 
 t.test('while PostgreSQL is gone, a start fails and an engine closes in time', { skip }, async (t) => {
-  const postgres = await server(t)
+  const postgres = await postgresOf(t)
   const worker = fakeWorker()
   const engine = await started(t, pgBossEngine({ postgres: postgres.url, migrate: true }), worker)
   await postgres.stop()
@@ -125,19 +124,6 @@ t.test('invalid options are refused by their name', async (t) => {
     t.throws(() => pgBossEngine(options as PgBossEngineOptions), { message }, JSON.stringify(options))
   }
 })
-
-async function server(t: Test): Promise<PrivatePostgres> {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.stop())
-  return postgres
-}
-
-function poolOf(t: Test, connectionString: string): Pool {
-  const pool = new Pool({ connectionString })
-  pool.on('error', () => {})
-  t.teardown(() => pool.end())
-  return pool
-}
 
 async function connections(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(

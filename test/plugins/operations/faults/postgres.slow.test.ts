@@ -1,21 +1,16 @@
 // Own process: it is slow
-import pg from 'pg'
 import t, { type Test } from 'tap'
-import { obstacleToPostgres, startPostgres } from '../../../support/postgres.js'
+import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { obstacleToPgBouncer, startPgBouncer } from '../stores/pgbouncer.js'
 import { survivesClocks, survivesDeploys, survivesFaults, survivesRestarts } from './fault-rows.js'
 
-const obstacle = await obstacleToPostgres()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutPostgres()
 const skipBouncer = skip || (!process.env.CI && (await obstacleToPgBouncer()))
 
 /** Starts a server, and returns what counts the effects in it. */
 async function postgresFor(t: Test) {
-  const server = await startPostgres()
-  t.teardown(() => server.stop())
-  const pool = new pg.Pool({ connectionString: server.url })
-  pool.on('error', () => {})
-  t.teardown(() => pool.end())
+  const server = await postgresOf(t)
+  const pool = poolOf(t, server.url)
   const effectsOf = async (id: string): Promise<number> => {
     const { rows } = await pool.query('SELECT count(*)::int AS count FROM effects WHERE id = $1', [id])
     return rows[0].count

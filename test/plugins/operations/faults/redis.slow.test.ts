@@ -1,8 +1,7 @@
 // Own process: it is slow
 import { setTimeout as pause } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { obstacleToRedis, startRedis } from '../../../support/redis.js'
+import { redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { startRelay } from '../../../support/tcp-relay.js'
 import { until } from '../../../support/until.js'
 import {
@@ -14,17 +13,13 @@ import {
 } from './fault-rows.js'
 import { endOf, startMember, startWork, stateOf } from './fleet.js'
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 const lease = 2_000
 
 /** Starts a server, and returns what counts the effects in it. */
 async function redisFor(t: Test) {
-  const server = await startRedis({ persistent: true })
-  t.teardown(() => server.stop())
-  const client = new Redis(server.url)
-  client.on('error', () => {})
-  t.teardown(() => client.disconnect())
+  const server = await redisOf(t, { persistent: true })
+  const client = redisClient(t, server.url)
   const effectsOf = async (id: string) => Number(await client.get(`effect:${id}`))
   return { server, client, place: { redis: server.url }, effectsOf }
 }

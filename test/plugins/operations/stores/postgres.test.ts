@@ -1,7 +1,7 @@
 // Own process: waits for PostgreSQL
 /** The store of operations in PostgreSQL: a real server, and two pools of connections to it. */
 import { randomBytes } from 'node:crypto'
-import { Pool, type PoolConfig, types } from 'pg'
+import { type Pool, type PoolConfig, types } from 'pg'
 import t, { type Test } from 'tap'
 import { claim, type OperationRecord, renew } from '../../../../src/plugins/operations/record.js'
 import { type PostgresPool, postgresOperationStore } from '../../../../src/stores/postgres.js'
@@ -10,22 +10,14 @@ import {
   operationStoreContract,
 } from '../../../../src/testing/operation-store-contract.js'
 import { keepsContract } from '../../../support/contract.js'
-import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../../../support/postgres.js'
+import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { until as untilEnough } from '../../../support/until.js'
 import { sure } from '../samples.js'
 import { obstacleToPgBouncer, startPgBouncer } from './pgbouncer.js'
 import { ended, started, time } from './records.js'
 
-const obstacle = await obstacleToPostgres()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutPostgres()
 const defaultTable = 'fastify_conventions_operations'
-
-function connect(t: Test, { url }: Pick<PrivatePostgres, 'url'>, config: PoolConfig = {}): Pool {
-  const pool = new Pool({ connectionString: url, max: 4, ...config })
-  pool.on('error', () => {})
-  t.teardown(() => pool.end())
-  return pool
-}
 
 /** What the contract needs to open stores in the tables of these pools. */
 function setUpOf(one: Pool, other: Pool): OperationStoreSetUp {
@@ -40,8 +32,7 @@ function setUpOf(one: Pool, other: Pool): OperationStoreSetUp {
 }
 
 t.test('in PostgreSQL', { skip }, async (t) => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.stop())
+  const postgres = await postgresOf(t)
 
   const pools = {
     'as pg makes them': {},
@@ -54,17 +45,17 @@ t.test('in PostgreSQL', { skip }, async (t) => {
     },
   } satisfies Readonly<Record<string, PoolConfig>>
   for (const [which, config] of Object.entries(pools)) {
-    const [one, other] = [connect(t, postgres, config), connect(t, postgres, config)]
+    const [one, other] = [poolOf(t, postgres.url, config), poolOf(t, postgres.url, config)]
     await keepsContract(t, operationStoreContract(setUpOf(one, other)), `pools ${which}: `)
   }
 
-  const one = connect(t, postgres)
+  const one = poolOf(t, postgres.url)
   const store = postgresOperationStore(one)
   await one.query(`DROP TABLE ${defaultTable}`)
   await store.migrate()
   const empty = () => one.query(`TRUNCATE ${defaultTable}`)
   const storeIn = (t: Test, schema: string, more = '') =>
-    postgresOperationStore(connect(t, postgres, { max: 2, options: `-c search_path=${schema} ${more}` }))
+    postgresOperationStore(poolOf(t, postgres.url, { max: 2, options: `-c search_path=${schema} ${more}` }))
 
   await t.test('heartbeats change no index, and do not write the input again', async (t) => {
     const input = JSON.stringify(randomBytes(20_000).toString('base64'))
@@ -183,11 +174,10 @@ WHERE record.relname = $1`,
 })
 
 t.test('behind PgBouncer in transaction mode', { skip: skip || (await obstacleToPgBouncer()) }, async (t) => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.stop())
+  const postgres = await postgresOf(t)
   const pooler = await startPgBouncer(postgres)
   t.teardown(() => pooler.stop())
-  const [one, other] = [connect(t, pooler), connect(t, pooler)]
+  const [one, other] = [poolOf(t, pooler.url), poolOf(t, pooler.url)]
   await keepsContract(t, operationStoreContract(setUpOf(one, other)))
 })
 

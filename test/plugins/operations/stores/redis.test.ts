@@ -1,29 +1,19 @@
 // Own process: waits for Redis
 /** The store of operations in Redis: a real server, and two clients of it. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
 import { OperationStoreFullError } from '../../../../src/plugins/operations/stores/store.js'
 import { type RedisOperationClient, redisOperationStore } from '../../../../src/stores/redis.js'
 import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
 import { keepsContract } from '../../../support/contract.js'
-import { obstacleToRedis, type PrivateRedis, startRedis } from '../../../support/redis.js'
+import { redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { until as untilEnough } from '../../../support/until.js'
 import { ended, started, time } from './records.js'
 
-const obstacle = await obstacleToRedis()
-const skip = obstacle !== null && !process.env.CI ? obstacle : false
+const skip = await skipWithoutRedis()
 const future = time + 999_999_999
 const prefix = '{fastify-conventions:operations}'
-
-type ClientOptions = Omit<RedisOptions, 'replyMapping'>
-
-function connect(t: Test, { url }: PrivateRedis, options: ClientOptions = {}): Redis {
-  const client = new Redis(url, { retryStrategy: () => 20, ...options })
-  client.on('error', () => {})
-  t.teardown(() => client.disconnect())
-  return client
-}
 
 /** Collects the commands that clients send, without those of scripts. */
 async function monitored(client: Redis) {
@@ -41,8 +31,7 @@ const idsOf = (records: readonly { readonly id: string }[]) => records.map(({ id
 const until = (isSo: () => boolean | Promise<boolean>) => untilEnough(async () => isSo(), Boolean, 10_000, 10)
 
 t.test('in Redis', { skip }, async (t) => {
-  const redis = await startRedis()
-  t.teardown(() => redis.stop())
+  const { url } = await redisOf(t)
   const clients = {
     'as ioredis makes them': {},
     'that prefix keys, answer numbers as text, collect commands and do not wait for the server': {
@@ -53,9 +42,9 @@ t.test('in Redis', { skip }, async (t) => {
       lazyConnect: true,
     },
     'that speak RESP3': { protocol: 3 },
-  } satisfies Readonly<Record<string, ClientOptions>>
+  } satisfies Readonly<Record<string, Omit<RedisOptions, 'replyMapping'>>>
   for (const [which, options] of Object.entries(clients)) {
-    const [one, other] = [connect(t, redis, options), connect(t, redis, options)]
+    const [one, other] = [redisClient(t, url, options), redisClient(t, url, options)]
     if ('lazyConnect' in options) await Promise.all([one.connect(), other.connect()])
     const open = async () => {
       await one.flushall()
@@ -64,7 +53,7 @@ t.test('in Redis', { skip }, async (t) => {
     await keepsContract(t, operationStoreContract({ open }), `clients ${which}: `)
   }
 
-  const [one, other] = [connect(t, redis), connect(t, redis)]
+  const [one, other] = [redisClient(t, url), redisClient(t, url)]
   const store = redisOperationStore(one)
 
   await t.test('all keys are in one slot of a cluster; a removed record leaves none', async (t) => {
@@ -184,7 +173,7 @@ t.test('in Redis', { skip }, async (t) => {
 
   await t.test('a user who may not ask for the policy may use the store', async (t) => {
     await one.call('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '&*', '+@all', '-info')
-    const limited = connect(t, redis, { username: 'limited', password: 'secret', enableReadyCheck: false })
+    const limited = redisClient(t, url, { username: 'limited', password: 'secret', enableReadyCheck: false })
     await redisOperationStore(limited).check()
     await one.call('ACL', 'SETUSER', 'limited', '-evalsha')
     await t.rejects(redisOperationStore(limited).check(), /NOPERM/)
