@@ -300,4 +300,9 @@ t.test('a start has an event if its record stays, also if the engine refused it'
     t.equal(lines.filter(({ event }) => event === 'start').length, stays ? 1 : 0)
     await close()
   }
+  const { begin, service, lines, close } = setUp()
+  await service.start()
+  for (const _ of [1, 2]) await begin({ key: 'a' })
+  t.equal(lines.filter(({ event }) => event === 'start').length, 1, 'a start that is sent again is no other')
+  await close()
 })
