@@ -45,6 +45,8 @@ await onDatabase(async (t, actual) => {
       t.ok((json.updated_at as string) > before, `${json.updated_at} after ${before}`)
       before = json.updated_at as string
     }
+    const headers = { 'if-unmodified-since': 'Thu, 01 Jan 2026 00:00:00 GMT' }
+    t.match(await client.call('PATCH', path, { headers, body: { age: 1 } }), { status: 412 })
     await updateTimeOf(user.id, "'2099-01-01T00:00:00Z'")
     t.equal((await client.patch(path, { age: 50 })).json.updated_at, '2099-01-01T00:00:00.001Z')
   })

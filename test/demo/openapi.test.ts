@@ -88,21 +88,14 @@ await t.test('the OpenAPI document', async (t) => {
     t.equal(new Set(operations.map(({ operationId }) => operationId)).size, 44)
   })
 
-  await t.test('has a schema for each item and for problems, with the twin of every reference', async (t) => {
+  await t.test('has a schema for each item, with its twins, and for problems', async (t) => {
     const names = [...collections.map(({ singular }) => singular), 'Problem']
     t.strictSame(Object.keys(components.schemas).sort(), names.sort())
-    const digits = { type: 'string', pattern: '^[0-9]+$', maxLength: 19 }
-    for (const { name, singular, fields, references } of collections) {
+    for (const { singular, fields } of collections) {
       const { properties = {} } = components.schemas[singular] ?? {}
       const members = ['id', ...Object.keys(fields), 'created_at', 'updated_at']
       const withTwins = members.flatMap((one) => (/(^|_)id$/.test(one) ? [one, `${one}_str`] : [one]))
       t.strictSame(Object.keys(properties), withTwins)
-      const { put, patch } = paths[`/v1/${name}/{id}`] ?? {}
-      for (const writes of [paths[`/v1/${name}`]?.post, put, patch]) {
-        const body = writes?.requestBody?.content['application/json']?.schema.properties as Json
-        for (const field of references)
-          t.match(body[`${field}_str`], digits, `${writes?.operationId}: ${field}`)
-      }
     }
   })
 

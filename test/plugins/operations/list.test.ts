@@ -143,15 +143,6 @@ t.test('an operation whose result is deleted is not in the list', async (t) => {
   t.strictSame((await list('')).ids, [next])
 })
 
-t.test('without `identify` there is no such route', async (t) => {
-  const app = newApp(t)
-  await app.register(problems)
-  await app.register(operations)
-  app.operations.define('work', async () => {})
-  const answer = injected(await app.inject('/v1/operations'))
-  isProblem(t, answer, { status: 404, code: 'not-found' })
-})
-
 t.test('`fields` narrows each operation; `lists` refuses what the list does not support', async (t) => {
   const { app, begin, ask } = await service(t, 'preset')
   await app.ready()

@@ -13,7 +13,7 @@ import {
 import { operationRegistry } from '../../../src/plugins/operations/registry.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 import { scheduleTimeout } from '../../../src/time/async.js'
-import { type AnyAnswer, fetched, headerOf, isProblem } from '../../support/problem.js'
+import { fetched, headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
 import { until as untilEnough } from '../../support/until.js'
 import { newOperation, stored, sure } from './samples.js'
@@ -253,24 +253,6 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
       }
     }
   })
-
-  const limitPolls = async (t: Test, service: Service) => {
-    const path = await service.start({ does: 'waits' })
-    const polls: AnyAnswer[] = []
-    for (const suffix of ['', '/status', '', '/status', ''])
-      polls.push(await service.ask('GET', path + suffix))
-    const statuses = polls.map(({ status }) => status)
-    t.strictSame(statuses, [200, 200, 200, 429, 429])
-    const refused = sure(polls[3])
-    isProblem(t, refused, { status: 429, code: 'quota-exceeded', detail: /continues/ })
-    const wait = Number(headerOf(refused, 'retry-after'))
-    t.ok(wait > 1 && wait <= 60, `${wait} seconds`)
-    t.equal(headerOf(refused, 'cache-control'), 'no-store')
-    service.letGo('')
-    service.later(wait * 1000)
-    t.match((await service.until(path)).status, 'Succeeded')
-  }
-  row('too many polls: 429 and when to come back; the operation goes on', limitPolls, { polls: 3 })
 
   const takeOver = async (t: Test, { store, until, runs }: Service) => {
     const limits = { checkInterval: 1_000, takesOver: false, retention: day }

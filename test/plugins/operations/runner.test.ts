@@ -262,22 +262,6 @@ t.test('an operation runs once in a process, also if the engine calls twice at t
   t.match(await outcomes[0], { kind: 'ended' })
 })
 
-t.test('an operation that must not run here does not run, and the engine learns why', async (t) => {
-  const { running, runner, registry, work, clock, find } = setUp()
-  const outcomeOf = async (operation: object) =>
-    runner.run((await stored(registry, newOperation(operation))).id, false)
-  t.strictSame(await runner.run(idOf(9), false), { kind: 'ended', hasFailed: false })
-  t.strictSame(await outcomeOf({ name: 'of another release' }), { kind: 'later', delay: 200 })
-  t.strictSame(await outcomeOf({ delay: 7_000 }), { kind: 'later', delay: 7_000 })
-  const { id } = await running()
-  t.strictSame(await runner.run(id, false), { kind: 'later', delay: lease })
-  const { id: ended } = await stored(registry, newOperation())
-  await registry.finish(ended, null, failed)
-  t.strictSame(await runner.run(ended, false), { kind: 'ended', hasFailed: true })
-  t.equal(work.contexts.length, 1)
-  t.match(await find(id), { run: 1, runUntil: clock.now() + lease })
-})
-
 async function setUpRun({ timeout = 3_600_000, takesOver = false, isShared = true } = {}) {
   const clock = manualClock(start)
   const store = unruly(memoryOperationStore(), isShared)

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type {
   OperationJob,
   OperationWorker,
   RunOutcome,
 } from '../../../../src/plugins/operations/engines/engine.js'
+import { until as untilEnough } from '../../../support/until.js'
 
 /** What a run does; `count` is the number of runs of this operation so far. */
 type FakeRun = (id: string, count: number) => Promise<RunOutcome> | RunOutcome
@@ -61,13 +61,13 @@ export function gate() {
 }
 
 /** Waits until a condition holds. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 30_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`it never happened: ${what}`)
-    await pause(10)
-  }
-}
+export const until = (holds: () => boolean | Promise<boolean>, what: string) =>
+  untilEnough(
+    async () => (await holds()) || what,
+    (found) => found === true,
+    30_000,
+    10,
+  )
 
 /** Whether a promise resolves. */
 export const isDone = (promise: Promise<unknown>) => promise.then(() => true).catch(() => false)
