@@ -126,7 +126,7 @@ export function itemsOf(answer: Answer, collection: string): Json[] {
 }
 
 /** The target of a `Link` with `rel="next"`; `null` on the last page. */
-export function nextOf(answer: Answer): string | null {
+function nextOf(answer: Answer): string | null {
   return /^<([^>]*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1] ?? null
 }
 
