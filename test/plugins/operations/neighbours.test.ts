@@ -222,7 +222,7 @@ t.test('OpenAPI: what starts an operation shows its 202; the routes of operation
   t.match(responsesOf('/v1/orders/{id}/retry'), {
     200: { description: /within the time/ },
     202: accepted,
-    303: {},
+    303: { headers: { Location: {} } },
   })
   t.notOk(responsesOf('/v1/users')?.['202'])
   const routes = [
