@@ -61,6 +61,7 @@ t.test('the media types of success in a response schema', async (t) => {
     [{ '4xx': object, 200: object }, json],
     [{ 200: { type: 'null' }, 201: object }, json],
     [{ 200: { type: 'string' }, 201: object }, null],
+    [{ 202: object }, json],
     [{ 204: { description: 'Deleted' } }, null],
     [{ 205: object }, null],
     [{ 204: { type: 'null' }, default: object }, null],

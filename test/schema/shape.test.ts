@@ -22,6 +22,7 @@ t.test('kinds of schemas', async (t) => {
     ['text', { minLength: 1 }],
     ['number', { minimum: 1 }],
     ['object', { properties: {} }, { rest: null }],
+    ['object', { required: ['a'] }],
     ['object', { type: 'object', additionalProperties: false }, { rest: null, isClosed: true }],
     ['object', { type: 'object', additionalProperties: true }, { rest: { kind: 'anything' } }],
     ['array', { items: { type: 'string' } }, { items: { kind: 'text' } }],

@@ -1,7 +1,7 @@
 /** Which shapes have a twin, and what it is. */
 import t from 'tap'
 import type { Json } from '../../src/schema/json-schema.js'
-import { containsInt64, numberName, twinName, twinWriter } from '../../src/schema/shape.js'
+import { containsInt64, mayBeInteger, numberName, twinName, twinWriter } from '../../src/schema/shape.js'
 import { shapeOf } from '../../src/schema/shape-reader.js'
 
 const id = { type: 'integer', format: 'int64' }
@@ -19,4 +19,6 @@ t.test('a declared 64-bit integer is found, also in a shape that contains itself
   t.equal(containsInt64(node(id)), true)
   t.equal(containsInt64(node({ type: 'integer' })), false)
   t.equal(twinWriter(shapeOf(id))(null), 'null')
+  const others = ['string', 'number'].map((type) => mayBeInteger(shapeOf({ type })))
+  t.strictSame(others, [false, true], 'a number may be a large integer')
 })
