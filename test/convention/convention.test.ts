@@ -491,7 +491,7 @@ t.test('what explain() says of a step follows its mode', async (t) => {
     const app = await tidied(step, options)
     app.get('/', answer)
     const { steps } = await app.conventions.explain('/')
-    t.match(steps[0], { phase: 'onRequest', step: 'tidiness', said, detail })
+    t.strictSame(steps[0], { phase: 'onRequest', step: 'tidiness', said, detail })
   }
   const app = await tidied(() => [refused as never, { ...refused, rule: 'short' }], { mode: 'report' })
   t.equal((await app.conventions.explain('/')).steps.length, 2, 'each effect')
