@@ -67,6 +67,7 @@ class InputReader {
   #isMismatch = true
   #isInSet = false
   readonly #taken = new Set<number>()
+  #free = 2 ** 53
 
   constructor(input: Input, isValidated: boolean) {
     this.#input = input
@@ -215,13 +216,19 @@ class InputReader {
     if (typeof digits !== 'string' || !isDecimal(digits)) return
     const { standIns } = this.#input
     if (!standIns.has(digits)) {
-      // No integer of 64 bits is rounded to a Number beyond 2^64.
-      const free = Math.sign(number) * (2 ** 64 + 4096 * standIns.size)
-      standIns.set(digits, this.#taken.has(number) ? free : number)
-      this.#taken.add(number)
+      const standIn = this.#taken.has(number) ? this.#freeNumber(Math.sign(number)) : number
+      standIns.set(digits, standIn)
+      this.#taken.add(standIn)
     }
     const standIn = standIns.get(digits)
     if (standIn !== number) this.#change(holder, key, standIn)
+  }
+
+  /** Returns an exact integer that the set does not have. It is smaller than what it stands for, as a `maximum` may be near. */
+  #freeNumber(sign: number): number {
+    do this.#free -= 1
+    while (this.#taken.has(sign * this.#free))
+    return sign * this.#free
   }
 
   #fault(message: string, within: readonly Key[] = []): void {

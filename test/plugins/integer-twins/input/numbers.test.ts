@@ -166,6 +166,9 @@ t.test('integers beyond 2^53 with the same Number stay different, also 40,000 of
     sets.map((ids) => [`[${ids.join()}]`, ids] as const),
     received,
   )
+  const bounded = { ...set, items: { ...int64, minimum: -(2 ** 63), maximum: 2 ** 63 } }
+  const largest = count(2, 9223372036854775806n)
+  await gets(t, bounded, [[`[${[...some, ...largest].join()}]`, [...some, ...largest]]])
   await refuses(t, set, [
     [`[${[...ids, ids[150]].join()}]`, '', /duplicate/],
     ['[1.00000000000000000000,1.0000000000000000000]', '', /duplicate/],
