@@ -22,7 +22,7 @@ const schemaOfPayment = {
  */
 export default memoryScenario({
   title:
-    'memory of a service with all conventions, after mixed requests of ever new callers, keys, ids and fields',
+    'memory of a service with all conventions, after mixed requests of new and of known callers, with ever new keys, ids and fields',
   baseline: 'heapFirst',
   bounds: { heapLast: { max: 1.1 }, rssLast: { max: 1.1, to: 'rssFirst' } },
   variants: {
@@ -62,8 +62,9 @@ export default memoryScenario({
 
 function mixedRequest(index: number): BenchRequest {
   const turn = index >> 3
-  // Each caller sends one request of each kind.
-  const caller = `10.${(turn >> 16) & 255}.${(turn >> 8) & 255}.${turn & 255}`
+  // Each caller sends one request of each kind. Those that come after the first reading come again and again.
+  const number = index < first ? turn : turn % 5_000
+  const caller = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`
   const headers = { accept, 'x-forwarded-for': caller }
   switch (index % 8) {
     case 0:

@@ -242,6 +242,15 @@ t.test('a step refuses, answers or sets headers; at once, or as a promise', asyn
       'a',
       'tidied',
     ],
+    [
+      (_, reply) => {
+        reply.serializer(() => 'of the app')
+        return { rule: 'tidy', answer: { ...answered, payload: {} } }
+      },
+      203,
+      'a',
+      'of the app',
+    ],
   ]
   for (const [step, status, header, body = 'done'] of cases) {
     const app = await tidied(step)
@@ -283,6 +292,17 @@ t.test('in report mode the log has the error of a step that fails', async (t) =>
   app.get('/', answer)
   await app.inject('/')
   t.match(lines, [{ err: { message: 'thrown' }, msg: /^tidiness: the step fails/ }])
+})
+
+t.test('a step that runs when there is a response can refuse it', async (t) => {
+  for (const phase of ['preSerialization', 'onSend'] as const) {
+    const app = Fastify()
+    await app.register(convention({ ...ofModes, name: 'late', route: () => ({ [phase]: () => refused }) }))
+    app.get('/', () => ({ done: true }))
+    const response = await app.inject('/')
+    t.match(response, { statusCode: 400, headers: { 'content-type': /problem/ } }, phase)
+    t.match(response.json(), { code: 'request-malformed', detail: 'untidy' }, phase)
+  }
 })
 
 t.test('a step that runs when there is a response cannot answer', async (t) => {

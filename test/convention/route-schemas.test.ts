@@ -1,6 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { useOwnCompilers } from '../../src/convention/route-schemas.js'
+import { z } from 'zod'
+import { jsonSchemasOf, useOwnCompilers } from '../../src/convention/route-schemas.js'
 
 t.test('routes of this package are validated and written without the compilers of the app', async (t) => {
   for (const isOfApp of [true, false]) {
@@ -35,4 +36,12 @@ t.test('routes of this package are validated and written without the compilers o
       else t.match(body, /must NOT have additional properties/, url)
     }
   }
+})
+
+t.test('schemas that are replaced in a schema which several routes share are converted again', async (t) => {
+  const schema: Record<string, unknown> = { querystring: z.object({}), params: z.object({}) }
+  const required = () => jsonSchemasOf({ schema })?.params as { readonly required?: readonly string[] }
+  t.equal(required().required, undefined)
+  schema.params = z.object({ id: z.string() })
+  t.strictSame(required().required, ['id'])
 })

@@ -208,7 +208,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     const plan = { ...steps, preParsing: negotiation(produced) }
     if (mode === 'report') return plan
     route.errorHandler = answers.ofRoute(route.errorHandler)
-    const codes = (options.codes ?? state.codes) === undefined ? null : { ...state.codes, ...options.codes }
+    const codes = options.codes === undefined ? (state.codes ?? null) : { ...state.codes, ...options.codes }
     // Fastify's type leaves this option out.
     const { handlerTimeout: ofServer = 0 } = app.initialConfig as { readonly handlerTimeout?: number }
     const hasTimeout = (route.handlerTimeout ?? ofServer) > 0

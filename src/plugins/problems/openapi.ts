@@ -7,15 +7,17 @@ import { problemsOf, type RouteDescription, retryAfterDescribed } from '../../pr
 import { isPlainObject } from '../../schema/json-schema.js'
 import { responseBodies } from '../../schema/responses.js'
 
+type Codes = Readonly<Record<string, number>>
+
 export function describeErrors(
   { schema = {}, path }: RouteOptions & { readonly path: string },
   methods: readonly string[],
   /** Media types that the route produces; `null` if they are not known. */
   produced: readonly string[] | null,
   /** The codes of the app, with their statuses; `null` if the app does not declare them. */
-  codes: Readonly<Record<string, number>> | null,
+  codes: Codes | null,
   hasTimeout: boolean,
-): RouteDescription {
+): readonly RouteDescription[] {
   const takesBody = methods.some((method) => !bodiless.has(method))
   const takesPatch = methods.includes('PATCH')
   const takesOther = takesBody && methods.some((method) => method !== 'PATCH')
@@ -23,20 +25,16 @@ export function describeErrors(
   const isOfResource = hasParameter(path)
   const isNegotiated = produced !== null
   const facts = [takesBody, takesPatch, takesOther, isValidated, isOfResource, isNegotiated, hasTimeout]
-  return kept(descriptions, `${facts} ${JSON.stringify(codes)}`, () => ({
-    problems: [
-      ...problemsOf({
-        ...(takesBody ? ofBody : {}),
-        ...(isValidated ? { validation: 'The input is invalid' } : {}),
-        ...(isOfResource ? ofPath : {}),
-        ...(isNegotiated ? { 'not-acceptable': 'The route has none of the accepted media types' } : {}),
-        'internal-server-error': 'The server failed',
-        'server-closing': 'The server is closing',
-        ...(hasTimeout ? { 'handler-timeout': 'The server has not answered in time' } : {}),
-      }),
-      ...Object.entries(codes ?? {}).map(([code, status]) => ({ code, status, description: inWords(code) })),
-    ],
-    isComplete: codes !== null,
+  const shared = kept(descriptions, facts.join(), () => ({
+    problems: problemsOf({
+      ...(takesBody ? ofBody : {}),
+      ...(isValidated ? { validation: 'The input is invalid' } : {}),
+      ...(isOfResource ? ofPath : {}),
+      ...(isNegotiated ? { 'not-acceptable': 'The route has none of the accepted media types' } : {}),
+      'internal-server-error': 'The server failed',
+      'server-closing': 'The server is closing',
+      ...(hasTimeout ? { 'handler-timeout': 'The server has not answered in time' } : {}),
+    }),
     headersOf: {
       415: {
         ...(takesBody && {
@@ -48,10 +46,21 @@ export function describeErrors(
       503: retryAfterDescribed,
     },
   }))
+  return codes === null ? [shared] : [shared, kept(describedCodes, codes, () => ofCodes(codes))]
+}
+
+function ofCodes(codes: Codes): RouteDescription {
+  const problems = Object.entries(codes).map(([code, status]) => ({
+    code,
+    status,
+    description: inWords(code),
+  }))
+  return { problems, isComplete: true }
 }
 
 // Most routes are described alike.
 const descriptions = new Map<string, RouteDescription>()
+const describedCodes = new WeakMap<Codes, RouteDescription>()
 
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
 const inputs = ['body', 'querystring', 'query', 'params', 'headers'] as const

@@ -20,6 +20,7 @@ const routes: Readonly<Record<string, readonly [answer: Answer, options?: RouteS
   'no-content': [(reply) => reply.code(204).send()],
   empty: [(reply) => reply.send()],
   null: [(reply) => reply.send(null), { schema: { response: { 201: user } } }],
+  choices: [(reply) => reply.code(300).send(ada), { schema: { response: { 200: user, 300: user } } }],
   redirect: [(reply) => reply.redirect('/elsewhere')],
   'not-modified': [(reply) => reply.code(304).send()],
   thrown: [() => Promise.reject(Object.assign(new Error('broken'), { statusCode: 409 }))],
