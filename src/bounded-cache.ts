@@ -1,6 +1,6 @@
 /**
- * A member of a ring, which keeps its members in order. An iterator of a `Map` does not: each call makes it pass what was
- * removed before, and one that is kept holds all earlier tables of its map.
+ * A member of a ring, which keeps its members in order. A `Map` would do, but for its iterators: a new one passes all that was
+ * removed at the front, and one that is kept holds all earlier tables of its map in memory.
  */
 export class Link {
   before: Link = this
