@@ -20,8 +20,8 @@ export interface EarlierRoute {
 /** Options of all plugins of this package. */
 export interface RegistrationOptions {
   /**
-   * Routes that are declared before the plugin is loaded, and may stay without it. Any other such route is a finding, and so
-   * is an entry without such a route: it fails the boot, or is reported if the plugin's `mode` is `report`.
+   * Routes that are declared before the plugin is loaded, and may stay without it. Any other such route is a finding: it
+   * fails the boot, or is reported if the plugin's `mode` is `report`.
    *
    * Not for your own routes: `await` the registration, and declare them after it.
    * @default []
@@ -181,24 +181,18 @@ export function proxyPaths(app: FastifyInstance): (path: string) => boolean {
   }
 }
 
-/**
- * Adds a finding for each route that a plugin has not seen, for each of `earlierRoutes` that is no such route, and for each
- * plugin without routes.
- */
+/** Adds a finding for each route that a plugin has not seen, and for each plugin without routes. */
 export function findUnseen(
   declared: readonly Declared[],
   entries: readonly Watcher[],
   reporter: Reporter,
 ): void {
-  const met = new Set<EarlierRoute>()
   for (const route of declared) {
     const above = entries.filter(({ app }) => isWithin(route.app, app))
     if (above.length > 0) reporter.addRoute(route.name)
     const unseenBy = above.filter(({ name }) => !route.seenBy.has(name))
     for (const { name: plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
-      const applied = earlierRoutes.filter(({ url }) => matchesUrl(url, route.path))
-      for (const one of applied) met.add(one)
-      const [earlier] = applied
+      const earlier = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
       const reason = earlier?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
       if (reason !== null) {
         const declared = earlier !== undefined
@@ -207,15 +201,6 @@ export function findUnseen(
         const problem = 'is declared before the plugin is loaded, so the plugin does not apply to it'
         reporter.addFinding({ plugin, rule, route: route.name, mode, problem, instead: instead(plugin) })
       }
-    }
-  }
-  for (const { name: plugin, mode, earlierRoutes } of entries) {
-    if (mode === 'off') continue
-    for (const { url } of earlierRoutes.filter((one) => !met.has(one))) {
-      const problem =
-        'earlierRoutes has this path, and no route with it is declared before the plugin is loaded'
-      const instead = 'the path of such a route, or no entry'
-      reporter.addFinding({ plugin, rule: 'earlierRoutes', route: url, mode, problem, instead })
     }
   }
   addUnused(declared, entries, reporter)

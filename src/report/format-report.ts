@@ -101,7 +101,7 @@ function advice(plugin: string, rule: string): Pick<Row, 'rule' | 'except' | 'pa
 
 function exceptBy(plugin: string, rule: string): string {
   if (rule === 'registration') return `earlierRoutes of ${plugin}`
-  if (plugin === 'conventions' || rule === 'earlierRoutes') return ''
+  if (plugin === 'conventions') return ''
   if (rule === 'decorators') return `${plugin}: false`
   return exceptsRules.has(plugin) ? `config.${plugin}.except: ['${rule}']` : `config.${plugin}: false`
 }

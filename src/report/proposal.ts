@@ -24,7 +24,7 @@ export function proposalOf(findings: readonly Finding[]): string[] {
   const stopping: Breach[] = findings
     .filter(({ effect }) => effect === 'boot stopped')
     .map(({ plugin, rule, route }) => ({ plugin, rule, url: route.slice(route.indexOf(' /') + 1) }))
-    .filter(({ rule, url }) => url.startsWith('/') && rule !== 'earlierRoutes')
+    .filter(({ url }) => url.startsWith('/'))
   const isEarlier = ({ rule }: Breach) => rule === 'registration'
   const others = stopping.filter((breach) => !isEarlier(breach))
   const whole = others.filter(({ plugin }) => plugin !== 'conventions' && !exceptsRules.has(plugin))

@@ -204,28 +204,6 @@ t.test('earlierRoutes excludes routes; the report has the reason', async (t) => 
   ])
 })
 
-t.test('an entry of earlierRoutes is a finding if no route with its path is declared before', async (t) => {
-  for (const [plugin, name] of [
-    [conventions, 'conventions'],
-    [lists, 'lists'],
-  ] as const) {
-    const app = Fastify()
-    app.get('/health', handler)
-    const urls = ['/health', '/heal*', '/v1/users', '/unknown']
-    const earlierRoutes = urls.map((url) => ({ url, reason: 'a test' }))
-    await app.register(plugin as typeof lists, { mode: 'report', earlierRoutes })
-    app.get('/v1/users', handler)
-    const { findings } = await reportOf(app)
-    t.strictSame(
-      findings.map(({ plugin, rule, route }) => [plugin, rule, route]),
-      ['/v1/users', '/unknown'].map((url) => [name, 'earlierRoutes', url]),
-    )
-    const off = Fastify()
-    await off.register(plugin as typeof lists, { mode: 'off', earlierRoutes })
-    t.strictSame((await reportOf(off)).findings, [])
-  }
-})
-
 t.test('the option earlierRoutes is checked', async (t) => {
   const invalid = { code: 'FST_CONV_OPTION_INVALID', message: /lists\.earlierRoutes/ }
   for (const earlierRoutes of [true, ['/health'], [{ url: '/health' }], [{ url: 'health', reason: 'x' }]]) {
