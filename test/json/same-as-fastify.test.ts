@@ -46,8 +46,9 @@ t.test(`${pairs} random pairs of a schema and a value: the same bytes, or both r
     details.failed,
     `${fc.defaultReportMessage(details)} ${String(details.errorInstance)} ${JSON.stringify(seen)}`,
   )
-  // A run for mutants is cut short. Schemas that cannot be compared are not tried.
+  // A run of mutation tests ends early.
   if (details.interrupted) return
+  // Schemas that cannot be compared are not tried.
   const tried = seen.written + seen.refused
   t.ok(tried > pairs / 10, `enough pairs: ${JSON.stringify(seen)}`)
   t.ok(Math.min(seen.written, seen.refused) > tried / 20, `of both kinds: ${JSON.stringify(seen)}`)

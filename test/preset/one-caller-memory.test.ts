@@ -9,19 +9,15 @@ import conventions, { serverOptions } from '../../src/index.js'
 const id = { type: 'integer', minimum: 0, maximum: 99 }
 const user = { type: 'object', properties: { id, name: { type: 'string' } } }
 
-const requests: readonly ((number: number) => InjectOptions)[] = [
-  () => ({ url: '/v1/users/7', headers: { origin: 'https://app.example' } }),
-  () => ({ url: '/v1/users?limit=5&fields=name' }),
-  (number) => ({ url: `/v1/nothings/${number}` }),
-  (number) => ({ method: 'POST', url: '/v1/users', payload: { id: `x${number}` } }),
-  (number) => ({
-    method: 'POST',
-    url: '/v1/users',
-    payload: { id: 1 },
-    headers: { 'idempotency-key': `"${number % 20}"` },
-  }),
-  () => ({ method: 'POST', url: '/v1/users/7', headers: { 'x-http-method-override': 'TRACE' } }),
+const requests: readonly (readonly [status: number, request: (number: number) => InjectOptions])[] = [
+  [200, () => ({ url: '/v1/users/7', headers: { origin: 'https://app.example' } })],
+  [200, () => ({ url: '/v1/users?limit=5&fields=name' })],
+  [404, (number) => ({ url: `/v1/nothings/${number}` })],
+  [400, (number) => ({ method: 'POST', url: '/v1/users', payload: { id: `x${number}` } })],
+  [201, (number) => ({ ...created, headers: { 'idempotency-key': `"${number % 20}"` } })],
+  [400, () => ({ method: 'POST', url: '/v1/users/7', headers: { 'x-http-method-override': 'TRACE' } })],
 ]
+const created = { method: 'POST', url: '/v1/users', payload: { id: 1 } } as const
 
 t.test('requests of one caller leave nothing in memory', async (t) => {
   const app = Fastify(serverOptions())
@@ -45,7 +41,10 @@ t.test('requests of one caller leave nothing in memory', async (t) => {
   )
   const send = async (times: number) => {
     for (let number = 0; number < times; number += 1) {
-      for (const request of requests) await app.inject(request(number))
+      for (const [status, request] of requests) {
+        const { statusCode } = await app.inject(request(number))
+        if (statusCode !== status) t.equal(statusCode, status, request(number).url as string)
+      }
       // What a request leaves for the next turns of the event loop is not kept, only not yet let go.
       if (number % 20 === 0) await turnOfTheLoop()
     }

@@ -224,7 +224,7 @@ class InputReader {
     if (standIn !== number) this.#change(holder, key, standIn)
   }
 
-  /** Returns an exact integer that the set does not have. It is smaller than what it stands for, as a `maximum` may be near. */
+  /** Returns an exact integer that the set does not have: nearer to zero than any it stands for, because of `maximum`. */
   #freeNumber(sign: number): number {
     do this.#free -= 1
     while (this.#taken.has(sign * this.#free))

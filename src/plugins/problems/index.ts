@@ -208,7 +208,9 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     const plan = { ...steps, preParsing: negotiation(produced) }
     if (mode === 'report') return plan
     route.errorHandler = answers.ofRoute(route.errorHandler)
-    const codes = options.codes === undefined ? (state.codes ?? null) : { ...state.codes, ...options.codes }
+    // A route without codes of its own has those of the registration: one object, which is described once.
+    const isOwn = options.codes !== state.codes
+    const codes = (isOwn ? { ...state.codes, ...options.codes } : state.codes) ?? null
     // Fastify's type leaves this option out.
     const { handlerTimeout: ofServer = 0 } = app.initialConfig as { readonly handlerTimeout?: number }
     const hasTimeout = (route.handlerTimeout ?? ofServer) > 0

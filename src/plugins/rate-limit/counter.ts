@@ -105,14 +105,13 @@ export function memoryCounter(callers: number, now: () => number = () => Date.no
     const time = now()
     const windows = limits.map(({ quota }) => windowOf(caller, quota, time))
     const isRefused = windows.some(({ used }, index) => used >= (limits[index] as Limit).max)
-    const states = limits.map((limit, index): State => {
+    return limits.map((limit, index): State => {
       const window = windows[index] as Window
       const isExceeded = window.used >= limit.max
       if (!isRefused) window.used += 1
       if (window.used > 0) windowsIn(limit.quota).set(caller, window)
       return { limit, used: window.used, ttl: window.end - time, isExceeded }
     })
-    return states
   }
 }
 
