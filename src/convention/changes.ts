@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { type Json, pointerToken, type SchemaStore } from '../schema/json-schema.js'
 import { partsOf, propertiesOf, SchemaReader } from '../schema/reader.js'

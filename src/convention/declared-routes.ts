@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import { exclusionReasonOf, type Mode, matchesUrl, servesAllMethods } from '../report/modes.js'
 import type { Reporter } from '../report/report.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { kept } from '../bounded-cache.js'
 import { yamlOf } from '../json/yaml.js'
+import { kept } from '../kept.js'
 import { isObject } from '../options.js'
 import { describer, type RouteDescription } from '../problem/route-description.js'
 import { reporterOf } from '../report/report.js'

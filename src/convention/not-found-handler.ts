@@ -7,8 +7,8 @@ import type {
   RequestPayload,
   RouteOptions,
 } from 'fastify'
-import { kept } from '../bounded-cache.js'
 import { pathOf } from '../http/url.js'
+import { kept } from '../kept.js'
 import { ProblemError } from '../problem/problem-error.js'
 import { segmentTooLong } from '../problem/problem-of.js'
 import { refuse } from '../problem/send-problem.js'

@@ -1,4 +1,4 @@
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import type { Steps } from './steps.js'
 
 /** Stands in {@link order} for the hooks that the app adds with `app.addHook()`. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import { exclusionReasonOf, type Mode } from '../report/modes.js'
 import { type Reporter, reporterOf } from '../report/report.js'
 import {

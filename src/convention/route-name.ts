@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 
 const names = new WeakMap<object, string>()
 

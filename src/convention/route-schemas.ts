@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifySchema, FastifySchemaCompiler, RouteOptions } from 'fastify'
-import { kept } from '../bounded-cache.js'
 import { exactJson } from '../json/exact-json.js'
+import { kept } from '../kept.js'
 import type { Reporter } from '../report/report.js'
 import {
   isProviderSchema,

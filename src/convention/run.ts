@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import { logOf, type Reporter } from '../report/report.js'

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import type { Content, OpenApi, OpenApiResponse, Operation, Reference } from '../schema/openapi.js'
 import { type ProblemCode, problemMediaType, problemTypes } from './problem-error.js'
 

@@ -1,5 +1,5 @@
-import { kept } from '../bounded-cache.js'
 import { type Fields, partOf, type Selection } from '../json/selection.js'
+import { kept } from '../kept.js'
 import {
   anything,
   isTwinned,

@@ -1,4 +1,4 @@
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import {
   isPlainObject,
   type Json,

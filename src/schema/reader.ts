@@ -1,5 +1,5 @@
 import { mergeSchemas } from '@fastify/merge-json-schemas'
-import { kept } from '../bounded-cache.js'
+import { kept } from '../kept.js'
 import {
   absoluteDocument,
   isSchemaObject,

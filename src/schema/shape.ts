@@ -1,5 +1,5 @@
-import { kept } from '../bounded-cache.js'
 import { arrayTwin, type Int64Range, int64Digits, valueTwin } from '../json/int64.js'
+import { kept } from '../kept.js'
 import { choose, type Match, type Option } from './alternatives.js'
 import { type Json, schemaText } from './json-schema.js'
 

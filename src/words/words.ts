@@ -1,5 +1,6 @@
 import pluralize from 'pluralize'
-import { BoundedCache, kept } from '../bounded-cache.js'
+import { LruMap } from 'toad-cache'
+import { kept } from '../kept.js'
 
 /** How the words of a key are joined. */
 export type KeyStyle = 'snake_case' | 'camelCase'
@@ -15,7 +16,7 @@ export function wordsOf(name: string): readonly string[] {
 }
 
 // Bounded: clients can send any number of names.
-const knownWords = new BoundedCache<string, readonly string[]>(2000)
+const knownWords = new LruMap<readonly string[]>(2000)
 
 // Matches most names. The Unicode patterns are slow to compile.
 const plainWords = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/
@@ -96,7 +97,7 @@ const singulars: ReadonlySet<string> = new Set(
 )
 const singularEnding = /(?:b|vir)us$/
 
-const known = new BoundedCache<string, boolean>(2000)
+const known = new LruMap<boolean>(2000)
 
 /** Whether a lowercase word can name a collection: it is plural, or has no plural of its own. */
 export function isPlural(word: string): boolean {

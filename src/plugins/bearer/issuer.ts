@@ -1,5 +1,5 @@
 import type * as Jose from 'jose'
-import { BoundedCache } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { isObject } from '../../options.js'
 import { Outage } from '../../time/async.js'
 import { isSecure, type ResolvedBearer } from './options.js'
@@ -164,7 +164,7 @@ export function keySet(
   let waiting = 0
   let begun = 0
   /** The keys that the last fetches did not have, and when a token may ask for them again. */
-  const missed = new BoundedCache<string, number>(maxMissed)
+  const missed = new LruMap<number>(maxMissed)
 
   const find: Jose.JWTVerifyGetKey = async (header, input) => {
     const begunBefore = begun

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type * as Jose from 'jose'
-import { BoundedCache } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import type { Caller } from '../../convention/caller.js'
 import type { MaybeAsync } from '../../time/async.js'
 import type { ResolvedBearer } from './options.js'
@@ -33,7 +33,7 @@ export function jwtVerifier(
     requiredClaims: ['sub', 'exp'],
     ...(typ === false ? {} : { typ }),
   }
-  const warned = new BoundedCache<string, true>(maxWarned)
+  const warned = new LruMap<true>(maxWarned)
 
   return async function verifyJwt(token) {
     const time = now()
@@ -123,7 +123,7 @@ export type TokenCache = ReturnType<typeof tokenCache>
 export function tokenCache(verify: VerifyToken, now: () => number) {
   /** The verifications that run, so that requests with the same token share one. */
   const running = new Map<string, Promise<VerifiedToken>>()
-  let verified = new BoundedCache<string, VerifiedToken>(maxTokens)
+  let verified = new LruMap<VerifiedToken>(maxTokens)
 
   function known(token: string, digest = digestOf(token)): VerifiedToken | undefined {
     const found = verified.get(digest)
@@ -151,7 +151,7 @@ export function tokenCache(verify: VerifyToken, now: () => number) {
     get,
     /** Forgets all tokens, because the keys of the issuer have changed. */
     clear() {
-      verified = new BoundedCache(maxTokens)
+      verified = new LruMap(maxTokens)
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { BoundedCache } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { discard, isRead, isResponse, isWrittenByUs, sentFields } from '../../convention/exchange.js'
 import {
   type OwnParameters,
@@ -127,7 +127,7 @@ export function selecting(
   bounds = fieldBounds,
 ): Select {
   // Clients choose the keys: bounded, and compiling is cheap where it misses.
-  const cache = new BoundedCache<string, RequestSelection | null>(cachedSelections)
+  const cache = new LruMap<RequestSelection | null>(cachedSelections)
   const byDefault = defaults === null ? null : canonicalTree(defaults)
   const unasked = byDefault === null ? null : requestSelection(shape, byDefault, within)
 

@@ -1,4 +1,4 @@
-import { BoundedCache } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { parseExact } from '../../json/exact-json.js'
 import { isCountedPlural, singular } from '../../words/words.js'
 
@@ -92,7 +92,7 @@ function escaped(unit: string): string {
 // The members of a map are names that the app's data choose.
 const cachedNames = 2000
 const longestCached = 100
-const itemNames = new BoundedCache<string, string>(cachedNames)
+const itemNames = new LruMap<string>(cachedNames)
 
 export function itemName(name: string): string {
   const known = itemNames.get(name)

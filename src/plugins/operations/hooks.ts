@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
-import { BoundedCache } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { hasCallers } from '../../convention/caller.js'
 import { routeSlot } from '../../convention/slots.js'
 import { invalid } from '../../options.js'
@@ -163,7 +163,7 @@ const counted = 10_000
  * exceeds the maximum in a minute.
  */
 export function pollLimit(max: number): (id: string, now: number) => number | null {
-  const windows = new BoundedCache<string, { readonly endsAt: number; polls: number }>(counted)
+  const windows = new LruMap<{ readonly endsAt: number; polls: number }>(counted)
   return (id, now) => {
     const known = windows.get(id)
     if (known === undefined || known.endsAt <= now) {

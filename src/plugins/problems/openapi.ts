@@ -1,7 +1,7 @@
 import type { RouteOptions } from 'fastify'
-import { kept } from '../../bounded-cache.js'
 import { isJson } from '../../http/media-types.js'
 import { hasParameter } from '../../http/url.js'
+import { kept } from '../../kept.js'
 import { inWords, problemMediaType } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription, retryAfterDescribed } from '../../problem/route-description.js'
 import { isPlainObject } from '../../schema/json-schema.js'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { BoundedCache } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { knownSubject } from '../../convention/caller.js'
 import {
   inTime,
@@ -36,7 +36,7 @@ export function callers(
   key: ResolvedRateLimit['key'],
   normalizeIP: (ip: string, ipv6Subnet: number) => string,
 ): CallerOf {
-  const addresses = new BoundedCache<string, QuotaCaller>(keptAddresses)
+  const addresses = new LruMap<QuotaCaller>(keptAddresses)
 
   // Fastify's type promises an address.
   function address({ ip = noAddress }: { readonly ip: string | undefined }): QuotaCaller {
@@ -87,9 +87,7 @@ export function limitsOf(
     const limits = limitsWith(quotas, fixed)
     return () => limits
   }
-  const known = new BoundedCache<string, { readonly limits: MaybeAsync<Limits>; readonly from: number }>(
-    keptCallers,
-  )
+  const known = new LruMap<{ readonly limits: MaybeAsync<Limits>; readonly from: number }>(keptCallers)
 
   function lookUp(request: Request, caller: QuotaCaller): MaybeAsync<Limits> {
     const found = quotas.map(({ name, max }) =>

@@ -1,5 +1,6 @@
-import { BoundedCache, kept } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { quoted } from '../../http/header-fields.js'
+import { kept } from '../../kept.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { counted } from '../../text.js'
 import { inTime, type MaybeAsync, type Schedule, scheduleTimeout } from '../../time/async.js'
@@ -87,9 +88,9 @@ interface Window {
 
 /** @param callers number of callers that each quota keeps; the least recently seen are dropped first */
 export function memoryCounter(callers: number, now: () => number = () => Date.now()): Counter {
-  const windowsOf = new Map<Quota, BoundedCache<string, Window>>()
+  const windowsOf = new Map<Quota, LruMap<Window>>()
 
-  const newWindows = () => new BoundedCache<string, Window>(callers)
+  const newWindows = () => new LruMap<Window>(callers)
   const windowsIn = (quota: Quota) => kept(windowsOf, quota, newWindows)
 
   function windowOf(caller: string, quota: Quota, time: number): Window {

@@ -1,5 +1,6 @@
-import { BoundedCache, kept } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { isJson } from '../../http/media-types.js'
+import { kept } from '../../kept.js'
 import { problemMediaType } from '../../problem/problem-error.js'
 import {
   isPlainObject,
@@ -150,11 +151,11 @@ interface NameFacts {
 
 // The schemas of an API have the same names again and again; payloads may have any.
 const keptNames = 1000
-const namesOf = new WeakMap<ResponseVocabulary, BoundedCache<string, NameFacts>>()
+const namesOf = new WeakMap<ResponseVocabulary, LruMap<NameFacts>>()
 
 function factsOf(name: string, vocabulary: ResponseVocabulary): NameFacts {
   const { keyStyle, unixTimes } = vocabulary
-  const names = kept(namesOf, vocabulary, () => new BoundedCache<string, NameFacts>(keptNames))
+  const names = kept(namesOf, vocabulary, () => new LruMap<NameFacts>(keptNames))
   return kept(names, name, () => {
     const restyled = restyledKey(name, keyStyle)
     const noun = nounOf(name)

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type csrf from '@fastify/csrf'
-import { BoundedCache } from '../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
 import { isRead } from '../../convention/exchange.js'
 import { cookieValues, type RequestFields, readSetCookie } from '../../http/header-fields.js'
 import { isCrossOrigin } from '../../http/url.js'
@@ -106,7 +106,7 @@ export function sessionTokens(Tokens: typeof csrf.Tokens, secrets: readonly stri
   const [first] = signers
   if (first === undefined) throw new TypeError('tokens need a secret')
   // A page sends the same token with each request, and its cookie has it, too.
-  const valid = new BoundedCache<string, true>(maxKept)
+  const valid = new LruMap<true>(maxKept)
   return {
     create: (session: string): string => first.tokens.create(first.inner, session),
     isValid(token: string, session: string): boolean {

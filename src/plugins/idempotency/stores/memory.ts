@@ -1,4 +1,5 @@
-import { kept, Link } from '../../../bounded-cache.js'
+import { LruMap } from 'toad-cache'
+import { kept } from '../../../kept.js'
 import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import type { IdempotencyClaim, IdempotencyRecord, IdempotencyStore } from './store.js'
 
@@ -18,31 +19,18 @@ const declared = {
 /** Options of {@link memoryIdempotency}. */
 export interface MemoryIdempotencyOptions extends OptionsOf<typeof declared> {}
 
-class Entry extends Link implements IdempotencyRecord {
-  readonly key: string
-  readonly caller: string | null
-  readonly token: string
-  readonly fingerprint: string
-  answer: string | null = null
-  expiresAt = 0
-
-  constructor({ key, caller, token, fingerprint }: IdempotencyClaim) {
-    super()
-    this.key = key
-    this.caller = caller
-    this.token = token
-    this.fingerprint = fingerprint
-  }
+interface Entry extends IdempotencyClaim, IdempotencyRecord {
+  expiresAt: number
 }
 
 /** What a caller has of the store. */
 interface Share {
   size: number
-  /** The start of a ring: the entries with an answer, in the order in which they were kept. */
-  readonly kept: Link
+  /** The entries with an answer, in the order in which they were kept. */
+  readonly answered: LruMap<Entry>
 }
 
-const newShare = (): Share => ({ size: 0, kept: new Link() })
+const newShare = (): Share => ({ size: 0, answered: new LruMap(0) })
 
 function sizeOf(answer: string | null): number {
   return 1 + Math.floor((answer?.length ?? 0) / 4096)
@@ -76,8 +64,7 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
   function remove(entry: Entry): void {
     if (entries.get(entry.key) !== entry) return
     entries.delete(entry.key)
-    entry.remove()
-    grow(entry.caller, -sizeOf(entry.answer))
+    grow(entry.caller, -sizeOf(entry.answer)).answered.delete(entry.key)
   }
 
   function find(key: string): Entry | undefined {
@@ -99,9 +86,9 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
           most = share.size
         }
       }
-      const oldest = largest?.kept.after
-      if (!(oldest instanceof Entry)) throw new Error('memoryIdempotency: there is no room for another key')
-      remove(oldest)
+      const oldest = largest?.answered.first
+      if (!oldest) throw new Error('memoryIdempotency: there is no room for another key')
+      remove(oldest.value)
     }
   }
 
@@ -114,9 +101,7 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
       if (found !== undefined) return found
       makeRoom(caller, 1)
       grow(caller, 1)
-      const entry = new Entry(claim)
-      entry.expiresAt = now() + lease
-      entries.set(key, entry)
+      entries.set(key, { ...claim, answer: null, expiresAt: now() + lease })
       return null
     },
     renew({ key, token }, lease) {
@@ -132,13 +117,10 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
       makeRoom(caller, sizeOf(answer) - (found === undefined ? 0 : sizeOf(found.answer)))
       // Making room may have removed its earlier answer.
       const known = entries.get(key)
-      const entry = known ?? new Entry(claim)
       const share = grow(caller, sizeOf(answer) - (known === undefined ? 0 : sizeOf(known.answer)))
-      entry.answer = answer
-      entry.expiresAt = now() + keepFor
+      const entry = { ...claim, answer, expiresAt: now() + keepFor }
       entries.set(key, entry)
-      // The newest of its caller.
-      entry.moveTo(share.kept)
+      share.answered.set(key, entry)
       return true
     },
     release({ key, token }) {
