@@ -155,7 +155,7 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
   }
 }
 
-/** Operations whose polls are counted; beyond it, the oldest count is dropped. */
+/** Operations whose polls are counted; beyond it, the count of the one that was polled least recently is dropped. */
 const counted = 10_000
 
 /**
