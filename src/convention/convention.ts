@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { kept } from '../kept.js'
 import {
   checksOf,
   type DeclaredOptions,
@@ -150,7 +151,7 @@ export function convention<
       note: (textOf) => reporter.note(textOf),
       addFinding: (finding, effect) => reporter.addFinding({ plugin: name, ...finding }, effect),
     })) as State
-    const compiled: (readonly [context: FastifyInstance, part: Part])[] = []
+    const compiled = new Map<FastifyInstance, Part[]>()
     entry.compile = compile
     entry.unknown = compile({
       app,
@@ -168,7 +169,7 @@ export function convention<
       const { app: context, name: routeName, path, methods, route, exclusionReason } = facts
       const part: Part = { convention: name, places, reporter, steps: {}, modeOf: off }
       if (neighbours.some(({ isIn }) => isIn(context))) return part
-      compiled.push([context, part])
+      kept(compiled, context, (): Part[] => []).push(part)
       const config = (route?.config ?? {}) as Readonly<Record<string, object | boolean | undefined>>
       const isConfigured = config[name] !== undefined
       const label = `${routeName} config.${name}`
@@ -237,8 +238,8 @@ export function convention<
     function turnOffBeside(other: (typeof neighbours)[number]): void {
       watchNeighbour(app, other, { plugin: name, ...other })
       reporter.checkAtReady(function turnOffRoutes() {
-        for (const [context, part] of compiled) {
-          if (other.isIn(context)) Object.assign(part, { steps: {}, modeOf: off })
+        for (const [context, parts] of compiled) {
+          if (other.isIn(context)) for (const part of parts) Object.assign(part, { steps: {}, modeOf: off })
         }
       })
     }

@@ -21,16 +21,11 @@ export interface DocumentPlan {
   readonly document?: DocumentOperation | undefined
 }
 
-interface DocumentedRoute {
-  readonly route: RouteOptions
-  readonly method: string
-  readonly url: string
-  readonly plans: { readonly plugin: string; planOf(): DocumentPlan }[]
-}
+/** The plans of a route, by the names of their plugins. */
+type Plans = (readonly [plugin: string, planOf: () => DocumentPlan])[]
 
 interface Documented {
-  /** By method and URL. Of routes that differ in constraints, @fastify/swagger shows the last one. */
-  readonly routes: Map<string, DocumentedRoute>
+  readonly routes: Map<RouteOptions, Plans>
   readonly contexts: Set<FastifyInstance>
 }
 
@@ -48,20 +43,14 @@ export function documentRoute(
 ): void {
   const { routes, contexts } = documentedOf(context)
   contexts.add(context)
-  const { url } = route
-  for (const method of [route.method].flat()) {
-    const before = routes.get(`${method} ${url}`)
-    const documented = before?.route === route ? before : { route, method, url, plans: [] }
-    documented.plans.push({ plugin, planOf })
-    routes.set(`${method} ${url}`, documented)
-  }
+  kept(routes, route, (): Plans => []).push([plugin, planOf])
 }
 
 /** Gives the HEAD route of a GET route the plans of that one. */
-export function documentHeadRoute(context: FastifyInstance, get: RouteOptions, { url }: RouteOptions): void {
+export function documentHeadRoute(context: FastifyInstance, get: RouteOptions, head: RouteOptions): void {
   const routes = documentedIn.get(appKey(context))?.routes
-  const documented = routes?.get(`GET ${get.url}`)
-  if (documented?.route === get) routes?.set(`HEAD ${url}`, { ...documented, method: 'HEAD', url })
+  const plans = routes?.get(get)
+  if (plans !== undefined) routes?.set(head, plans)
 }
 
 function documentedOf(app: FastifyInstance): Documented {
@@ -83,7 +72,7 @@ function newDocumented(app: FastifyInstance): Documented {
   })
   app.addHook('onReady', function completeDocumentsOfContexts(done) {
     for (const context of documented.contexts) {
-      completeDocuments(context, (document) => completeDocument(document, documented.routes.values()))
+      completeDocuments(context, (document) => completeDocument(document, documented.routes))
     }
     done()
   })
@@ -91,18 +80,18 @@ function newDocumented(app: FastifyInstance): Documented {
 }
 
 /** Returns whether a convention adds anything; otherwise the document stays as it is. */
-function completeDocument(document: object, routes: Iterable<DocumentedRoute>): boolean {
+function completeDocument(document: object, routes: Documented['routes']): boolean {
   const openapi = openApiOf(document)
   if (openapi === null) return false
   const withDescriptions = describer(openapi)
   let isCompleted = false
-  for (const { method, url, plans } of routes) {
+  for (const { method, url, plans } of operationsOf(routes)) {
     const found = operationOf(openapi.document, method, url)
     if (found === null) continue
-    const sorted = plans.toSorted((one, other) => order.indexOf(one.plugin) - order.indexOf(other.plugin))
+    const sorted = plans.toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other))
     let { operation } = found
-    for (const { planOf } of sorted) operation = planOf().document?.(operation, openapi) ?? operation
-    const descriptions = plans.flatMap(({ planOf }) => planOf().describe ?? [])
+    for (const [, planOf] of sorted) operation = planOf().document?.(operation, openapi) ?? operation
+    const descriptions = plans.flatMap(([, planOf]) => planOf().describe ?? [])
     operation = withDescriptions(operation, descriptions)
     isCompleted ||= operation !== found.operation
     found.item[method.toLowerCase()] = operation
@@ -114,6 +103,14 @@ function completeDocument(document: object, routes: Iterable<DocumentedRoute>): 
   }
   nameSchemas(openapi.document)
   return true
+}
+
+/** Of routes that differ in constraints, @fastify/swagger shows the last one. */
+function operationsOf(routes: Documented['routes']) {
+  const all = [...routes].flatMap(([{ method: methods, url }, plans]) =>
+    [methods].flat().map((method) => [`${method} ${url}`, { method, url, plans }] as const),
+  )
+  return new Map(all).values()
 }
 
 const documentMakers = new WeakSet<object>()

@@ -20,16 +20,20 @@ export interface ResponseBody {
 }
 
 export function responseBodies(response: unknown): ResponseBody[] {
-  const declared = isObject(response) ? Object.entries(response) : []
-  return declared.flatMap(([key, schema]): ResponseBody[] => {
+  const bodies: ResponseBody[] = []
+  for (const [key, schema] of isObject(response) ? Object.entries(response) : []) {
     const status = key.toLowerCase()
-    if (!isObject(schema) || !isObject(schema.content)) return [{ status, mediaType: null, schema }]
-    return Object.entries(schema.content).map(([mediaType, body]) => ({
-      status,
-      mediaType: mediaTypeOf(mediaType),
-      schema: isObject(body) ? body.schema : undefined,
-    }))
-  })
+    const content = isObject(schema) && isObject(schema.content) ? Object.entries(schema.content) : null
+    if (content === null) bodies.push({ status, mediaType: null, schema })
+    for (const [mediaType, body] of content ?? []) {
+      bodies.push({
+        status,
+        mediaType: mediaTypeOf(mediaType),
+        schema: isObject(body) ? body.schema : undefined,
+      })
+    }
+  }
+  return bodies
 }
 
 export function bodyFor<Body extends Pick<ResponseBody, 'status' | 'mediaType'>>(

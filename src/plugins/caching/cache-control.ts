@@ -80,9 +80,14 @@ function contradictionIn(given: CacheDirectives): string | null {
   return null
 }
 
+/** The names of the directives, by their options. */
+const directiveNames = (Object.keys(declared) as (keyof CacheDirectives)[]).map((key) => {
+  const name = key === 'sMaxAge' ? 's-maxage' : key.replace(/[A-Z]/g, '-$&').toLowerCase()
+  return [key, name] as const
+})
+
 export function cacheControl(given: CacheDirectives): string {
-  const written = (Object.keys(declared) as (keyof CacheDirectives)[]).flatMap((key) => {
-    const name = key === 'sMaxAge' ? 's-maxage' : key.replace(/[A-Z]/g, '-$&').toLowerCase()
+  const written = directiveNames.flatMap(([key, name]) => {
     const value = given[key]
     return typeof value === 'number' ? `${name}=${value}` : value === true ? name : []
   })
