@@ -30,7 +30,6 @@ const programs = [
   'examples/demo-server/main.ts',
   'examples/demo-server/worker.ts',
   'test/convention/failed-boot-app.ts',
-  'test/plugins/fields/selection-growth.ts',
   'test/plugins/idempotency/faults/server.ts',
   'test/plugins/operations/engines/worker-process.ts',
   'test/plugins/operations/faults/member.ts',

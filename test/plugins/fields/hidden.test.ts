@@ -43,7 +43,7 @@ const reads = ['GET'] as const
 const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 interface SetUp {
-  readonly answer?: (reply: FastifyReply) => unknown
+  readonly answer?: ((reply: FastifyReply) => unknown) | undefined
   readonly response?: object
   readonly logger?: object
 }
@@ -73,10 +73,7 @@ t.test('hidden fields are not sent, whatever is selected', async (t) => {
   const rows: readonly (readonly [query: string, body: string])[] = [
     ['', visible],
     ['?fields=*', visible],
-    ['?fields=*&fields=name', visible],
-    ['?fields=address', '{"address":{"city":"London"}}'],
     ['?fields=address,address.city', '{"address":{"city":"London"}}'],
-    ['?fields=friends', '{"friends":[{"name":"Eve"}]}'],
     ['?fields=friends.name', '{"friends":[{"name":"Eve"}]}'],
   ]
   for (const [query, body] of rows) {
@@ -85,6 +82,10 @@ t.test('hidden fields are not sent, whatever is selected', async (t) => {
     const head = await app.inject({ method: 'HEAD', url: one + query })
     t.equal(head.headers['content-length'], String(Buffer.byteLength(body)), `${query} by HEAD`)
   }
+  const byDefault = await service({ hidden, default: ['name', 'salary', 'address'] })
+  t.equal((await byDefault.inject(one)).payload, '{"name":"Ada","address":{"city":"London"}}', 'by default')
+  const boss = await byDefault.inject({ url: one, ...asBoss })
+  t.equal(boss.payload, '{"name":"Ada","salary":5,"address":{"city":"London"}}')
 })
 
 t.test('a request for a hidden field is refused like one for an unknown field', async (t) => {
@@ -93,11 +94,9 @@ t.test('a request for a hidden field is refused like one for an unknown field', 
   for (const [asked, unknown, detail] of [
     ['salary', 'nope', top],
     ['salary.x', 'nope.x', top],
-    ['id', 'nope', top],
     ['id_str', 'nope_str', top],
     ['salary,zzz', 'nope,zzz', top],
     ['*,salary', '*,nope', top],
-    ['address.door_code', 'address.nope', /The fields of address are city$/],
     ['friends.phone', 'friends.nope', /The fields of friends are name$/],
     ['name&fields=salary', 'name&fields=nope', top],
     ['address,address.door_code', 'address,address.nope', /The fields of address are city$/],
@@ -128,20 +127,11 @@ t.test('a predicate runs once per request, after the hooks of the app and before
   }
 })
 
-t.test('a hidden field of the default is not sent', async (t) => {
-  const app = await service({ hidden, default: ['name', 'salary', 'address'] })
-  t.equal((await app.inject(one)).payload, '{"name":"Ada","address":{"city":"London"}}')
-  const boss = await app.inject({ url: one, ...asBoss })
-  t.equal(boss.payload, '{"name":"Ada","salary":5,"address":{"city":"London"}}')
-})
-
 t.test('the twin of a hidden number is hidden, and the number of a hidden twin', async (t) => {
   for (const name of ['id', 'id_str']) {
     const app = await service({ hidden: { [name]: true } })
     for (const query of ['', '?fields=*']) t.notMatch((await app.inject(one + query)).payload, 'id')
-    for (const query of ['?fields=id', '?fields=id_str', '?fields=name,id_str']) {
-      t.equal((await app.inject(one + query)).statusCode, 400, query)
-    }
+    t.equal((await app.inject(`${one}?fields=id`)).statusCode, 400, name)
   }
 })
 
@@ -160,17 +150,6 @@ t.test('request.fields has no hidden fields; that of a write is null if nothing 
   }
 })
 
-t.test('a 202 is not projected, but hidden fields are removed', async (t) => {
-  const options = { hidden, default: ['name'] }
-  const app = await service(options, {
-    answer: (reply) => reply.code(202).send(ada),
-    response: { 200: user, 202: user },
-  })
-  for (const query of ['', '?fields=name', '?fields=*']) {
-    t.equal((await app.inject(one + query)).payload, visible, query)
-  }
-})
-
 t.test('hidden applies to every 2xx of each method, fields= to reads only', async (t) => {
   for (const status of [200, 201, 202, 207]) {
     const app = await service({ hidden }, { answer: (reply) => reply.code(status).send(ada) })
@@ -181,42 +160,41 @@ t.test('hidden applies to every 2xx of each method, fields= to reads only', asyn
       }
       const { payload } = await app.inject({ method, url: one, ...asBoss })
       t.match(payload, '"salary":5', `${method} ${status}: a predicate is asked`)
-      t.notMatch(payload, 'door_code')
     }
   }
+  const answer = (reply: FastifyReply) => reply.code(202).send(ada)
+  const read = await service({ hidden, default: ['name'] }, { answer, response: { 200: user, 202: user } })
+  for (const query of ['', '?fields=name', '?fields=*'])
+    t.equal((await read.inject(one + query)).payload, visible, `a 202 of a GET ${query}`)
 })
 
-t.test(
-  'hidden fields are found in each schema of success: 201, a list of a POST, beside default',
-  async (t) => {
-    const list = object({ users: array(user), next: text })
-    const problem = object({ code: text })
-    const page = { users: [ada], next: 'x' }
-    const shownPage = `{"users":[${visible}],"next":"x"}`
-    const ofUsers = Object.fromEntries(
-      Object.entries(hidden).map(([path, hides]) => [`users.${path}`, hides]),
-    )
-    const rows: readonly (readonly [response: object, FieldsRouteOptions, number, value: object, string])[] =
-      [
-        [{ 201: user }, { hidden }, 201, ada, visible],
-        [{ 201: user, default: problem }, { hidden }, 201, ada, visible],
-        [{ '2xx': user }, { hidden }, 206, ada, visible],
-        [{ 200: list }, { hidden: ofUsers }, 200, page, shownPage],
-        [{ 200: list, 201: user }, { hidden: { ...hidden, ...ofUsers } }, 201, ada, visible],
-        [{ 200: user, 201: problem }, { hidden }, 201, { code: 'x' }, '{"code":"x"}'],
-      ]
-    for (const [response, config, status, value, body] of rows) {
-      const app = Fastify()
-      await app.register(fields)
-      await app.register(integerTwins)
-      app.post('/v1/users/:id', { schema: { response }, config: { fields: config } }, (_, reply) =>
-        reply.code(status as 200).send(value),
-      )
-      const { statusCode, payload } = await app.inject({ method: 'POST', url: one })
-      t.strictSame([statusCode, payload], [status, body], JSON.stringify(Object.keys(response)))
-    }
-  },
-)
+t.test('a write hides the fields of each of its schemas of success', async (t) => {
+  const list = object({ users: array(user), next: text })
+  const problem = object({ code: text })
+  const page = { users: [ada], next: 'x' }
+  const ofUsers = {
+    'users.salary': true,
+    'users.address.door_code': true,
+    'users.friends.phone': true,
+  } as const
+  type Row = readonly [response: object, typeof hidden, number, value: object, body: string]
+  const rows: readonly Row[] = [
+    [{ 201: user, default: problem }, hidden, 201, ada, visible],
+    [{ '2xx': user }, hidden, 206, ada, visible],
+    [{ 200: list }, ofUsers, 200, page, `{"users":[${visible}],"next":"x"}`],
+    [{ 200: list, 201: user }, { ...hidden, ...ofUsers }, 201, ada, visible],
+    [{ 200: user, 201: problem }, hidden, 201, { code: 'x' }, '{"code":"x"}'],
+  ]
+  for (const [response, hidden, status, value, body] of rows) {
+    const app = Fastify()
+    await app.register(fields)
+    await app.register(integerTwins)
+    const handler = (_: FastifyRequest, reply: FastifyReply) => reply.code(status).send(value)
+    app.post('/v1/users/:id', { schema: { response }, config: { fields: { hidden } } }, handler)
+    const { statusCode, payload } = await app.inject({ method: 'POST', url: one })
+    t.strictSame([statusCode, payload], [status, body], JSON.stringify(Object.keys(response)))
+  }
+})
 
 t.test('a payload from which fields cannot be removed is a 500, with the reason in the log', async (t) => {
   const bytes = Buffer.from(JSON.stringify({ salary: 5 }))
@@ -243,18 +221,19 @@ t.test('a payload from which fields cannot be removed is a 500, with the reason 
   }
 })
 
-t.test('if nothing is hidden from the request, such a payload is sent; errors and 204 are too', async (t) => {
-  const answers: readonly (readonly [(reply: FastifyReply) => unknown, isHidden: boolean, number, string])[] =
-    [
-      [(reply) => reply.send('text'), false, 200, 'text'],
-      [(reply) => reply.code(204).send(), true, 204, ''],
-      [(reply) => reply.send(null), true, 200, '{}'],
-      [(reply) => reply.code(302).header('location', '/').send('moved'), true, 302, 'moved'],
-    ]
-  for (const [answer, isHidden, status, body] of answers) {
+t.test('such a payload is sent if nothing is hidden from the request; so are errors and 204', async (t) => {
+  type Row = readonly [answer: (reply: FastifyReply) => unknown, isHidden: boolean, number, body: RegExp]
+  const rows: readonly Row[] = [
+    [(reply) => reply.send('text'), false, 200, /^text$/],
+    [(reply) => reply.code(204).send(), true, 204, /^$/],
+    [(reply) => reply.send(null), true, 200, /^\{\}$/],
+    [(reply) => reply.code(302).header('location', '/').send('moved'), true, 302, /^moved$/],
+    [(reply) => reply.code(409).send(ada), true, 409, /"salary":5/],
+  ]
+  for (const [answer, isHidden, status, body] of rows) {
     const app = await service({ hidden: { salary: () => isHidden } }, { answer })
     const { statusCode, payload } = await app.inject({ method: 'PUT', url: one })
-    t.strictSame([statusCode, payload], [status, body])
+    t.match([statusCode, payload], [status, body])
   }
 })
 
@@ -278,29 +257,8 @@ t.test('hidden fields are removed from the response of a hook too', async (t) =>
   }
 })
 
-t.test('options that do not apply to a write fail the boot', async (t) => {
-  const rows: readonly (readonly [FieldsRouteOptions, object, RegExp])[] = [
-    [
-      { hidden: { nope: true } },
-      { 201: user },
-      /config\.fields\.hidden: expected fields of the response schema/,
-    ],
-    [salary, { 204: { type: 'null' } }, /config\.fields\.hidden: expected none/],
-    [{ default: ['name'] }, { 200: user }, /config\.fields\.default: expected a route that answers GET/],
-  ]
-  for (const [config, response, message] of rows) {
-    const boot = async () => {
-      const app = Fastify()
-      await app.register(fields)
-      app.post('/v1/users/:id', { schema: { response }, config: { fields: config } }, () => ada)
-      await app.ready()
-    }
-    await t.rejects(boot(), { code: 'FST_CONV_OPTION_INVALID', message })
-  }
-})
-
 t.test(
-  'an operation: hidden fields are removed from an awaited result, and the report names its polls',
+  'hidden fields are not in the awaited result of an operation; the report names its polls',
   async (t) => {
     const app = Fastify()
     t.teardown(() => app.close())
@@ -326,27 +284,17 @@ t.test(
   },
 )
 
-t.test('errors are not projected: a 4xx of a handler is sent as it is', async (t) => {
-  const answer = (reply: FastifyReply) => reply.code(409).send(ada)
-  const app = await service({ hidden }, { answer, response: { 200: user, '4xx': user } })
-  for (const query of ['', '?fields=name'])
-    t.match((await app.inject(one + query)).payload, '"salary":5', query)
-})
-
 t.test('a predicate that throws is a 500, and nothing hidden is sent', async (t) => {
   for (const thrown of [new Error('no such asker'), undefined]) {
     const { logger, lines } = keepLogs('info')
-    const hidden = {
-      salary: () => {
-        throw thrown
-      },
+    const salary = () => {
+      throw thrown
     }
-    const app = await service({ hidden }, { logger })
+    const app = await service({ hidden: { salary } }, { logger })
     isProblem(t, injected(await app.inject(one)), internal)
-    t.equal((await app.inject(`${one}?fields=name`)).statusCode, 500)
     const error = lines.find(({ level }) => level === levels.error)
     if (thrown !== undefined) t.match(error, { err: { message: 'no such asker' } })
-    const early = await service({ hidden })
+    const early = await service({ hidden: { salary } })
     early.addHook('preHandler', async (_, reply) => reply.send(ada))
     const answer = await early.inject(one)
     t.equal(answer.statusCode, 500)
@@ -356,24 +304,19 @@ t.test('a predicate that throws is a 500, and nothing hidden is sent', async (t)
 
 t.test('where a predicate hides a field, no shared cache may store a response', async (t) => {
   const bySome = { salary: () => false }
-  const rows: readonly (readonly [typeof hidden, sent: string | null, expected: string])[] = [
-    [bySome, null, 'private'],
-    [bySome, 'max-age=60', 'max-age=60, private'],
-    [bySome, 'public, max-age=60', 'max-age=60, private'],
-    [bySome, 'no-store', 'no-store'],
-    [{ ...bySome, 'friends.phone': true }, 'max-age=60', 'max-age=60, private'],
-    [salary.hidden, 'max-age=60', 'max-age=60'],
+  const sent = (value: string) => (reply: FastifyReply) =>
+    reply.header('cache-control', value).send({ name: 'Ada' })
+  const headers = { 'cache-control': 'max-age=60' }
+  const rows: readonly (readonly [typeof hidden, SetUp['answer'], expected: string])[] = [
+    [bySome, (reply) => reply.send({ name: 'Ada' }), 'private'],
+    [bySome, sent('public, max-age=60'), 'max-age=60, private'],
+    [bySome, sent('no-store'), 'no-store'],
+    [bySome, () => Response.json({ name: 'Ada' }, { headers }), 'max-age=60, private'],
+    [{ ...bySome, 'friends.phone': true }, sent('max-age=60'), 'max-age=60, private'],
+    [salary.hidden, sent('max-age=60'), 'max-age=60'],
   ]
-  for (const [hidden, sent, expected] of rows) {
-    const answer = (reply: FastifyReply) =>
-      (sent === null ? reply : reply.header('cache-control', sent)).send({ name: 'Ada' })
+  for (const [hidden, answer, expected] of rows) {
     const { statusCode, headers } = await (await service({ hidden }, { answer })).inject(one)
     t.strictSame([statusCode, headers['cache-control']], [200, expected], expected)
   }
-  const headers = { 'cache-control': 'max-age=60' }
-  const fetched = await service(
-    { hidden: bySome },
-    { answer: () => Response.json({ name: 'Ada' }, { headers }) },
-  )
-  t.equal((await fetched.inject(one)).headers['cache-control'], 'max-age=60, private', 'of a Response')
 })

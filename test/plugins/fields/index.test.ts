@@ -34,8 +34,11 @@ const answered: readonly (readonly [about: string, target: string, body: string]
   ['none, no default: all', '/v1/users/1', all],
   ['none, the default of the route', '/v1/defaults/1', `{${idAndTwin},"address":{"city":"London"}}`],
   ['the default has no say', '/v1/defaults/1?fields=name', '{"name":"Ada"}'],
-  ['exactly those, also where the schema requires more', '/v1/users/1?fields=name,age', nameAndAge],
-  ['in the order of the schema', '/v1/users/1?fields=age,name', nameAndAge],
+  [
+    'exactly those, in the order of the schema, which requires more',
+    '/v1/users/1?fields=age,name',
+    nameAndAge,
+  ],
   ['of a list', '/v1/users?fields=name', '{"users":[{"name":"Ada"},{"name":"Ada"}],"total":2}'],
   ['of a route with several methods', '/v1/both?fields=name', '{"name":"Ada"}'],
   ['nested', '/v1/users/1?fields=address.city', '{"address":{"city":"London"}}'],
@@ -45,11 +48,7 @@ const answered: readonly (readonly [about: string, target: string, body: string]
   ['*: also where there is a default', '/v1/defaults/1?fields=*', all],
   ['given twice: the union', '/v1/users/1?fields=name&fields=age', nameAndAge],
   ['with spaces', '/v1/users/1?fields=name,%20age', nameAndAge],
-  ['with + for a space', '/v1/users/1?fields=name,+age', nameAndAge],
-  ['an encoded comma', '/v1/users/1?fields=name%2Cage', nameAndAge],
-  ['repeats', '/v1/users/1?fields=name,name&fields=name', '{"name":"Ada"}'],
-  ['id and its twin are together', '/v1/users/1?fields=id', `{${idAndTwin}}`],
-  ['whichever of both is named', '/v1/users/1?fields=id_str', `{${idAndTwin}}`],
+  ['a number with its twin, whichever is named', '/v1/users/1?fields=id_str', `{${idAndTwin}}`],
   ['64 names', `/v1/users/1?fields=${Array(64).fill('name').join()}`, '{"name":"Ada"}'],
   ['1,024 characters', `/v1/users/1?fields=name${'+'.repeat(1020)}`, '{"name":"Ada"}'],
   ['a depth of 4', '/v1/users/1?fields=a.b.c.d', '{"a":{"b":{"c":{"d":{"e":"deep"}}}}}'],
@@ -60,25 +59,21 @@ const names = 'The fields are id, name, age, address, a'
 const ofAddress = 'The fields of address are city, zip'
 const wrong = (message: string): object => ({ in: 'query', name: 'fields', message })
 const unknown: readonly (readonly [query: string, unknown: readonly string[], above?: string])[] = [
-  ['nope', ['nope']],
   ['name,nope,none', ['nope', 'none']],
   ['password', ['password']],
   ['address.street', ['address.street'], ofAddress],
+  ['a.b.nope', ['a.b.nope'], 'The fields of a.b are c'],
+  ['a.nope.deeper', ['a.nope.deeper'], 'The fields of a are b'],
+  ['nope,address.none', ['nope', 'address.none']],
   ['name.length', ['name.length']],
   ['age_str', ['age_str']],
-  ['*.nope', ['*.nope']],
   ['*.name', ['*.name']],
-  ['name,*.*', ['*.*']],
-  ['id_str.nope', ['id_str.nope']],
   ['id,id_str.0', ['id_str.0']],
-  ['address,address.nope', ['address.nope'], ofAddress],
   ['address.nope,address,address.city', ['address.nope'], ofAddress],
   ['name&fields=name.nope', ['name.nope']],
   ['*,nope', ['nope']],
   ['__proto__', ['__proto__']],
-  ['constructor', ['constructor']],
   ['toString,hasOwnProperty', ['toString', 'hasOwnProperty']],
-  ['address.__proto__', ['address.__proto__'], ofAddress],
   ['Name', ['Name']],
 ]
 const malformed: readonly (readonly [query: string, fault: string])[] = [
@@ -90,6 +85,7 @@ const malformed: readonly (readonly [query: string, fault: string])[] = [
 ]
 
 t.test('the response, byte for byte; HEAD has the headers of GET, without the body', async (t) => {
+  const before = structuredClone(ada)
   const { port } = await serve(t, await service())
   for (const [about, target, body] of answered) {
     for (const method of ['GET', 'HEAD']) {
@@ -100,6 +96,7 @@ t.test('the response, byte for byte; HEAD has the headers of GET, without the bo
     }
   }
   t.equal((await ask(port, requestBytes('HEAD', '/v1/users/1?fields=nope'))).status, 400)
+  t.strictSame(ada, before, 'the object of the handler, which all responses share, is not changed')
 })
 
 t.test('invalid names are a 400 with the allowed ones; the handler does not run', async (t) => {
@@ -124,6 +121,16 @@ t.test('invalid names of a list are a 400 with the fields of its items', async (
     const answer = await ask(port, requestBytes('GET', `/v1/users?${query}`))
     isProblem(t, answer, { status: 400, code: 'fields-invalid', detail: new RegExp(`${names}$`) }, query)
   }
+})
+
+t.test('a refusal is short, however many and long the names are', async (t) => {
+  const app = await service()
+  const refused = async (names: readonly string[]) =>
+    (await app.inject(`/v1/users/1?fields=${names.join()}`)).json()
+  t.equal((await refused(Array.from({ length: 64 }, (_, index) => `n${index}`))).errors.length, 20)
+  const { detail, errors } = await refused(['x'.repeat(1000)])
+  t.ok(detail.length < 200)
+  t.ok(errors[0].message.length < 150)
 })
 
 async function service(onRun: () => void = () => {}) {

@@ -1,34 +1,86 @@
 /** The `fields` parameter as OpenAPI shows it. */
+import swagger from '@fastify/swagger'
+import Fastify from 'fastify'
 import t from 'tap'
+import { fields } from '../../../src/index.js'
 import { documentFields } from '../../../src/plugins/fields/openapi.js'
 import { type Operation, openApiOf } from '../../../src/schema/openapi.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { array, object, text } from './one-route.js'
 
-function documented(operation: Operation, defaults?: readonly string[], schemas: object = {}): Operation {
-  const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })
-  if (openapi === null) throw new Error('no OpenAPI')
-  const options = { mode: 'enforce' as const, ...(defaults && { default: defaults }) }
-  return documentFields(options, { reads: true, lists: ['users'] })(operation, openapi)
-}
+const user = object({ name: text, age: { type: 'integer' } })
+const ada = { name: 'Ada', age: 36, extra: 1 }
+const described =
+  'Names of the fields to answer, separated by commas; dots lead into objects, * is all. ' +
+  'At most 64 names, 1024 characters, and 4 names with dots between them.'
 
-t.test('a string, or a list if it is repeated; the description has the default', async (t) => {
-  const description =
-    'Names of the fields to answer, separated by commas; dots lead into objects, * is all. ' +
-    'At most 64 names, 1024 characters, and 4 names with dots between them.'
-  const rows: readonly (readonly [defaults: readonly string[] | undefined, otherwise: string])[] = [
-    [undefined, 'all'],
-    [['id'], 'id'],
-    [['id', 'address.city'], 'id, address.city'],
-  ]
-  for (const [defaults, otherwise] of rows) {
-    const schema = { anyOf: [text, array(text)] }
-    const parameter = {
-      in: 'query',
-      name: 'fields',
-      description: `${description} Default: ${otherwise}`,
-      schema,
-    }
-    t.strictSame(documented({}, defaults).parameters, [parameter])
+t.test('OpenAPI shows the parameter where it works, with the default, and nowhere else', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(fields)
+  app.addSchema({ $id: 'user', ...user })
+  app.addSchema({ $id: 'closed', ...object({ limit: { type: 'integer' } }, { additionalProperties: false }) })
+  const shows: Readonly<Record<string, object>> = {
+    item: { response: { 200: user } },
+    shared: { response: { 200: { $ref: 'user#' } } },
+    late: { response: { 200: { $ref: 'late#' } } },
+    class: { response: { '2XX': user } },
+    default: { response: { default: user } },
+    parts: { response: { 200: { allOf: [{ $ref: 'user#' }, { type: 'object', required: ['name'] }] } } },
+    alternatives: { response: { 200: { oneOf: [{ type: 'null' }, { $ref: 'user#' }] } } },
+    array: { response: { 200: array({ $ref: 'user#' }) } },
+    lists: { response: { 200: object({ lists: array({ $ref: 'user#' }) }) } },
+    'not-their-name': { response: { 200: object({ users: array(text) }) } },
+    media: { response: { 200: { content: { 'application/json': { schema: user } } } } },
+    closed: { querystring: { $ref: 'closed#' }, response: { 200: user } },
+  }
+  const showsNot: Readonly<Record<string, object>> = {
+    errors: { response: { 404: user, '4xx': user, '5xx': user } },
+    created: { response: { 201: user } },
+    accepted: { response: { 202: user } },
+    empty: { response: { 204: { type: 'null' } } },
+    text: { response: { 200: text } },
+    nothing: { response: { 200: {} } },
+    tuple: { response: { 200: { type: 'array', items: [user] } } },
+    map: { response: { 200: { type: 'object', additionalProperties: text } } },
+    tags: { response: { 200: object({ tags: array(text) }) } },
+    csv: { response: { 200: { content: { 'text/csv': { schema: user } } } } },
+    short: { response: { 200: { content: { 'application/vnd.short+json': { schema: user } } } } },
+  }
+  for (const [name, schema] of Object.entries({ ...shows, ...showsNot }))
+    app.get(`/${name}`, { schema }, () => ada)
+  const schema = { response: { 200: user } }
+  app.get('/chosen', { schema, config: { fields: { default: ['name', 'age'] } } }, () => ada)
+  app.get('/off', { schema, config: { fields: false } }, () => ada)
+  app.get('/mode-off', { schema, config: { fields: { mode: 'off' } } }, () => ada)
+  app.get('/report', { schema, config: { fields: { mode: 'report' } } }, () => ada)
+  app.get('/own-serializer', { schema, serializerCompiler: () => JSON.stringify }, () => ada)
+  app.post('/item', { schema }, () => ada)
+  app.addSchema({ $id: 'late', ...user })
+  await app.ready()
+  const { paths } = withoutReferences(app.swagger()) as {
+    paths: Record<string, Record<string, { parameters?: Parameter[] }>>
+  }
+  const shown = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { parameters = [] }]) => {
+      const own = parameters.filter((one) => one.in === 'query' && one.name === 'fields')
+      return own.map(({ description, schema }) => {
+        const [limits, byDefault] = description.split(' Default: ')
+        t.strictSame([limits, schema], [described, { anyOf: [text, array(text)] }], path)
+        return [method, path, byDefault]
+      })
+    }),
+  )
+  t.strictSame(shown, [
+    ...Object.keys(shows).map((name) => ['get', `/${name}`, 'all']),
+    ['get', '/chosen', 'name, age'],
+    ['get', '/own-serializer', 'all'],
+  ])
+  for (const name of Object.keys(shows)) {
+    t.equal((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} selects`)
+  }
+  for (const name of Object.keys(showsNot)) {
+    t.not((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} does not`)
   }
 })
 
@@ -38,7 +90,7 @@ t.test('nothing is required of what fields are selected from, and the rest stays
   const page = object({ users: array({ $ref }) }, { required: ['users'] })
   const answer = (schema: never) => ({ content: { 'application/json': { schema } } })
   const responses = { 200: answer(page as never), 201: answer({ $ref } as never), 404: answer(item as never) }
-  const selected = documented({ responses }, undefined, { item }).responses
+  const selected = documented({ responses }, { item }).responses
   const optional = object({ name: text, of: {} })
   t.strictSame(selected?.[200], answer({ ...page, properties: { users: array(optional) } } as never))
   t.equal(selected?.[201], responses[201], 'only 200 is selected from')
@@ -53,6 +105,19 @@ t.test('nothing is required of what fields are selected from, and the rest stays
     const shown = JSON.stringify(documented({ responses: { 200: body } }).responses)
     t.equal(shown.includes('required'), isList, `a list stays: ${JSON.stringify(users)}`)
   }
-  const single = documented({ responses: { 200: answer({ $ref } as never) } }, undefined, { item })
+  const single = documented({ responses: { 200: answer({ $ref } as never) } }, { item })
   t.strictSame(single.responses?.[200], answer(optional as never))
 })
+
+function documented(operation: Operation, schemas: object = {}): Operation {
+  const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })
+  if (openapi === null) throw new Error('no OpenAPI')
+  return documentFields({ mode: 'enforce' }, { reads: true, lists: ['users'] })(operation, openapi)
+}
+
+interface Parameter {
+  readonly in: string
+  readonly name: string
+  readonly description: string
+  readonly schema: object
+}

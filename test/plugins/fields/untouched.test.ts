@@ -30,7 +30,6 @@ const routes: Readonly<Record<string, readonly [answer: Answer, options?: RouteS
   'json-string': [(reply) => reply.type('application/json').send(json)],
   html: [(reply) => reply.type('text/html').send('<p>1')],
   buffer: [(reply) => reply.send(Buffer.from(json))],
-  bytes: [(reply) => reply.send(new Uint8Array([1, 2, 3]))],
   stream: [(reply) => reply.type('application/json').send(Readable.from([json]))],
   'web-response': [() => new Response(json)],
   hijacked: [
