@@ -48,6 +48,21 @@ t.test('an operation is found by the path that @fastify/swagger writes', async (
   t.notOk(document.paths['/hidden'])
 })
 
+t.test('of routes that differ in constraints, the document has the last one', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { info } })
+  await app.register(problems)
+  for (const [host, codes] of [
+    ['a.example', { first: 409 }],
+    ['b.example', { last: 410 }],
+  ] as const)
+    app.get('/users', { constraints: { host }, config: { problems: { codes } } }, async () => ({}))
+  await app.ready()
+  const { responses } = documentOf(app).paths['/users']?.get ?? {}
+  t.match(responses, { 410: {} })
+  t.notOk(responses?.['409'])
+})
+
 t.test('the schemas of a route stay as the app wrote them', async (t) => {
   const app = Fastify()
   await app.register(swagger, { openapi: { info } })
