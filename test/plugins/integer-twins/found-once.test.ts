@@ -19,7 +19,7 @@ t.test('a declared twin is hidden with its number', async (t) => {
   t.equal((await hiding.inject('/v1/users/1')).payload, '{"name":"Ada"}')
 })
 
-t.test('shared schemas of a child context are completed', async (t) => {
+t.test('schemas that a child context shares have twins, also in OpenAPI', async (t) => {
   const app = Fastify()
   await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
   await app.register(integerTwins)
@@ -29,6 +29,7 @@ t.test('shared schemas of a child context are completed', async (t) => {
   })
   await app.ready()
   t.match(JSON.stringify(app.swagger()), '"id_str"')
+  t.equal((await app.inject('/k')).payload, '{"id":1,"id_str":"1"}')
 })
 
 t.test('if a schema cannot be read, Fastify writes the response, without undeclared members', async (t) => {

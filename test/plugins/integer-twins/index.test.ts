@@ -1,5 +1,5 @@
 /** Integer twins of answers, case by case, on the bytes of the wire. */
-import Fastify from 'fastify'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import JsonBigInt from 'json-bigint'
 import t from 'tap'
 import { integerTwins } from '../../../src/index.js'
@@ -23,12 +23,7 @@ const rows: readonly (readonly [about: string, schema: object | null, value: unk
   ['undeclared: a BigInt', object({ id: integer }), { id: big }, `{${twin}}`],
   ['undeclared: a BigInt that a Number can hold', object({ id: integer }), { id: 5n }, '{"id":5}'],
   // It may be rounded.
-  [
-    'undeclared: an unsafe Number',
-    object({ n: { type: 'number' } }),
-    { n: 2 ** 53 },
-    '{"n":9007199254740992}',
-  ],
+  ['undeclared: an unsafe Number', object({ id: integer }), { id: 2 ** 53 }, '{"id":9007199254740992}'],
   ['no schema: an unsafe Number', null, { id: 2 ** 60, big: 1n }, '{"id":1152921504606847000,"big":1}'],
   ['no schema: an array', null, { ids: [1, big] }, `{${ids}}`],
   ['no schema: no twin', null, text, '{"at":"1970-01-01T00:00:00.000Z","text":"9007199254740993"}'],
@@ -54,19 +49,14 @@ t.test('responses of all methods and statuses with JSON have twins', async (t) =
   const app = Fastify()
   await app.register(integerTwins)
   const schema = { response: { '2xx': object({ id }), '4xx': object({ id }) } }
-  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-  for (const method of methods) {
-    app.route<{ Params: { code: 200 } }>({
-      method,
-      url: '/v1/users/:code',
-      schema,
-      handler: (request, reply) => reply.code(Number(request.params.code) as 200).send({ id: big }),
-    })
-  }
-  for (const method of methods) {
+  const method = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+  const handler = (request: FastifyRequest, reply: FastifyReply) =>
+    reply.code(Number((request.params as { code: string }).code)).send({ id: big })
+  app.route({ method: [...method], url: '/v1/users/:code', schema, handler })
+  for (const one of method) {
     for (const code of [200, 201, 202, 404]) {
-      const { statusCode, payload } = await app.inject({ method, url: `/v1/users/${code}` })
-      t.strictSame([statusCode, payload], [code, `{${twin}}`], `${method} ${code}`)
+      const { statusCode, payload } = await app.inject({ method: one, url: `/v1/users/${code}` })
+      t.strictSame([statusCode, payload], [code, `{${twin}}`], `${one} ${code}`)
     }
   }
 })

@@ -16,8 +16,8 @@ import { anySample } from '../../schema/random-schemas.js'
 
 const id = { type: 'integer', format: 'int64' }
 const twin = { type: 'string', pattern: '^-?[0-9]+$', description: 'The digits of id, exact in any client' }
-const contextOf = (shared: SchemaStore, is30 = false) => ({
-  reader: new SchemaReader(shared, { onUnresolved: () => {} }),
+const contextOf = (schema: Json, shared: SchemaStore, is30 = false) => ({
+  reader: new SchemaReader({ '': schema, ...shared }, { onUnresolved: () => {} }),
   is30,
 })
 const withTwins = (
@@ -25,16 +25,11 @@ const withTwins = (
   shared: SchemaStore = {},
   purpose: TwinPurpose = 'component',
   is30 = false,
-) => withTwinsIn(schema, contextOf({ '': schema, ...shared }, is30), purpose)
+) => withTwinsIn(schema, contextOf(schema, shared, is30), purpose)
 const withTwinsInAnswer = (schema: Json, shared: SchemaStore = {}) =>
-  withTwinsInResponse(schema, contextOf({ '': schema, ...shared }))
+  withTwinsInResponse(schema, contextOf(schema, shared))
 const completedStore = (shared: Readonly<Record<string, Json>>) =>
-  Object.fromEntries(
-    Object.entries(shared).map(([name, schema]) => [
-      name,
-      withTwinsIn(schema, contextOf({ '': schema, ...shared }), 'component'),
-    ]),
-  )
+  Object.fromEntries(Object.entries(shared).map(([name, schema]) => [name, withTwins(schema, shared)]))
 const object = (properties: Json): Json => ({ type: 'object', properties })
 
 t.test('every declared 64-bit integer is followed by its twin', async (t) => {
@@ -78,17 +73,14 @@ t.test('responses are valid by the completed schema: null, text, arrays with gap
   const map = (additionalProperties: Json): Json => ({ type: 'object', additionalProperties })
   const rows: readonly (readonly [schema: Json, values: readonly object[]])[] = [
     [object({ id: orNull }), [{ id: null }, { id: 5n }]],
-    [object({ id: { oneOf: [{ $ref: 'id#' }, { type: 'null' }] } }), [{ id: null }, { id: 5n }]],
     [object({ id: { ...id, const: 5 } }), [{ id: 5 }]],
     [object({ id: orText }), [{ id: 'abc' }, { id: 5n }]],
     [object({ ids: array(orNull) }), [{ ids: [1n, null] }]],
     [object({ ids: array(orText) }), [{ ids: ['a', '5'] }]],
-    [object({ ids: array(array(id)) }), [{ ids: [[1n], []] }]],
     [object({ ids: { type: ['array', 'null'], items: id } }), [{ ids: null }, { ids: [1n] }]],
     [object({ ids: either }), [{ ids: [1n] }, { ids: 1n }, { ids: null }]],
     [object({ id: conditional }), [{ id: 5n }]],
     [object({ user: { $ref: 'local#' } }), [{ user: { inner: 5n } }]],
-    [map(id), [{ a: 1n, b_str: 2n }]],
     [map(orNull), [{ a: 1n, b: null }]],
     [map(array(orNull)), [{ a: [1n, null] }]],
     [object({ map: { $ref: 'map#' } }), [{ map: { a: 1n } }]],

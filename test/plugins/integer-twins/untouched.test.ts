@@ -97,15 +97,13 @@ t.test('an undeclared BigInt has no twin if the schema forbids undeclared member
   const id = { type: 'integer' }
   const closed = { type: 'object', additionalProperties: false }
   const big = 2n ** 60n + 1n
-  const twin = `{"id":${big},"id_str":"${big}"}`
   const inUser = { type: 'object', properties: { user: { ...closed, properties: { id } } } }
   const declared = { ...closed, properties: { id: { ...id, format: 'int64' } } }
   const rows: readonly (readonly [path: string, schema: object, payload: object, json: string])[] = [
     ['/members', { ...closed, properties: { id } }, { id: big }, `{"id":${big}}`],
     ['/patterns', { ...closed, patternProperties: { '^i': id } }, { id: big }, `{"id":${big}}`],
     ['/nested', inUser, { user: { id: big } }, `{"user":{"id":${big}}}`],
-    ['/open', { type: 'object', properties: { id } }, { id: big }, twin],
-    ['/declared', declared, { id: big }, twin],
+    ['/declared', declared, { id: big }, `{"id":${big},"id_str":"${big}"}`],
   ]
   const app = Fastify()
   await app.register(integerTwins)

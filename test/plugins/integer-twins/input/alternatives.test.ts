@@ -8,12 +8,9 @@ import {
   gets,
   int64,
   objectOf,
-  received,
   receivedStrictly,
-  recursive,
   refuses,
   type Schema,
-  self,
   uint64,
 } from './support.js'
 
@@ -41,7 +38,6 @@ t.test('the same member declared differently', async (t) => {
     [`{"kind":"count","value":${long}}`, { kind: 'count', value: exact }],
     ['{"kind":"count","value":3}', { kind: 'count', value: 3n }],
     ['{"kind":"ratio","value":3}', { kind: 'ratio', value: 3 }],
-    ['{"kind":"ratio","value":-0}', { kind: 'ratio', value: -0 }],
     [`{"kind":"ratio","value":${long}}`, { kind: 'ratio', value: 9007199254740992 }],
     [`{"kind":"label","value":"${long}"}`, { kind: 'label', value: long }],
   ]
@@ -87,16 +83,6 @@ t.test('an alternative that requires an integer holds with the integer or with i
     await gets(t, { anyOf: [alternative, other] }, [[text, value]])
 })
 
-t.test('alternatives in arrays, in maps and in alternatives', async (t) => {
-  const schema = objectOf({ all: { type: 'array', items: { anyOf: [measure, { type: 'null' }] } } })
-  const [one, ratio] = ['{"kind":"count","value":1}', '{"kind":"ratio","value":1}']
-  const text = `{"all":[${one},null,${ratio},{"kind":"count","value":${long}}]}`
-  const [first, last] = [1n, exact].map((value) => ({ kind: 'count', value }))
-  await gets(t, schema, [[text, { all: [first, null, { kind: 'ratio', value: 1 }, last] }]])
-  const map = { type: 'object', additionalProperties: { anyOf: [{ type: 'boolean' }, int64] } }
-  await gets(t, map, [[`{"a":true,"b":${long}}`, { a: true, b: exact }]])
-})
-
 t.test('alternatives beside other keywords', async (t) => {
   const schema = objectOf({ id: int64, kind: {} }, { anyOf: [kind('a', int64), kind('b', number)] })
   await gets(t, schema, [[`{"id":${long},"kind":"b","value":1}`, { id: exact, kind: 'b', value: 1 }]])
@@ -105,14 +91,9 @@ t.test('alternatives beside other keywords', async (t) => {
 
 t.test('if, then, else', async (t) => {
   const test = { properties: { exact: { const: true } }, required: ['exact'] }
-  const onlyThen = conditional(test, objectOf({ value: int64 }))
-  for (const schema of [
-    onlyThen,
-    conditional(test, objectOf({ value: int64 }), objectOf({ value: number })),
-  ]) {
-    await gets(t, schema, [
+  for (const negative of [[], [objectOf({ value: number })]]) {
+    await gets(t, conditional(test, objectOf({ value: int64 }), ...negative), [
       [`{"exact":true,"value":${long}}`, { exact: true, value: exact }],
-      ['{"exact":true,"value":1}', { exact: true, value: 1n }],
       ['{"exact":false,"value":1}', { exact: false, value: 1 }],
       ['{"value":1.5}', { value: 1.5 }],
     ])
@@ -124,23 +105,20 @@ t.test('if, then, else', async (t) => {
 })
 
 t.test('an integer that another alternative, or its type, allows as a number', async (t) => {
-  const rows: readonly (readonly [json: string, x: unknown])[] = [
-    [long, exact],
-    ['3', 3n],
-    ['1.5', 1.5],
-    ['-0', -0],
-    ['1e300', 1e300],
-    ['9223372036854775808', 2 ** 63],
+  const either = { anyOf: [int64, number] }
+  const typed = { type: ['integer', 'number'], format: 'int64' }
+  const rows: readonly (readonly [json: string, x: unknown, schemas: readonly Schema[]])[] = [
+    [long, exact, [either, typed]],
+    ['3', 3n, [either, typed]],
+    ['-0', -0, [either, typed]],
+    ['1e300', 1e300, [either, typed, { anyOf: [int64, { type: 'integer' }] }]],
+    ['1e300', 1e300, [{ anyOf: [int64, { const: 1e300 }] }]],
+    // The format refuses a Number with a fraction, and one out of the range.
+    ['1.5', 1.5, [either]],
+    ['9223372036854775808', 2 ** 63, [either]],
   ]
-  for (const x of [{ anyOf: [int64, number] }, { type: ['integer', 'number'], format: 'int64' }]) {
-    for (const [json, value] of rows) {
-      // The format refuses a Number with a fraction, and one out of the range.
-      if (!('anyOf' in x) && ['1.5', '9223372036854775808'].includes(json)) continue
-      await gets(t, objectOf({ x }), [[`{"x":${json}}`, { x: value }]])
-    }
-  }
-  for (const other of [{ type: 'integer' }, { const: 1e300 }])
-    await gets(t, objectOf({ x: { anyOf: [int64, other] } }), [['{"x":1e300}', { x: 1e300 }]])
+  for (const [json, value, schemas] of rows)
+    for (const x of schemas) await gets(t, objectOf({ x }), [[`{"x":${json}}`, { x: value }]])
   await gets(t, { anyOf: [objectOf({ x: int64 }), {}] }, [['{"x":1e300}', { x: 1e300 }]])
   const lists = { anyOf: [number, int64].map((items) => ({ type: 'array', items })) }
   await gets(t, lists, [[`[${long}]`, [exact]]])
@@ -148,34 +126,15 @@ t.test('an integer that another alternative, or its type, allows as a number', a
   await gets(t, wider, [['{"x":18446744073709551615}', { x: 18446744073709551615n }]])
 })
 
-t.test('references in alternatives, and a tree of alternatives', async (t) => {
-  const schema = {
-    definitions: { count: kind('count', int64), ratio: kind('ratio', number) },
-    anyOf: [{ $ref: '#/definitions/count' }, { $ref: '#/definitions/ratio' }],
-  }
-  await gets(t, schema, [
-    ['{"kind":"count","value":1}', { kind: 'count', value: 1n }],
-    ['{"kind":"ratio","value":1}', { kind: 'ratio', value: 1 }],
-  ])
-  const list = { type: 'array', items: { $ref: 'all#' } }
-  const result = await received(list, '[{"kind":"count","value":1}]', { all: { ...schema, $id: 'all' } })
-  t.strictSame(result, { value: [{ kind: 'count', value: 1n }] })
-  const tree = recursive({ anyOf: [int64, { type: 'array', items: self }, objectOf({ number })] })
-  await gets(t, tree, [[`[1,[${long},{"number":1}]]`, [1n, [exact, { number: 1 }]]]])
-})
-
 t.test('undeclared numbers beside alternatives are those of JSON.parse', async (t) => {
   const schema = { type: 'array', items: measure, uniqueItems: true }
-  const ratio = '{"kind":"ratio","value":9007199254740992}'
-  const count = `{"kind":"count","value":${long}}`
+  const texts = ['{"kind":"ratio","value":9007199254740992}', `{"kind":"count","value":${long}}`]
   const values = [
     { kind: 'ratio', value: 9007199254740992 },
     { kind: 'count', value: exact },
   ]
-  await gets(t, schema, [
-    [`[${ratio},${count}]`, values],
-    [`[${count},${ratio}]`, [...values].reverse()],
-  ])
+  await gets(t, schema, [[`[${texts}]`, values]])
+  await gets(t, schema, [[`[${texts.reverse()}]`, values.reverse()]])
 })
 
 t.test('if no alternative can be tested, or none matches, a declared integer is exact', async (t) => {
@@ -187,10 +146,7 @@ t.test('if no alternative can be tested, or none matches, a declared integer is 
   for (const body of schemas) {
     const app = Fastify()
     app.setValidatorCompiler(() => () => true)
-    const headers = { 'content-type': 'application/json' }
-    const payload = `{"id":${long}}`
-    const result = await answerOf(app, { body }, { method: 'POST', url: '/x', headers, payload })
+    const result = await answerOf(app, { body }, `{"id":${long}}`)
     t.strictSame(result, { value: { id: exact } }, JSON.stringify(body))
-    await app.close()
   }
 })

@@ -46,45 +46,29 @@ t.test('a value that is not a 64-bit integer is refused', async (t) => {
     ['-1e400', '/id'],
     ['9'.repeat(10_000), '/id'],
     ['1.5', '/id'],
-    ['0.1234567890123456789', '/id'],
     ['9007199254740991.4', '/id', notDecimal],
     ['1.00000000000000000001', '/id', notDecimal],
-    ['1.0000000000000000', '/id', notDecimal],
     ['-0.0', '/id', notZero],
     ['-0.00000000000000000000', '/id', notZero],
     ['1e17', '/id', plainDigits],
     ['9007199254740993.0', '/id', notDecimal],
-    ['9007199254740992e0', '/id', notDecimal],
   ]
   await refuses(t, item, ofId(rows))
 })
 
 t.test('unsigned ones', async (t) => {
   const schema = objectOf({ id: uint64 })
-  await gets(
-    t,
-    schema,
-    ofId([
-      ['18446744073709551615', { id: 18446744073709551615n }],
-      ['0', { id: 0n }],
-    ]),
-    received,
-  )
-  const wrong = ['18446744073709551616', '-1', '-9007199254740993'].map(
-    (one) => [one, '/id', fromUint64] as const,
-  )
-  await refuses(t, schema, ofId(wrong))
+  for (const id of [0n, 18446744073709551615n]) await gets(t, schema, [[`{"id":${id}}`, { id }]], received)
+  for (const wrong of ['18446744073709551616', '-1', '-9007199254740993'])
+    await refuses(t, schema, [[`{"id":${wrong}}`, '/id', fromUint64]])
 })
 
-t.test('the pointer leads to the integer (RFC 6901 §3)', async (t) => {
+t.test('an error has a pointer to the integer (RFC 6901 §3)', async (t) => {
   const schema = objectOf({ 'a/b~': { type: 'array', items: item } })
   await refuses(t, schema, [['{"a/b~":[{"id":1},{"id":-0}]}', '/a~1b~0/1/id', notZero]])
   await refuses(t, int64, [['-0', '', notZero]])
-})
-
-t.test('at most 50 errors are sent', async (t) => {
-  const result = await received(list, `[${Array(80).fill('-0').join()}]`)
-  t.match(result, { refusal: { issues: { length: 50 } } })
+  const many = await received(list, `[${Array(80).fill('-0').join()}]`)
+  t.match(many, { refusal: { issues: { length: 50 } } }, 'at most 50 are sent')
 })
 
 t.test('undeclared long integers are Numbers, as without the plugin', async (t) => {
@@ -100,14 +84,13 @@ t.test('other types are left to the validator', async (t) => {
 })
 
 t.test('values that a validator converts to integers are exact', async (t) => {
-  const rows: readonly (readonly [json: string, exact: bigint])[] = [
+  const converted: readonly (readonly [json: string, id: bigint])[] = [
     ['"-9223372036854775808"', -9223372036854775808n],
-    ['[9007199254740993]', big],
     ['["9007199254740993"]', big],
     ['true', 1n],
     ['" 12 "', 12n],
   ]
-  for (const [json, id] of rows) await gets(t, item, [[`{"id":${json}}`, { id }]], received)
+  for (const [json, id] of converted) await gets(t, item, [[`{"id":${json}}`, { id }]], received)
   const refused: readonly (readonly [json: string, pointer: string, message: string])[] = [
     ['"9223372036854775808"', '/id', fromInt64],
     ['" 9007199254740993 "', '/id', notDecimal],
@@ -115,30 +98,20 @@ t.test('values that a validator converts to integers are exact', async (t) => {
     ['"-0"', '/id', notZero],
   ]
   await refuses(t, item, ofId(refused))
-})
-
-t.test('a validator may convert between a value and an array of one item', async (t) => {
-  const rows = [
+  const toList = [
     ['{"ids":9007199254740993}', { ids: [big] }],
     ['{"ids":"9007199254740993"}', { ids: [big] }],
-    ['{"ids":[]}', { ids: [] }],
   ] as const
-  await gets(t, objectOf({ ids: list }), rows, received)
+  await gets(t, objectOf({ ids: list }), toList, received)
 })
 
 t.test('an integer that a validator converts to text has all its digits', async (t) => {
   const schema = objectOf({ id: { anyOf: [{ type: 'string' }, int64] } })
-  const text = { id: '9007199254740993' }
-  const toText = [
-    ['{"id":9007199254740993}', text],
-    ['{"id":0.30000000000000000000}', { id: '0.3' }],
-  ] as const
-  await gets(t, schema, toText, received)
-  const rows = [
-    ['{"id":9007199254740993}', { id: big }],
-    ['{"id":"9007199254740993"}', text],
-  ] as const
-  await gets(t, schema, rows)
+  const [number, text] = ['{"id":9007199254740993}', { id: '9007199254740993' }]
+  await gets(t, schema, [[number, text]], received)
+  await gets(t, schema, [['{"id":0.30000000000000000000}', { id: '0.3' }]], received)
+  await gets(t, schema, [[number, { id: big }]])
+  await gets(t, schema, [['{"id":"9007199254740993"}', text]])
 })
 
 t.test('the validator sees the Number that JSON.parse makes', async (t) => {
@@ -157,32 +130,21 @@ t.test('the validator sees the Number that JSON.parse makes', async (t) => {
 t.test('integers beyond 2^53 with the same Number stay different, also 40,000 of them', async (t) => {
   const count = (length: number, first: bigint) => Array.from({ length }, (_, index) => first + BigInt(index))
   const ids = count(200, 9007199254740900n)
-  const many = count(40_000, 9223372036854700000n)
   const some = [-9007199254740993n, -9007199254740992n, -9007199254740991n]
-  const sets = [ids, [...ids].reverse(), some, many]
-  await gets(
-    t,
-    set,
-    sets.map((ids) => [`[${ids.join()}]`, ids] as const),
-    received,
-  )
+  for (const one of [ids, [...ids].reverse(), some, count(40_000, 9223372036854700000n)])
+    await gets(t, set, [[`[${one.join()}]`, one]], received)
   const bounded = { ...set, items: { ...int64, minimum: -(2 ** 63), maximum: 2 ** 63 } }
-  const largest = count(2, 9223372036854775806n)
-  await gets(t, bounded, [[`[${[...some, ...largest].join()}]`, [...some, ...largest]]])
+  const largest = [...some, ...count(2, 9223372036854775806n)]
+  await gets(t, bounded, [[`[${largest.join()}]`, largest]])
   await refuses(t, set, [
     [`[${[...ids, ids[150]].join()}]`, '', /duplicate/],
     ['[1.00000000000000000000,1.0000000000000000000]', '', /duplicate/],
   ])
-  const numbers = { ...set, items: { anyOf: [int64, { type: 'number' }] } }
-  await gets(t, numbers, [[`[${some.join()}]`, some]])
+  await gets(t, { ...set, items: { anyOf: [int64, { type: 'number' }] } }, [[`[${some.join()}]`, some]])
   await gets(t, objectOf({ set }), [['{"set":[1,2],"a_str":"b"}', { set: [1n, 2n], a_str: 'b' }]])
-  const objects = { type: 'array', items: item, uniqueItems: true }
-  await gets(
-    t,
-    objects,
-    [[`[{"id":${ids[100]}},{"id":${ids[101]}}]`, [{ id: ids[100] }, { id: ids[101] }]]],
-    received,
-  )
+  const objects = [9007199254740992n, big].map((id) => ({ id }))
+  const text = `[${objects.map(({ id }) => `{"id":${id}}`).join()}]`
+  await gets(t, { type: 'array', items: item, uniqueItems: true }, [[text, objects]], received)
 })
 
 t.test('a nested body', async (t) => {

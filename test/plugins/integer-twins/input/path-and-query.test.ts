@@ -33,8 +33,6 @@ t.test('anything else is refused, by name', async (t) => {
       t.match(await receivedText(schema, { id }, part), { refusal }, id.slice(0, 20))
     }
   }
-  const long = await receivedText(objectOf({ id: int64 }), { id: '9'.repeat(10_000) })
-  t.match(long, { refusal: { issues: [{ in: 'query', name: 'id' }] } })
   t.strictSame(await receivedText(objectOf({ id: uint64 }), { id: '-1' }), invalid('query', 'id', fromUint64))
 })
 
@@ -58,7 +56,6 @@ t.test('repeated names, other types that allow the text, defaults, and no twins'
     [several, { ids: `${big}` }, { ids: [big] }],
     [several, { id: [`${big}`] }, { id: big }],
     [nullable, { id: '' }, { id: null }],
-    [nullable, { id: '7' }, { id: 7n }],
     [ofId({ type: ['integer', 'string'], format: 'int64' }), { id: '7' }, { id: '7' }],
     [either, { id: 'me' }, { id: 'me' }],
     [either, { id: `${big}` }, { id: big }],
@@ -92,19 +89,15 @@ t.test('with a validator that converts no text, and with one of the app', async 
     t.strictSame(await ask(`ids=1&ids=${big}`), { value: { ids: [1n, 9007199254740993n] } })
     t.strictSame(await ask('either=7&any=7'), { value: { either: 7n, any: '7' } })
     for (const wrong of ['x', '07', '9223372036854775808'])
-      t.match(
-        await ask(`id=${wrong}`),
-        { refusal: { kind: 'invalid', issues: [{ in: 'query', name: 'id' }] } },
-        wrong,
-      )
+      t.match(await ask(`id=${wrong}`), { refusal: { issues: [{ in: 'query', name: 'id' }] } }, wrong)
     if (isOfApp) t.strictSame(await ask('id=&either='), { value: { id: '', either: '' } })
   }
 })
 
 t.test('a body is exact beside a query', async (t) => {
   const schema = { body: objectOf({ id: int64 }), querystring: objectOf({ after: int64 }) }
-  const payload = '{"id":9007199254740993}'
   const headers = { 'content-type': 'application/json' }
-  const request = { method: 'POST', url: '/x?after=1', headers, payload }
+  const payload = '{"id":9007199254740993}'
+  const request = { method: 'POST', url: '/x?after=1', headers, payload } as const
   t.strictSame(await answerOf(Fastify(), schema, request), { value: { id: 9007199254740993n } })
 })

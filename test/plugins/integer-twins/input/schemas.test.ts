@@ -8,11 +8,6 @@ const long = '9007199254740993'
 const exact = 9007199254740993n
 const list = (items: unknown): Schema => ({ type: 'array', items })
 
-t.test('a format without the type integer is ignored', async (t) => {
-  const schema = objectOf({ id: int64, x: { format: 'int64' } })
-  await gets(t, schema, [['{"id":1,"x":1}', { id: 1n, x: 1 }]])
-})
-
 t.test('integers are found at every place of a schema', async (t) => {
   const definitions = { id: int64 }
   const $ref = '#/definitions/id'
@@ -23,8 +18,6 @@ t.test('integers are found at every place of a schema', async (t) => {
     $ref: objectOf({ id: { $ref } }, { definitions }),
     '$ref with siblings': objectOf({ id: { $ref, minimum: 1 } }, { definitions }),
     'its own $id': objectOf({ id: { $ref: `item${$ref}` } }, { $id: 'item', definitions }),
-    nullable: objectOf({ id: { ...int64, nullable: true } }),
-
     'allOf of one integer': objectOf({ id: { allOf: [integer, { format: 'int64' }] } }),
     'allOf and anyOf of one': objectOf({ id: { ...integer, anyOf: [{ format: 'int64' }, { minimum: 0 }] } }),
     'anyOf null': objectOf({ id: { anyOf: [{ type: 'null' }, int64] } }),
@@ -37,7 +30,6 @@ t.test('integers are found at every place of a schema', async (t) => {
     [objectOf({ a: objectOf({ b: int64 }) }), `{"a":{"b":${long}}}`, { a: { b: exact } }],
     [objectOf({ id: { ...int64, nullable: true } }), '{"id":null}', { id: null }],
     [list(int64), `[1,${long}]`, [1n, exact]],
-    [list(list(int64)), `[[1],[${long}]]`, [[1n], [exact]]],
     // A tuple.
     [list([integer, int64]), '[1,2,3]', [1, 2n, 3]],
     [{ type: 'object', additionalProperties: int64 }, `{"a":${long},"b":1}`, { a: exact, b: 1n }],
@@ -50,6 +42,7 @@ t.test('integers are found at every place of a schema', async (t) => {
     [objectOf({}, parts), '{"a":1,"b":2}', { a: 1n, b: 2n }],
     [objectOf({ id: { oneOf: [int64, list(int64)] } }), `{"id":[${long}]}`, { id: [exact] }],
     [objectOf({ b: int64 }, { dependencies: { a: ['b'] } }), '{"a":1,"b":1}', { a: 1, b: 1n }],
+    [objectOf({ id: int64, x: { format: 'int64' } }), '{"id":1,"x":1}', { id: 1n, x: 1 }],
     // A constant is a Number.
     [objectOf({ id: { ...int64, const: 5 } }), '{"id":5}', { id: 5 }],
   ]
@@ -58,12 +51,8 @@ t.test('integers are found at every place of a schema', async (t) => {
 
 t.test('shared schemas, and one schema object in two documents', async (t) => {
   const reference = { $ref: '#/definitions/id' }
-  const item = objectOf(
-    { id: reference, owner: { $ref: 'user' } },
-    { $id: 'item', definitions: { id: int64 } },
-  )
   const shared = {
-    item,
+    item: objectOf({ id: reference, owner: { $ref: 'user' } }, { $id: 'item', definitions: { id: int64 } }),
     user: objectOf({ id: uint64, item: { $ref: 'item#' } }, { $id: 'user' }),
     other: objectOf({ id: reference }, { $id: 'other', definitions: { id: { type: 'integer' } } }),
   }
@@ -94,9 +83,7 @@ t.test('a pattern that is invalid with the flag u', async (t) => {
   // For keywords that the validator of Fastify does not know.
   app.setValidatorCompiler(() => () => true)
   const body = { patternProperties: { '^\\-': int64 } }
-  const headers = { 'content-type': 'application/json' }
-  const payload = `{"-x":${long},"x":1}`
-  const result = await answerOf(app, { body }, { method: 'POST', url: '/x', headers, payload })
+  const result = await answerOf(app, { body }, `{"-x":${long},"x":1}`)
   t.strictSame(result, { value: { '-x': exact, x: 1 } })
 })
 
@@ -121,6 +108,5 @@ t.test('what cannot be read is listed in the report: nothing is rounded without 
     const [exception] = app.conventions.report().exceptions
     t.match(exception?.reason ?? '', reason, JSON.stringify(body))
     t.strictSame(exception?.rules, exception && ['input'])
-    await app.close()
   }
 })

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import type { Test } from 'tap'
 import { integerTwins, problems } from '../../../../src/index.js'
 import type { ProblemIssue } from '../../../../src/problem/problem-error.js'
@@ -41,12 +41,17 @@ export function received(
   payload: string,
   shared: Record<string, Schema> = {},
 ): Promise<Received> {
-  return send(schema, {}, shared, payload)
+  return ask({ body: schema }, payload, 'body', {}, shared)
 }
 
 /** The same with a validator that converts nothing. */
-export function receivedStrictly(schema: Schema, payload: string): Promise<Received> {
-  return send(schema, { coerceTypes: false, useDefaults: false, removeAdditional: false }, {}, payload)
+export function receivedStrictly(
+  schema: Schema,
+  payload: string,
+  shared: Record<string, Schema> = {},
+): Promise<Received> {
+  const customOptions = { coerceTypes: false, useDefaults: false, removeAdditional: false }
+  return ask({ body: schema }, payload, 'body', customOptions, shared)
 }
 
 /** What comes of a query string, or of one path parameter. */
@@ -63,50 +68,38 @@ export function receivedText(
     : ask({ params: schema }, { url: `/x/${encodeURIComponent(entries[0]?.[1] ?? '')}` }, 'params')
 }
 
-type CustomOptions = NonNullable<FastifyServerOptions['ajv']>['customOptions']
-
-function send(
-  body: Schema,
-  customOptions: CustomOptions,
-  shared: Record<string, Schema>,
-  payload: string,
-): Promise<Received> {
-  const headers = { 'content-type': 'application/json' }
-  return ask({ body }, { method: 'POST', url: '/x', headers, payload }, 'body', customOptions, shared)
-}
+type Part = 'body' | 'params' | 'query'
+type Service = (request: InjectOptions | string) => Promise<Received>
 
 const services = new Map<string, Promise<Service>>()
 
 async function ask(
   schema: object,
-  request: object,
+  request: InjectOptions | string,
   part: Part,
-  customOptions: CustomOptions = {},
+  customOptions: object = {},
   shared: Record<string, Schema> = {},
 ): Promise<Received> {
   const key = JSON.stringify([schema, customOptions, shared])
-  const known = services.get(key)
-  if (known !== undefined) return (await known)(request)
-  const app = Fastify({ ajv: { customOptions: { ...customOptions, strict: false } } })
-  for (const one of Object.values(shared)) app.addSchema(one)
-  const service = serviceOf(app, schema, part)
+  const made = () => {
+    const app = Fastify({ ajv: { customOptions: { ...customOptions, strict: false } } })
+    for (const one of Object.values(shared)) app.addSchema(one)
+    return serviceOf(app, schema, part)
+  }
+  const service = services.get(key) ?? made()
   services.set(key, service)
   return (await service)(request)
 }
 
-/** What comes of a request to a route with a schema. */
+/** What comes of a request to a route with a schema, or of a JSON body. */
 export async function answerOf(
   app: FastifyInstance,
   schema: object,
-  request: object,
+  request: InjectOptions | string,
   part: Part = 'body',
 ): Promise<Received> {
-  const service = await serviceOf(app, schema, part)
-  return service(request)
+  return (await serviceOf(app, schema, part))(request)
 }
-
-type Part = 'body' | 'params' | 'query'
-type Service = (request: object) => Promise<Received>
 
 async function serviceOf(app: FastifyInstance, schema: object, part: Part): Promise<Service> {
   await app.register(problems)
@@ -123,13 +116,13 @@ async function serviceOf(app: FastifyInstance, schema: object, part: Part): Prom
     },
   })
   return async function answer(request) {
-    const response = await app.inject(request)
+    const headers = { 'content-type': 'application/json' }
+    const body = (payload: string) => ({ method: 'POST' as const, url: '/x', headers, payload })
+    const response = await app.inject(typeof request === 'string' ? body(request) : request)
     if (response.statusCode === 200) return { value }
-    const { status, code, errors } = response.json()
+    const { status, code, errors: issues = [] } = response.json()
     if (status !== 400) throw new Error(response.payload)
-    return {
-      refusal: { kind: code === 'integer-twin-mismatch' ? 'mismatch' : 'invalid', issues: errors ?? [] },
-    }
+    return { refusal: { kind: code === 'integer-twin-mismatch' ? 'mismatch' : 'invalid', issues } }
   }
 }
 
