@@ -30,7 +30,6 @@ t.test('errors in another format than that of problems, by media type', (t) => {
 
 t.test('a route that documents such an error is a finding that does not stop the boot', async (t) => {
   const app = Fastify()
-  t.teardown(() => app.close())
   await app.register(conventions)
   const response = { 200: message, 400: message }
   app.get('/v1/users', { schema: { response } }, async () => ({ message: '' }))

@@ -44,7 +44,6 @@ t.test('errors are the same problems over HTTP/2', async (t) => {
   app.get('/v1/payments', async () => Promise.reject(new Error('broken')))
   app.post('/v1/orders', { schema: { body: { type: 'object', required: ['name'] } } }, async () => ({}))
   const session = connect((await serve(t, app)).origin)
-  await once(session, 'connect')
 
   const orders = { ':path': '/v1/orders', ':method': 'POST', 'content-type': 'application/json' }
   const table: ReadonlyArray<readonly [IncomingHttpHeaders, body: string, status: number, code: string]> = [

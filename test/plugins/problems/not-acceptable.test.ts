@@ -2,9 +2,19 @@ import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fasti
 import t from 'tap'
 import { cors, maintenance, problems, rateLimit } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
+import { appWith } from './support.js'
 
 const object = { type: 'object' }
 const json = { schema: { response: { 200: object } } }
+
+async function appWithRoute(options: RouteShorthandOptions, onRun = () => 0): Promise<FastifyInstance> {
+  const app = await appWith()
+  app.get('/v1/users', options, async (_request, reply) => {
+    onRun()
+    return reply.type('application/json').send('{}')
+  })
+  return app
+}
 
 t.test('406 if Accept has no media type of the route (RFC 9110 §12.5.1, §15.5.7)', async (t) => {
   let runs = 0
@@ -12,13 +22,10 @@ t.test('406 if Accept has no media type of the route (RFC 9110 §12.5.1, §15.5.
   const table: ReadonlyArray<readonly [accept: string | undefined, status: 200 | 406]> = [
     [undefined, 200],
     ['application/json', 200],
-    ['APPLICATION/JSON', 200],
     ['', 200],
-    ['text/html, application/json;q=0.1', 200],
+    ['text/html, APPLICATION/JSON;q=0.1', 200],
     ['*/*, application/json;q=0', 406],
     ['*/*', 200],
-    ['application/json;q=0', 406],
-    ['text/html', 406],
     ['application/problem+json', 406],
     ['no media range', 200],
   ]
@@ -63,16 +70,6 @@ t.test('the media types of a route are those of its response schema or its confi
   t.equal((await off.inject({ url: '/v1/users', headers: { accept: 'text/html' } })).statusCode, 200)
 })
 
-async function appWithRoute(options: RouteShorthandOptions, onRun = () => 0): Promise<FastifyInstance> {
-  const app = Fastify()
-  await app.register(problems)
-  app.get('/v1/users', options, async (_request, reply) => {
-    onRun()
-    return reply.type('application/json').send('{}')
-  })
-  return app
-}
-
 t.test('a 406 counts against the quota, after authentication, in any order of registration', async (t) => {
   for (const isFirst of [true, false]) {
     const app = Fastify()
@@ -101,8 +98,7 @@ t.test('a 406 counts against the quota, after authentication, in any order of re
 })
 
 t.test('in maintenance, a request with an unacceptable Accept is a 503 too', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
+  const app = await appWith()
   await app.register(maintenance)
   app.get('/v1/users', json, async () => ({}))
   app.get('/v1/health', { ...json, config: { maintenance: false } }, async () => ({}))

@@ -7,8 +7,7 @@ import Fastify, {
 } from 'fastify'
 import t, { type Test } from 'tap'
 import conventions, { ProblemError, problems } from '../../../src/index.js'
-import { headerOf, injected, isProblem } from '../../support/problem.js'
-import { places } from './places.js'
+import { appWith, places, refuses } from './support.js'
 
 /** A service’s own error format, by which a test knows whose answer it sees. */
 function answerInOwnFormat(error: unknown, _request: FastifyRequest, reply: FastifyReply): void {
@@ -26,52 +25,49 @@ function addRoutes(app: FastifyInstance, own: RouteShorthandOptions = {}): void 
   app.post('/validated', { ...own, ...named }, async () => ({}))
 }
 
-t.test('an error handler of the app has precedence in its scope', async (t) => {
+t.test('an error handler of the app has precedence where it is set, below, and only there', async (t) => {
   for (const [place, setUp] of Object.entries(places)) {
-    for (const options of [undefined, { pathGuard: { rules: { version: 'off', plural: 'off' } } }] as const) {
-      const app = Fastify()
-      const plug = () => (options ? app.register(conventions, options) : app.register(problems))
-      await setUp(app, plug, addRoutes, answerInOwnFormat)
-      await answersAre(t, app, '', true, place)
+    const app = Fastify()
+    const add = (context: FastifyInstance, own?: RouteShorthandOptions) => {
+      addRoutes(context, own)
+      context.register(async (below) => addRoutes(below, own), { prefix: '/below' })
     }
+    await setUp(app, () => app.register(problems), add, answerInOwnFormat)
+    app.register(async (child) => addRoutes(child), { prefix: '/beside' })
+    for (const prefix of ['', '/below']) await answersAre(t, app, prefix, true, place)
+    const isOfAll = place !== 'on the routes' && place !== 'in a child'
+    await answersAre(t, app, '/beside', isOfAll, `${place}, beside`)
   }
 })
 
-t.test('an error handler of a child context or a route applies there, and only there', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.register(
-    async (child) => {
-      child.setErrorHandler(answerInOwnFormat)
-      addRoutes(child)
-      child.register(async (grandchild) => addRoutes(grandchild), { prefix: '/below' })
-    },
-    { prefix: '/own' },
-  )
-  const errorHandler = answerInOwnFormat
-  app.register(async (child) => addRoutes(child, { errorHandler }), { prefix: '/route' })
-  app.register(async (child) => addRoutes(child), { prefix: '/beside' })
-  addRoutes(app)
-  for (const prefix of ['/own', '/own/below', '/route']) await answersAre(t, app, prefix, true)
-  for (const prefix of ['/beside', '']) await answersAre(t, app, prefix, false)
-})
+async function answersAre(t: Test, app: FastifyInstance, prefix: string, own: boolean, about: string) {
+  for (const [method, path, status, code, body] of [
+    ['GET', '/thrown', 500, 'internal-server-error', { own: true }],
+    ['GET', '/written', 409, 'conflict', { mine: true }],
+    ['POST', '/validated', 400, 'validation', { own: true, code: 'FST_ERR_VALIDATION' }],
+    ['GET', '/produced', 406, 'not-acceptable', null],
+  ] as const) {
+    const payload = method === 'POST' ? { payload: {} } : {}
+    const request = { method, url: prefix + path, headers: { accept: 'text/html' }, ...payload }
+    if (own && body !== null) {
+      const answer = await app.inject(request)
+      t.strictSame([answer.statusCode, answer.json()], [status, body], `${about}: ${path}`)
+    } else await refuses(t, app, request, { status, code }, `${about}: ${path}`)
+  }
+}
 
 t.test('an error that an error handler rethrows, or throws itself, is a problem', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
+  const app = await appWith()
+  const passOn = (error: unknown, _: unknown, reply: FastifyReply) => void reply.send(error)
+  const fail = async () => Promise.reject(new Error('secret'))
   const paid = Object.assign(new Error('paid'), { statusCode: 409 })
-  app.register(async (child) => {
-    child.setErrorHandler((error, _request, reply) => void reply.send(error))
-    child.get('/passed-on', async () => Promise.reject(paid))
-  })
-  app.register(async (child) => {
-    child.setErrorHandler(async () => Promise.reject(new Error('secret')))
-    child.get('/failed', async () => Promise.reject(new Error('broken')))
-  })
-  const passedOn = injected(await app.inject('/passed-on'))
-  isProblem(t, passedOn, { status: 409, code: 'conflict', detail: 'paid' })
-  const failed = injected(await app.inject('/failed'))
-  isProblem(t, failed, { status: 500, code: 'internal-server-error' })
+  for (const [path, handler] of Object.entries({ 'passed-on': passOn, failed: fail }))
+    app.register(async (child) => {
+      child.setErrorHandler(handler)
+      child.get(`/${path}`, async () => Promise.reject(paid))
+    })
+  await refuses(t, app, '/passed-on', { status: 409, code: 'conflict', detail: 'paid' })
+  const failed = await refuses(t, app, '/failed', { status: 500, code: 'internal-server-error' })
   t.notMatch(failed.body, 'secret')
 })
 
@@ -125,79 +121,25 @@ function addRefusingRoutes(app: FastifyInstance, options: RouteShorthandOptions 
   )
 }
 
-const typeBase = 'https://errors.example/'
-
 t.test('refusals of the package are problems, if the app’s handler would send a 500', async (t) => {
+  const typeBase = 'https://errors.example/'
   for (const [place, setUp] of Object.entries(places)) {
     const app = Fastify()
     const plug = () => app.register(conventions, { problems: { typeBase } })
     await setUp(app, plug, addRefusingRoutes, answerCatchAll)
-    for (const [request, status, code] of refusals) {
+    for (const [request, status, code] of [...refusals, ['/v1/conflicts', 409, 'not-retryable'] as const]) {
       const about = `${place}: ${status} ${code}`
-      const answer = injected(await app.inject(request))
-      isProblem(t, answer, { status, code, typeBase }, about)
-      t.equal(headerOf(answer, 'cache-control'), 'no-store', `${about}: is not stored`)
+      const { headers } = await refuses(t, app, request, { status, code, typeBase }, about)
+      t.equal(headers['cache-control'], 'no-store', `${about}: is not stored`)
     }
     t.match((await app.inject({ method: 'PUT', url: '/v1/users' })).headers.allow, 'POST', place)
-
-    const thrown = injected(await app.inject('/v1/conflicts'))
-    isProblem(t, thrown, { status: 409, code: 'not-retryable', detail: 'It is paid', typeBase }, place)
     t.strictSame((await app.inject('/v1/teapots')).json(), { teapot: true }, `${place}: what it knows`)
     const broken = await app.inject('/v1/failures')
     t.equal(broken.statusCode, 500)
     t.strictSame(broken.json(), { message: 'Something went wrong' }, `${place}: errors of the app`)
-
     await app.maintenance.enable()
-    const refused = injected(await app.inject('/v1/users'))
-    isProblem(t, refused, { status: 503, code: 'maintenance', typeBase }, place)
+    await refuses(t, app, '/v1/users', { status: 503, code: 'maintenance', typeBase }, place)
   }
-})
-
-t.test(
-  'what an error handler answers a ProblemError with is kept: a stream, bytes, a text for a 500',
-  async (t) => {
-    const rows: readonly (readonly [thrown: number, status: number, body: () => unknown])[] = [
-      [409, 409, () => Readable.from(['own'])],
-      [409, 409, () => Buffer.from('own')],
-      [500, 500, () => 'own'],
-    ]
-    for (const [thrown, status, body] of rows) {
-      const app = Fastify()
-      app.setErrorHandler(
-        (_error, _request, reply) => void reply.code(status).type('text/plain').send(body()),
-      )
-      await app.register(problems)
-      app.get('/v1/users', async () => {
-        throw new ProblemError('own', { status: thrown })
-      })
-      const answer = await app.inject('/v1/users')
-      t.strictSame([answer.statusCode, answer.payload], [status, 'own'])
-    }
-  },
-)
-
-t.test('an error handler of the app gets whatever the app throws', async (t) => {
-  const thrown = [null, undefined, 'text', Object.assign(new Error('x'), { statusCode: 415 })]
-  const app = Fastify()
-  await app.register(problems)
-  const seen: unknown[] = []
-  app.setErrorHandler((error, _request, reply) => {
-    seen.push(error)
-    reply.code(500).send({ own: true })
-  })
-  for (const index of thrown.keys()) app.get(`/v1/${index}`, async () => Promise.reject(thrown[index]))
-  for (const index of thrown.keys()) {
-    t.strictSame((await app.inject(`/v1/${index}`)).json(), { own: true }, String(thrown[index]))
-  }
-  t.strictSame(seen, thrown)
-})
-
-t.test('a ProblemError that a hook of the app throws on an unknown path is a problem', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  app.setErrorHandler(answerCatchAll)
-  app.addHook('onRequest', async () => Promise.reject(new ProblemError('unauthorized')))
-  isProblem(t, injected(await app.inject('/v1/nothing')), { status: 401, code: 'unauthorized' })
 })
 
 t.test('refusals: errorHandler: the app’s handler gets all, with status and headers', async (t) => {
@@ -209,37 +151,55 @@ t.test('refusals: errorHandler: the app’s handler gets all, with status and he
     reply.send({ own: true })
   })
   addRefusingRoutes(app)
+  // These have Fastify's own codes there.
+  const ofFastify = ['body-malformed', 'content-too-large', 'unsupported-media-type', 'handler-timeout']
   for (const [request, status, code] of refusals) {
     const answer = await app.inject(request)
     t.strictSame(answer.json(), { own: true }, code)
-    if (fromFramework.has(code)) continue
-    t.equal(answer.statusCode, status, code)
-    t.equal(seen.at(-1), code)
+    if (!ofFastify.includes(code)) t.strictSame([answer.statusCode, seen.at(-1)], [status, code])
   }
-  const { headers } = await app.inject({ method: 'PATCH', url: '/v1/users' })
-  t.match(headers.allow, 'GET')
+  t.match((await app.inject({ method: 'PATCH', url: '/v1/users' })).headers.allow, 'GET')
 })
 
-// These have Fastify's own codes there.
-const fromFramework: ReadonlySet<string> = new Set([
-  'body-malformed',
-  'content-too-large',
-  'unsupported-media-type',
-  'handler-timeout',
-])
+t.test(
+  'what an error handler answers a ProblemError with is kept: a stream, bytes, a text for a 500',
+  async (t) => {
+    const app = await appWith()
+    const rows: readonly (readonly [status: number, body: () => unknown])[] = [
+      [409, () => Readable.from(['own'])],
+      [409, () => Buffer.from('own')],
+      [500, () => 'own'],
+    ]
+    for (const [index, [status, body]] of rows.entries()) {
+      const errorHandler = (_error: unknown, _request: unknown, reply: FastifyReply) =>
+        void reply.code(status).type('text/plain').send(body())
+      app.get(`/${index}`, { errorHandler }, async () => Promise.reject(new ProblemError('own', { status })))
+    }
+    for (const [index, [status]] of rows.entries()) {
+      const { statusCode, payload } = await app.inject(`/${index}`)
+      t.strictSame([statusCode, payload], [status, 'own'])
+    }
+  },
+)
 
-async function answersAre(t: Test, app: FastifyInstance, prefix: string, own: boolean, about = prefix) {
-  for (const [method, path, status, code, body] of [
-    ['GET', '/thrown', 500, 'internal-server-error', { own: true }],
-    ['GET', '/written', 409, 'conflict', { mine: true }],
-    ['POST', '/validated', 400, 'validation', { own: true, code: 'FST_ERR_VALIDATION' }],
-    ['GET', '/produced', 406, 'not-acceptable', null],
-  ] as const) {
-    const payload = method === 'POST' ? { payload: {} } : {}
-    const headers = { accept: 'text/html' }
-    const response = await app.inject({ method, url: prefix + path, headers, ...payload })
-    t.equal(response.statusCode, status, `${about}: ${path}`)
-    if (own && body !== null) t.strictSame(response.json(), body, `${about}: ${path}`)
-    else isProblem(t, injected(response), { status, code }, `${about}: ${path}`)
+t.test('an error handler of the app gets whatever the app throws', async (t) => {
+  const app = await appWith()
+  let seen: unknown
+  app.setErrorHandler((error, _request, reply) => {
+    seen = error
+    reply.code(500).send({ own: true })
+  })
+  const thrown = [null, undefined, 'text', Object.assign(new Error('x'), { statusCode: 415 })]
+  app.get('/v1/:index', async ({ url }) => Promise.reject(thrown[Number(url.slice(4))]))
+  for (const [index, error] of thrown.entries()) {
+    t.strictSame((await app.inject(`/v1/${index}`)).json(), { own: true }, String(error))
+    t.equal(seen, error)
   }
-}
+})
+
+t.test('a ProblemError that a hook of the app throws on an unknown path is a problem', async (t) => {
+  const app = await appWith()
+  app.setErrorHandler(answerCatchAll)
+  app.addHook('onRequest', async () => Promise.reject(new ProblemError('unauthorized')))
+  await refuses(t, app, '/v1/nothing', { status: 401, code: 'unauthorized' })
+})

@@ -6,33 +6,28 @@ import Fastify, {
 } from 'fastify'
 import t from 'tap'
 import conventions, { problems } from '../../../src/index.js'
-import { injected, isProblem } from '../../support/problem.js'
+import { appWith, refuses } from './support.js'
 
 const own = { own: true }
+const notFound = { status: 404, code: 'not-found' }
 
 type NotFound = (request: FastifyRequest, reply: FastifyReply) => void
 const answerOwn: NotFound = (_request, reply) => void reply.code(404).send(own)
 
+type Step = (app: FastifyInstance) => unknown
+const set: Step = (app) => app.setNotFoundHandler(answerOwn)
+const plug: Step = (app) => app.register(problems)
+
 t.test('a not-found handler of the app is kept, set before or after; a finding says so', async (t) => {
-  const orders: Readonly<Record<string, (app: FastifyInstance) => Promise<void>>> = {
-    before: async (app) => {
-      app.setNotFoundHandler(answerOwn)
-      await app.register(problems)
-    },
-    after: async (app) => {
-      await app.register(problems)
-      app.setNotFoundHandler(answerOwn)
-    },
-    'after the preset': async (app) => {
-      await app.register(conventions, { pathGuard: false })
-      app.setNotFoundHandler(answerOwn)
-    },
-    'in a plugin that is registered later': async (app) => {
-      await app.register(problems)
-      app.register(async (child) => void child.setNotFoundHandler(answerOwn))
-    },
+  const preset: Step = (app) => app.register(conventions, { pathGuard: false })
+  const setLater: Step = (app) => app.register(async (child) => void set(child))
+  const orders: Readonly<Record<string, readonly Step[]>> = {
+    before: [set, plug],
+    after: [plug, set],
+    'after the preset': [preset, set],
+    'in a plugin that is registered later': [plug, setLater],
   }
-  for (const [order, setUp] of Object.entries(orders)) {
+  for (const [order, steps] of Object.entries(orders)) {
     // Below a prefix, Fastify takes one handler.
     for (const prefix of order === 'before' ? ['', '/v1'] : ['']) {
       const about = `${order}, below ${prefix}`
@@ -40,7 +35,7 @@ t.test('a not-found handler of the app is kept, set before or after; a finding s
       let report = () => app.conventions.report()
       await app.register(
         async (child) => {
-          await setUp(child)
+          for (const step of steps) await step(child)
           child.get('/orders', { config: { pathGuard: false } }, async () => ({}))
           child.get('/unknown', async (_request, reply) => reply.callNotFound())
           report = () => child.conventions.report()
@@ -58,19 +53,15 @@ t.test('a not-found handler of the app is kept, set before or after; a finding s
       t.match(report().findings, [{ rule: 'not-found-handler', route: '*', effect: 'none' }], about)
     }
   }
-})
-
-t.test('in report mode a not-found handler of the app is no finding', async (t) => {
-  const app = Fastify()
-  app.setNotFoundHandler(answerOwn)
-  await app.register(problems, { mode: 'report' })
-  await app.ready()
-  t.strictSame(app.conventions.report().findings, [])
+  const reporting = Fastify()
+  set(reporting)
+  await reporting.register(problems, { mode: 'report' })
+  await reporting.ready()
+  t.strictSame(reporting.conventions.report().findings, [], 'in report mode it is no finding')
 })
 
 t.test('a not-found handler that replaces the plugin’s has its own hooks and context', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
+  const app = await appWith()
   const steps: string[] = []
   app.register(async (child) => {
     child.decorate('own', 'child')
@@ -89,12 +80,12 @@ t.test('a not-found handler that replaces the plugin’s has its own hooks and c
 
 t.test('two not-found handlers of an app, or one below a prefix, are the error of Fastify', async (t) => {
   const message = /Not found handler already set/
-  const set = (app: FastifyInstance) => app.setNotFoundHandler(answerOwn)
-  for (const isBefore of [true, false]) {
+  for (const steps of [
+    [set, plug],
+    [plug, set],
+  ]) {
     const app = Fastify()
-    if (isBefore) set(app)
-    await app.register(problems)
-    if (!isBefore) set(app)
+    for (const step of steps) await step(app)
     t.throws(() => set(app), message)
   }
   const app = Fastify()
@@ -116,17 +107,15 @@ t.test('contexts beside each other with one prefix share the not-found handler o
       child.addHook('onReady', async () => void reports.push(child.conventions.report().findings))
     })
   }
-  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
+  await refuses(t, app, '/nothing', notFound)
   t.strictSame(reports, [[], []])
 })
 
 t.test('below a prefix, a child context may have its own not-found handler, or the plugin', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  const page: NotFound = (_request, reply) => void reply.code(404).type('text/html').send('<h1>Nothing</h1>')
-  app.register(async (child) => void child.setNotFoundHandler(page), { prefix: '/site' })
-  t.equal((await app.inject('/site/nothing')).payload, '<h1>Nothing</h1>')
-  isProblem(t, injected(await app.inject('/nothing')), { status: 404, code: 'not-found' })
+  const app = await appWith()
+  app.register(async (child) => void set(child), { prefix: '/site' })
+  t.strictSame((await app.inject('/site/nothing')).json(), own)
+  await refuses(t, app, '/nothing', notFound)
 
   const other = Fastify()
   const plugin = async (child: FastifyInstance) => {
@@ -134,13 +123,12 @@ t.test('below a prefix, a child context may have its own not-found handler, or t
     child.get('/users', async () => ({}))
   }
   other.register(plugin, { prefix: '/v1' })
-  isProblem(t, injected(await other.inject('/v1/nothing')), { status: 404, code: 'not-found' })
-  const refused = injected(await other.inject({ method: 'POST', url: '/v1/users' }))
-  isProblem(t, refused, { status: 405, code: 'method-not-allowed' })
+  await refuses(t, other, '/v1/nothing', notFound)
+  await refuses(t, other, { method: 'POST', url: '/v1/users' }, { status: 405, code: 'method-not-allowed' })
   t.equal((await other.inject('/nothing')).json().statusCode, 404, 'outside it is Fastify that answers')
 })
 
-t.test('reply.callNotFound() is a 404 for every method', async (t) => {
+t.test('reply.callNotFound() is a 404 for every method, and not a 405', async (t) => {
   const app = Fastify()
   await app.register(conventions)
   const handler = (_request: FastifyRequest, reply: FastifyReply) => reply.callNotFound()
@@ -149,14 +137,11 @@ t.test('reply.callNotFound() is a 404 for every method', async (t) => {
   for (const [method, url] of [
     ['GET', '/v1/users/42'],
     ['DELETE', '/v1/users/42'],
-    ['HEAD', '/v1/users/42'],
     ['GET', '/v2/users/42'],
   ] as const) {
-    const response = await app.inject({ method, url })
-    t.equal(response.statusCode, 404, `${method} ${url}`)
-    t.equal(response.headers['content-type'], 'application/problem+json', `${method} ${url}`)
-    t.notOk('allow' in response.headers, `${method} ${url}: it is not a 405`)
-    const detail = `There is nothing at ${url}`
-    if (method !== 'HEAD') isProblem(t, injected(response), { status: 404, code: 'not-found', detail })
+    const expected = { ...notFound, detail: `There is nothing at ${url}` }
+    const { headers } = await refuses(t, app, { method, url }, expected, `${method} ${url}`)
+    t.notOk('allow' in headers, `${method} ${url}: no Allow`)
   }
+  t.equal((await app.inject({ method: 'HEAD', url: '/v1/users/42' })).statusCode, 404)
 })

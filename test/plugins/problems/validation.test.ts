@@ -1,94 +1,55 @@
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t from 'tap'
-import { problems } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
-import { injected, isProblem } from '../../support/problem.js'
+import { appWith, refuses } from './support.js'
 
-const inBody = (pointer: string, message: string): object => ({ in: 'body', pointer, message })
+const inBody = (pointer: string, message: string) => ({ in: 'body', pointer, message }) as const
 const integer = { type: 'integer' }
-const needsSku = { type: 'array', items: { required: ['sku'] } }
+const invalid = { status: 400, code: 'validation' }
 
-const bodies: readonly (readonly [about: string, schema: object, sent: unknown, issue: object])[] = [
-  ['a member that is missing', { required: ['name'] }, {}, inBody('/name', 'is required')],
-  ['an unknown member', { additionalProperties: false }, { x: 1 }, inBody('/x', 'is not known here')],
-  ['a wrong type', { properties: { a: integer } }, { a: 'old' }, inBody('/a', 'must be integer')],
-  ['none of these', { properties: { a: { enum: [1, 2] } } }, { a: 3 }, inBody('/a', 'must be one of 1, 2')],
-  ['an item', { properties: { a: needsSku } }, { a: [{ sku: 1 }, {}] }, inBody('/a/1/sku', 'is required')],
-  [
-    'a member with a slash and a tilde in its name, RFC 6901 §3',
-    { properties: { 'a/b': { properties: { 'c~d': integer } } } },
-    { 'a/b': { 'c~d': 'x' } },
-    inBody('/a~1b/c~0d', 'must be integer'),
-  ],
-  ['a missing one with such a name', { required: ['a/b~c'] }, {}, inBody('/a~1b~0c', 'is required')],
-  ['a name that looks escaped', { required: ['~1'] }, {}, inBody('/~01', 'is required')],
-  ['an empty name', { properties: { '': integer } }, { '': 'x' }, inBody('/', 'must be integer')],
-  ['an array', {}, [], inBody('', 'must be object')],
-]
-
-t.test('an invalid body is refused with JSON Pointers to the faults', async (t) => {
-  const app = await appWith({ ajv: { customOptions: { removeAdditional: false } } })
-  for (const [index, [, schema]] of bodies.entries())
-    app.post(`/v1/${index}`, { schema: { body: { type: 'object', ...schema } } }, async () => ({}))
-  const headers = { 'content-type': 'application/json' }
-  for (const [index, [about, , sent, issue]] of bodies.entries()) {
-    const payload = JSON.stringify(sent)
-    const response = await app.inject({ method: 'POST', url: `/v1/${index}`, headers, payload })
-    const expected = { status: 400, code: 'validation', title: 'Invalid input', errors: [issue] }
-    isProblem(t, injected(response), expected, about)
-  }
-})
-
-t.test('query, path and header are refused by name', async (t) => {
-  const app = await appWith()
+t.test('a fault of a body has a JSON Pointer, one of query, path or header its name', async (t) => {
+  const app = await appWith({}, { ajv: { customOptions: { removeAdditional: false } } })
+  const item = { type: 'object', required: ['sku'], properties: { sku: {} }, additionalProperties: false }
   const schema = {
+    body: {
+      type: 'object',
+      properties: {
+        'a/b~c': { type: 'array', items: item },
+        old: { enum: [1, 2] },
+        word: { type: 'string', pattern: '^secret$' },
+      },
+    },
     querystring: { type: 'object', required: ['page'], properties: { page: integer, 'a/b~c': integer } },
     params: { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } },
     headers: { type: 'object', required: ['x-key'], properties: { 'x-count': integer } },
   }
-  app.get('/v1/users/:id', { schema }, async () => ({}))
-  const table = [
-    ['/v1/users/abc?page=1', {}, { in: 'path', name: 'id', message: 'must be integer' }],
-    ['/v1/users/0?page=1', {}, { in: 'path', name: 'id', message: 'must be >= 1' }],
-    ['/v1/users/1', {}, { in: 'query', name: 'page', message: 'is required' }],
-    ['/v1/users/1?page=x', {}, { in: 'query', name: 'page', message: 'must be integer' }],
-    ['/v1/users/1?page=1&a%2Fb~c=x', {}, { in: 'query', name: 'a/b~c', message: 'must be integer' }],
-    ['/v1/users/1?page=1', {}, { in: 'header', name: 'x-key', message: 'is required' }],
+  app.post('/v1/users/:id', { schema }, async () => ({}))
+  const [url, key] = ['/v1/users/1?page=1', { 'x-key': 'k' }]
+  for (const [about, request, issue] of [
+    ['an array', { payload: [] }, inBody('', 'must be object')],
+    ['a missing member', { payload: { 'a/b~c': [{ sku: 1 }, {}] } }, inBody('/a~1b~0c/1/sku', 'is required')],
     [
-      '/v1/users/1?page=1',
-      { 'x-count': 'x', 'x-key': 'k' },
-      { in: 'header', name: 'x-count', message: 'must be integer' },
+      'an unknown one',
+      { payload: { 'a/b~c': [{ sku: 1, x: 1 }] } },
+      inBody('/a~1b~0c/0/x', 'is not known here'),
     ],
-  ] as const
-
-  for (const [url, headers, issue] of table) {
-    const answer = injected(await app.inject({ url, headers }))
-    isProblem(t, answer, { status: 400, code: 'validation', errors: [issue] }, `${issue.in} ${issue.name}`)
-  }
-})
-
-t.test('the detail says where each fault is, and names the member', async (t) => {
-  const app = await appWith({ ajv: { customOptions: { allErrors: true, removeAdditional: false } } })
-  const name = { type: 'string', pattern: '^[a-z]+(secret)?$' }
-  const body = { type: 'object', required: ['id'], properties: { name, id: {} }, additionalProperties: false }
-  const querystring = { type: 'object', properties: { page: integer } }
-  app.post('/v1/users', { schema: { body, querystring } }, async () => ({}))
-  for (const [url, payload, detail] of [
-    [
-      '/v1/users',
-      { name: '7', x: 1 },
-      /^body\/id is required, body\/x is not known here, body\/name must match the/,
-    ],
-    ['/v1/users?page=x', { id: 1 }, /^query\/page must be integer/],
+    ['a wrong type', { payload: { 'a/b~c': 'x' } }, inBody('/a~1b~0c/0', 'must be object')],
+    ['none of these', { payload: { old: 3 } }, inBody('/old', 'must be one of 1, 2')],
+    ['a pattern', { payload: { word: 'x' } }, inBody('/word', 'must match the required pattern')],
+    ['path', { url: '/v1/users/abc?page=1' }, { in: 'path', name: 'id', message: 'must be integer' }],
+    ['limit', { url: '/v1/users/0?page=1' }, { in: 'path', name: 'id', message: 'must be >= 1' }],
+    ['query', { url: '/v1/users/1' }, { in: 'query', name: 'page', message: 'is required' }],
+    ['escaped', { url: `${url}&a%2Fb~c=x` }, { in: 'query', name: 'a/b~c', message: 'must be integer' }],
+    ['header', { headers: {} }, { in: 'header', name: 'x-key', message: 'is required' }],
   ] as const) {
-    const response = await app.inject({ method: 'POST', url, payload })
-    isProblem(t, injected(response), { status: 400, code: 'validation', detail }, url)
-    t.notMatch(response.payload, 'secret', 'no regular expression')
+    const detail = `${issue.in}${'pointer' in issue ? issue.pointer : `/${issue.name}`} ${issue.message}`
+    const usual = { method: 'POST', url, headers: key, payload: {} } as const
+    const asked = { ...usual, ...request }
+    await refuses(t, app, asked, { ...invalid, title: 'Invalid input', detail, errors: [issue] }, about)
   }
 })
 
 t.test('errors of another validator, of a formatter of the app, and of attachValidation', async (t) => {
-  const app = await appWith({ schemaErrorFormatter: () => new Error('look it up') })
+  const app = await appWith({}, { schemaErrorFormatter: () => new Error('look it up') })
   const schema = { body: { type: 'object', required: ['name'] } }
   const validatorCompiler = () => () => ({ error: new Error('no name') })
   app.post('/v1/validator', { validatorCompiler, schema }, async () => ({}))
@@ -99,62 +60,41 @@ t.test('errors of another validator, of a formatter of the app, and of attachVal
   app.post('/v1/attached', { schema, attachValidation: true }, async (request) =>
     Promise.reject(request.validationError),
   )
-  const post = (path: string) => app.inject({ method: 'POST', url: `/v1/${path}`, payload: {} })
-  const ofValidator = await post('validator')
-  t.equal(ofValidator.statusCode, 400)
+  const post = (path: string) => ({ method: 'POST', url: `/v1/${path}`, payload: {} }) as const
+  const ofValidator = await app.inject(post('validator'))
   t.match(ofValidator.json(), { detail: /no name/, status: 400 })
-  t.strictSame((await post('seen')).json(), { seen: 'body' }, 'the handler decides')
-  for (const path of ['formatter', 'attached']) {
-    const errors = [inBody('/name', 'is required')]
-    const expected = { status: 400, code: 'validation', detail: 'look it up', errors }
-    isProblem(t, injected(await post(path)), expected, path)
-  }
+  t.strictSame((await app.inject(post('seen'))).json(), { seen: 'body' }, 'the handler decides')
+  const errors = [inBody('/name', 'is required')]
+  for (const path of ['formatter', 'attached'])
+    await refuses(t, app, post(path), { ...invalid, detail: 'look it up', errors }, path)
 })
 
-t.test('of very many faults 50 are sent, and the response and the log line are bounded', async (t) => {
-  const logs = keepLogs('info')
-  const app = await appWith({ ajv: { customOptions: { allErrors: true } }, logger: logs.logger })
-  app.post('/v1/users', { schema: { body: { type: 'array', items: integer } } }, async () => ({}))
-  const response = await app.inject({ method: 'POST', url: '/v1/users', payload: Array(20_000).fill('x') })
-  const errors = Array.from({ length: 50 }, (_, index) => inBody(`/${index}`, 'must be integer'))
-  isProblem(t, injected(response), { status: 400, code: 'validation', detail: /…$/, errors })
-  t.ok(response.payload.length < 10_000, 'the answer')
-  const line = logs.lines.find(({ msg }) => msg?.endsWith('…'))
-  t.match(line, { level: levels.info, err: { code: 'validation' }, res: { statusCode: 400 } })
-  t.ok(JSON.stringify(line).length < 10_000, 'the line')
-})
-
-t.test('a long name in a body is cut, and appears once in the response and in the log', async (t) => {
+t.test('of many faults 50 are told, and a long name is cut, in the response and in the log', async (t) => {
   const logs = keepLogs('info')
   const customOptions = { allErrors: true, removeAdditional: false } as const
-  const app = await appWith({ ajv: { customOptions }, logger: logs.logger })
-  const map = { type: 'object', additionalProperties: { type: 'array', items: { type: 'integer' } } }
+  const app = await appWith({}, { ajv: { customOptions }, logger: logs.logger })
+  const list = { type: 'array', items: integer }
+  const map = { type: 'object', additionalProperties: list }
   const closed = { type: 'object', properties: {}, additionalProperties: false }
   const names = { type: 'object', propertyNames: { pattern: '^[a-z]{1,9}$' } }
-  for (const [url, body] of Object.entries({ map, closed, names })) {
+  for (const [url, body] of Object.entries({ list, map, closed, names }))
     app.post(`/v1/${url}`, { schema: { body } }, async () => ({}))
-  }
   const long = 'k'.repeat(900_000)
-  const table = [
-    ['/v1/map', { [long]: Array.from({ length: 60 }, () => 'x') }],
-    [
-      '/v1/map',
-      Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`${'k'.repeat(90)}${index}`, ['x']])),
-    ],
-    ['/v1/closed', { [long]: 1 }],
-    ['/v1/names', { [long]: 1 }],
-  ] as const
-  for (const [url, payload] of table) {
-    const response = await app.inject({ method: 'POST', url, payload })
-    isProblem(t, injected(response), { status: 400, code: 'validation', detail: /^body\/kk/ }, url)
-    t.ok(response.payload.length < 20_000, `${url}: ${response.payload.length} characters are answered`)
+  const errors = Array.from({ length: 50 }, (_, index) => inBody(`/${index}`, 'must be integer'))
+  const many = Array.from({ length: 9_000 }, (_, index) => [`${'k'.repeat(90)}${index}`, ['x']])
+  for (const [path, payload, expected] of [
+    ['list', Array(20_000).fill('x'), { detail: /^body\/0 must be integer, .*…$/, errors }],
+    ['map', { [long]: Array(60).fill('x') }, { detail: /^body\/kk/ }],
+    ['map', Object.fromEntries(many), { detail: /^body\/kk/ }],
+    ['closed', { [long]: 1 }, { detail: /^body\/kk/ }],
+    ['names', { [long]: 1 }, { detail: /^body\/kk/ }],
+  ] as const) {
+    logs.lines.length = 0
+    const request = { method: 'POST', url: `/v1/${path}`, payload } as const
+    const response = await refuses(t, app, request, { ...invalid, ...expected }, path)
+    t.ok(response.payload.length < 20_000, `${path}: ${response.payload.length} characters are answered`)
+    const line = logs.lines.find(({ err }) => err !== undefined)
+    t.match(line, { level: levels.info, err: { code: 'validation' }, res: { statusCode: 400 } })
+    t.ok(JSON.stringify(logs.lines).length < 15_000, `${path}: the log`)
   }
-  const { length } = JSON.stringify(logs.lines)
-  t.ok(length < 50_000, `${length} characters are logged`)
 })
-
-async function appWith(options: FastifyServerOptions = {}): Promise<FastifyInstance> {
-  const app = Fastify(options)
-  await app.register(problems)
-  return app
-}

@@ -7,8 +7,7 @@ import Fastify, {
 } from 'fastify'
 import t from 'tap'
 import conventions, { ProblemError, problems } from '../../../src/index.js'
-import { injected, isProblem } from '../../support/problem.js'
-import { places } from './places.js'
+import { appWith, places, refuses } from './support.js'
 
 /** The handler that most apps have. */
 function answerMessage(error: unknown, _request: FastifyRequest, reply: FastifyReply): void {
@@ -23,8 +22,10 @@ const conflict = Object.assign(new Error('It is paid'), { statusCode: 409, code:
 const wrap = { errorHandler: 'wrap' } as const
 
 function addRoutes(app: FastifyInstance, own: RouteShorthandOptions = {}): void {
+  const broken = async () => Promise.reject(new Error('secret'))
   app.get('/v1/conflict', own, async () => Promise.reject(conflict))
-  app.get('/v1/broken', own, async () => Promise.reject(new Error('secret')))
+  app.get('/v1/broken', own, broken)
+  app.get('/v1/empty', { errorHandler: (_error, _request, reply) => void reply.code(409).send() }, broken)
   app.get('/v1/thrown', own, async () =>
     Promise.reject(new ProblemError('not-retryable', { status: 409, extensions: { tries: 3 } })),
   )
@@ -38,67 +39,41 @@ function addRoutes(app: FastifyInstance, own: RouteShorthandOptions = {}): void 
   app.get('/v1/response', own, () => Response.json({ a: 1 }, { status: 409 }))
 }
 
-t.test('wrap: what an error handler sends is a problem, with code and faults of the error', async (t) => {
+t.test('wrap: what error handlers and handlers send is a problem, but for HTML', async (t) => {
+  const ofFault = { status: 500, code: 'internal-server-error' }
+  const ofConflict = { status: 409, code: 'conflict' }
+  const errors = [{ in: 'body', pointer: '/name', message: 'is required' }]
   for (const [place, setUp] of Object.entries(places)) {
-    const app = Fastify()
-    let runs = 0
-    await setUp(
-      app,
-      () => app.register(problems, wrap),
-      addRoutes,
-      (error, request, reply) => {
+    for (const handler of [answerMessage, always500]) {
+      const app = Fastify()
+      const plug = () => app.register(problems, wrap)
+      let runs = 0
+      await setUp(app, plug, addRoutes, (error, request, reply) => {
         runs++
-        answerMessage(error, request, reply)
-      },
-    )
-    const ask = async (url: string) => injected(await app.inject(url))
-    isProblem(t, await ask('/v1/conflict'), { status: 409, code: 'conflict', detail: 'It is paid' }, place)
-    isProblem(t, await ask('/v1/broken'), { status: 500, code: 'internal-server-error' }, place)
-    t.notMatch((await ask('/v1/broken')).body, 'secret', `${place}: a 5xx has no text of the error`)
-    const thrown = await ask('/v1/thrown')
-    isProblem(t, thrown, { status: 409, code: 'not-retryable' }, place)
-    t.match(JSON.parse(thrown.body), { tries: 3 }, place)
-    const invalid = injected(await app.inject({ method: 'POST', url: '/v1/users', payload: {} }))
-    const errors = [{ in: 'body', pointer: '/name', message: 'is required' }]
-    isProblem(t, invalid, { status: 400, code: 'validation', errors }, place)
-    t.equal(runs, 5, `${place}: the handler runs once for each error`)
-    t.strictSame(app.conventions.report().findings, [], `${place}: there is nothing to tell`)
+        handler(error, request, reply)
+      })
+      for (const [path, expected, members] of [
+        ['conflict', handler === always500 ? ofFault : { ...ofConflict, detail: 'It is paid' }],
+        ['broken', ofFault],
+        ['thrown', { status: 409, code: 'not-retryable' }, { tries: 3 }],
+        ['empty', ofConflict],
+        ['json', { ...ofConflict, detail: 'no' }, { balance: 3 }],
+        ['error', { ...ofConflict, detail: 'no funds' }],
+        ['text', { ...ofConflict, detail: 'no text' }],
+        ['response', ofConflict],
+      ] as const) {
+        const { document, body } = await refuses(t, app, `/v1/${path}`, expected, `${place}: ${path}`)
+        t.match(document, members ?? {}, place)
+        t.notMatch(body, 'secret', `${place}: a 5xx has no text of the error`)
+      }
+      // A handler that answers 500 does not know how to answer the input.
+      const invalid = { method: 'POST', url: '/v1/users', payload: {} } as const
+      await refuses(t, app, invalid, { status: 400, code: 'validation', errors }, place)
+      t.equal(runs, 4, `${place}: the handler runs once for each error`)
+      t.equal((await app.inject('/v1/html')).body, '<h1>No</h1>', place)
+      t.strictSame(app.conventions.report().findings, [], `${place}: there is nothing to tell`)
+    }
   }
-})
-
-t.test('wrap: what a handler sends without an error is a problem, but for HTML', async (t) => {
-  for (const [place, setUp] of Object.entries(places)) {
-    const app = Fastify()
-    await setUp(app, () => app.register(problems, wrap), addRoutes, answerMessage)
-    const ask = async (url: string) => injected(await app.inject(url))
-    isProblem(t, await ask('/v1/json'), { status: 409, code: 'conflict', detail: 'no' }, place)
-    t.match(JSON.parse((await ask('/v1/json')).body), { balance: 3 }, place)
-    isProblem(t, await ask('/v1/error'), { status: 409, code: 'conflict', detail: 'no funds' }, place)
-    isProblem(t, await ask('/v1/text'), { status: 409, code: 'conflict', detail: 'no text' }, place)
-    isProblem(t, await ask('/v1/response'), { status: 409, code: 'conflict' }, place)
-    t.equal((await ask('/v1/html')).body, '<h1>No</h1>', place)
-  }
-})
-
-t.test('wrap: a fault in the input is a 400, also behind a handler that always sends 500', async (t) => {
-  for (const [place, setUp] of Object.entries(places)) {
-    const app = Fastify()
-    await setUp(app, () => app.register(problems, wrap), addRoutes, always500)
-    const invalid = injected(await app.inject({ method: 'POST', url: '/v1/users', payload: {} }))
-    isProblem(t, invalid, { status: 400, code: 'validation' }, place)
-    isProblem(t, injected(await app.inject('/v1/thrown')), { status: 409, code: 'not-retryable' }, place)
-    const broken = injected(await app.inject('/v1/conflict'))
-    isProblem(t, broken, { status: 500, code: 'internal-server-error' }, `${place}: of the app’s own errors`)
-    t.notMatch(broken.body, 'secret')
-  }
-})
-
-t.test('wrap: an empty answer of an error handler is a problem', async (t) => {
-  const app = Fastify()
-  app.setErrorHandler((_error, _request, reply) => void reply.code(409).send())
-  await app.register(problems, wrap)
-  addRoutes(app)
-  isProblem(t, injected(await app.inject('/v1/broken')), { status: 409, code: 'conflict' })
 })
 
 t.test('wrap: what a not-found handler of the app sends is a problem', async (t) => {
@@ -109,9 +84,8 @@ t.test('wrap: what a not-found handler of the app sends is a problem', async (t)
     if (isBefore) app.setNotFoundHandler(answer)
     await app.register(problems, wrap)
     if (!isBefore) app.setNotFoundHandler(answer)
-    const answered = injected(await app.inject('/nothing'))
-    const { hint } = isProblem(t, answered, { status: 404, code: 'not-found', detail: 'nothing here' })
-    t.equal(hint, 'up')
+    const expected = { status: 404, code: 'not-found', detail: 'nothing here' }
+    t.equal((await refuses(t, app, '/nothing', expected)).document.hint, 'up')
   }
 })
 
@@ -127,14 +101,12 @@ t.test('wrap in report mode: nothing changes, and the responses are counted', as
 })
 
 t.test('leave: findings name the routes whose errors a handler of the app answers', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
+  const app = await appWith()
   app.get('/v1/orders', async () => ({}))
   app.get('/v1/own', { errorHandler: answerMessage }, async () => ({}))
   app.register(async (child) => {
     child.setErrorHandler(answerMessage)
-    child.get('/v1/users', async () => ({}))
-    child.post('/v1/users', async () => ({}))
+    child.route({ method: ['GET', 'POST'], url: '/v1/users', handler: async () => ({}) })
   })
   await app.ready()
   const { findings } = app.conventions.report()
@@ -142,10 +114,9 @@ t.test('leave: findings name the routes whose errors a handler of the app answer
   const common = { plugin: 'problems', rule: 'error-handler', mode: 'report', effect: 'none', problem }
   t.match(findings, [
     { ...common, route: 'GET /v1/own' },
-    { ...common, route: 'GET /v1/users' },
-    { ...common, route: 'POST /v1/users' },
+    { ...common, route: 'GET, POST /v1/users' },
   ])
-  t.equal(findings.length, 3)
+  t.equal(findings.length, 2)
 })
 
 t.test('keepMembers: each problem has the members that earlier clients read', async (t) => {
@@ -156,7 +127,6 @@ t.test('keepMembers: each problem has the members that earlier clients read', as
     addRoutes(app)
     const own = (url: string, body: object) => app.get(url, async (_, reply) => reply.code(409).send(body))
     own('/v1/own', { message: 'm', error: { id: 7 } })
-    own('/v1/own_error', { error: 'no funds' })
     own('/v1/issues', { message: 'dup', issues: [{ id: 1 }] })
     const bodyOf = async (url: string) => (await app.inject(url)).json()
     for (const [url, members] of [
@@ -164,7 +134,7 @@ t.test('keepMembers: each problem has the members that earlier clients read', as
       ['/v1/json', { statusCode: 409, message: 'no', detail: 'no', balance: 3 }],
       ['/nothing', { statusCode: 404, error: 'Not Found', message: 'There is nothing at /nothing' }],
       ['/v1/own', { message: 'm', detail: 'm', error: { id: 7 } }],
-      ['/v1/own_error', { message: 'no funds', detail: 'no funds', error: 'no funds' }],
+      ['/v1/error', { message: 'no funds', detail: 'no funds', error: 'no funds' }],
     ] as const) {
       const body = await bodyOf(url)
       t.match(body, members, url)
@@ -172,9 +142,8 @@ t.test('keepMembers: each problem has the members that earlier clients read', as
     }
     t.same((await bodyOf('/v1/issues')).issues, [{ id: 1 }], 'or as the app sent it')
     const broken = await bodyOf('/v1/broken')
-    t.notOk('issues' in broken)
     t.equal(broken.message, broken.detail, 'a 5xx has the fixed text')
-    t.notMatch(JSON.stringify(broken), 'secret')
+    t.notMatch(JSON.stringify(broken), /secret|issues/)
   }
 })
 
@@ -183,8 +152,7 @@ t.test('what a health route sends is kept; what it throws is a problem', async (
   const replaced = ['/v1/orders/:id/status', '/v1/orders']
   const down = { status: 'error', timestamp: 1 }
   for (const mode of ['enforce', 'report'] as const) {
-    const app = Fastify()
-    await app.register(problems, { mode })
+    const app = await appWith({ mode })
     for (const url of [...kept, ...replaced]) app.get(url, async (_, reply) => reply.code(503).send(down))
     app.get('/ping', async () => Promise.reject(new Error('secret')))
     for (const url of kept) {
@@ -204,11 +172,9 @@ t.test('handlers of the app in any order: no warning of Fastify', async (t) => {
   process.on('warning', note)
   const strict = { allowErrorHandlerOverride: false } as FastifyServerOptions
   for (const setUp of Object.values(places)) {
-    for (const options of [{}, wrap]) {
-      const app = Fastify(strict)
-      await setUp(app, () => app.register(problems, options), addRoutes, answerMessage)
-      await app.ready()
-    }
+    const app = Fastify(strict)
+    await setUp(app, () => app.register(problems, wrap), addRoutes, answerMessage)
+    await app.ready()
   }
   for (const isBefore of [true, false]) {
     const app = Fastify(strict)
@@ -218,8 +184,7 @@ t.test('handlers of the app in any order: no warning of Fastify', async (t) => {
     if (!isBefore) app.setErrorHandler(always500)
     await app.ready()
   }
-  const twice = Fastify(strict)
-  await twice.register(problems)
+  const twice = await appWith({}, strict)
   twice.setErrorHandler(answerMessage)
   t.throws(() => twice.setErrorHandler(answerMessage), { code: 'FST_ERR_ERROR_HANDLER_ALREADY_SET' })
   await new Promise((resolve) => setImmediate(resolve))

@@ -2,15 +2,16 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import { integerTwins, ProblemError, problems } from '../../../src/index.js'
-import { fetched, injected, isProblem } from '../../support/problem.js'
+import { fetched, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
+import { appWith, refuses } from './support.js'
 
-type Write = (reply: FastifyReply) => unknown
+type Writes = Readonly<Record<string, (reply: FastifyReply) => unknown>>
 
 const fixedText = 'The server failed to answer. The cause is in its log, under the request id.'
 
 /** Error answers that a handler writes itself, without throwing. */
-const written: Readonly<Record<string, Write>> = {
+const written: Writes = {
   json: (reply) => reply.code(404).send({ message: 'no user 42' }),
   text: (reply) => reply.code(404).send('no user 42'),
   html: (reply) => reply.code(404).type('text/html').send('<h1>Not found</h1>'),
@@ -24,28 +25,13 @@ const written: Readonly<Record<string, Write>> = {
   },
   'not-json': (reply) => reply.code(404).type('application/json').send('{"message":'),
   'wrong-length': (reply) => reply.code(404).header('content-length', '3').send('abc'),
+  'web-text': () => new Response('no user 42', { status: 404 }),
+  'web-json': () => Response.json({ message: 'no user 42' }, { status: 404 }),
+  'web-empty': () => new Response(null, { status: 404 }),
 }
 
-t.test('what a hook of the app changes on a problem is put right', async (t) => {
-  const changes: Readonly<Record<string, (reply: FastifyReply) => unknown>> = {
-    type: (reply) => reply.type('application/json'),
-    directives: (reply) => reply.removeHeader('cache-control'),
-    waiting: (reply) => reply.code(503),
-  }
-  for (const [name, change] of Object.entries(changes)) {
-    const app = Fastify()
-    // Before the hook of this package.
-    app.addHook('onSend', async (_request, reply) => void change(reply))
-    await app.register(problems)
-    const response = await app.inject('/v1/nothing')
-    t.equal(response.headers['content-type'], 'application/problem+json', name)
-    t.equal(response.headers['cache-control'], 'no-store', name)
-    t.equal(response.headers['retry-after'], name === 'waiting' ? '5' : undefined, name)
-  }
-})
-
 t.test('an error body that a handler sends becomes a problem, framed by its own length', async (t) => {
-  const app = await appThatWrites(written)
+  const app = addRoutes(await appWith({}, { genReqId: ({ headers }) => `req-${headers['x-id']}` }), written)
   const { origin } = await serve(t, app)
   for (const name of Object.keys(written)) {
     const response = await fetch(`${origin}/v1/${name}`, { headers: { 'x-id': '1' } })
@@ -58,128 +44,194 @@ t.test('an error body that a handler sends becomes a problem, framed by its own 
   }
 })
 
+t.test('with problems off, in report mode or beside an error handler, it is sent as before', async (t) => {
+  const bare = addRoutes(Fastify(), written)
+  for (const [options, route, hasHandler] of [
+    [{ mode: 'report' }, {}, false],
+    [{ mode: 'off' }, {}, false],
+    [{}, { mode: 'report' }, false],
+    [{}, false, false],
+    [{}, {}, true],
+  ] as const) {
+    const app = Fastify()
+    if (hasHandler) app.setErrorHandler(async () => ({ own: true }))
+    await app.register(problems, options)
+    addRoutes(app, written, { problems: route })
+    for (const name of Object.keys(written)) {
+      const [expected, received] = [await bare.inject(`/v1/${name}`), await app.inject(`/v1/${name}`)]
+      const about = `${name} ${JSON.stringify([options, route, hasHandler])}`
+      t.strictSame(withoutDate(received), withoutDate(expected), about)
+    }
+    if (options.mode !== 'report') continue
+    const seen = app.conventions.report().observations.map(({ route, example }) => [route, example])
+    const example = '404 without a problem document'
+    t.strictSame(
+      seen,
+      Object.keys(written).map((name) => [`GET /v1/${name}`, example]),
+      'it is counted',
+    )
+  }
+})
+
 t.test('no part of a 5xx body that a handler sends reaches the client', async (t) => {
   const secret = 'select * from passwords'
-  const app = await appThatWrites({
+  const writes: Writes = {
     json: (reply) => reply.code(500).send({ message: secret, stack: secret, error: secret }),
     text: (reply) => reply.code(500).send(secret),
     html: (reply) => reply.code(500).type('text/html').send(`<pre>${secret}</pre>`),
     buffer: (reply) => reply.code(500).send(Buffer.from(secret)),
-  })
-
-  for (const name of ['json', 'text', 'html', 'buffer']) {
-    const answer = injected(await app.inject(`/v1/${name}`))
-    isProblem(t, answer, { status: 500, code: 'internal-server-error', detail: fixedText }, name)
-    t.notMatch(answer.body, secret, name)
+  }
+  const app = addRoutes(await appWith(), writes)
+  for (const name of Object.keys(writes)) {
+    const expected = { status: 500, code: 'internal-server-error', detail: fixedText }
+    t.notMatch((await refuses(t, app, `/v1/${name}`, expected, name)).body, secret, name)
   }
 })
 
-t.test('only a 503 gets a Retry-After, unless the handler set one; other headers of it stay', async (t) => {
+t.test('only a 503 gets a Retry-After, unless it has one; other headers stay', async (t) => {
   const login = { 'www-authenticate': 'Bearer', 'set-cookie': ['a=1', 'b=2'] }
-  const app = await appThatWrites({
+  const later = { 'retry-after': '60' }
+  const app = addRoutes(await appWith(), {
     written: (reply) => reply.code(500).send(),
     'stream-503': (reply) => reply.code(503).send(Readable.from(['x'])),
-    closed: (reply) => reply.code(503).header('retry-after', '60').send(),
+    'stream-later': (reply) =>
+      reply
+        .code(503)
+        .headers(later)
+        .send(Readable.from(['x'])),
+    closed: (reply) => reply.code(503).headers(later).send(),
+    'web-closed': () => new Response('later', { status: 503, headers: later }),
     'too-many': (reply) => reply.code(429).send(),
     login: (reply) => reply.code(401).headers(login).send(),
   })
   for (const [name, expected] of [
     ['written', undefined],
     ['stream-503', '5'],
+    ['stream-later', '60'],
     ['closed', '60'],
+    ['web-closed', '60'],
     ['too-many', undefined],
   ] as const)
     t.equal((await app.inject(`/v1/${name}`)).headers['retry-after'], expected, name)
   t.match((await app.inject('/v1/login')).headers, login)
 })
 
+t.test('headers of a web Response stay, except those that frame its body (RFC 9112 §6)', async (t) => {
+  const headers = new Headers({ 'www-authenticate': 'Bearer', 'x-a': '1', 'transfer-encoding': 'chunked' })
+  for (const cookie of ['a=1', 'b=2']) headers.append('set-cookie', cookie)
+  headers.set('content-encoding', 'gzip')
+  headers.set('content-script-type', 'text/plain')
+  headers.set('connection', 'close')
+  const app = addRoutes(await appWith(), { login: () => new Response('no', { status: 401, headers }) })
+  const response = await refuses(t, app, '/v1/login', { status: 401, code: 'unauthorized' })
+  t.match(response.headers, { 'www-authenticate': 'Bearer', 'x-a': '1', 'set-cookie': ['a=1', 'b=2'] })
+  for (const name of ['content-encoding', 'content-script-type', 'transfer-encoding'])
+    t.notOk(name in response.headers, name)
+  t.equal(response.headers.connection, 'keep-alive')
+})
+
 t.test('a problem document that a handler sends is not changed', async (t) => {
-  const own = { type: 'https://errors.example/poor', title: 'Not enough money', balance: 30 }
-  const app = await appThatWrites({
-    object: (reply) => reply.code(402).type('application/problem+json').send(own),
-    string: (reply) =>
-      reply.code(402).type('application/problem+json; charset=utf-8').send(JSON.stringify(own)),
-    cacheable: (reply) =>
-      reply.code(402).type('application/problem+json').header('cache-control', 'max-age=5').send(own),
+  const own = '{"type":"https://errors.example/poor","title":"Not enough money"}'
+  const type = 'application/problem+json'
+  const web = (status: number, headers = {}) =>
+    new Response(own, { status, headers: { 'content-type': `${type}; charset=utf-8`, ...headers } })
+  const app = addRoutes(await appWith(), {
+    object: (reply) => reply.code(402).type(type).send(JSON.parse(own)),
+    string: (reply) => reply.code(402).type(`${type}; charset=utf-8`).send(own),
+    cacheable: (reply) => reply.code(402).type(type).header('cache-control', 'max-age=5').send(own),
+    web: () => web(402),
+    'web-closed': () => web(503),
+    'web-cacheable': () => web(404, { 'cache-control': 'max-age=5' }),
   })
-
-  for (const name of ['object', 'string', 'cacheable']) {
-    const response = await app.inject(`/v1/${name}`)
-    t.strictSame(response.json(), own)
-    t.equal(response.headers['cache-control'], name === 'cacheable' ? 'max-age=5' : 'no-store', name)
+  for (const [name, status, cacheControl, retryAfter] of [
+    ['object', 402, 'no-store'],
+    ['string', 402, 'no-store'],
+    ['cacheable', 402, 'max-age=5'],
+    ['web', 402, 'no-store'],
+    ['web-closed', 503, 'no-store', '5'],
+    ['web-cacheable', 404, 'max-age=5'],
+  ] as const) {
+    const { statusCode, payload, headers } = await app.inject(`/v1/${name}`)
+    const sent = [statusCode, payload, headers['cache-control'], headers['retry-after']]
+    t.strictSame(sent, [status, own, cacheControl, retryAfter], name)
   }
 })
 
-t.test('streams, encoded bytes and hijacked replies are not changed', async (t) => {
-  const body = 'from behind'
-  const app = await appThatWrites({
-    stream: (reply) =>
-      reply
-        .code(502)
-        .type('text/plain')
-        .send(Readable.from([body])),
-    web: (reply) =>
-      reply
-        .code(502)
-        .type('text/plain')
-        .send(new Blob([body]).stream()),
-    coded: (reply) => reply.code(502).header('content-encoding', 'br').send(Buffer.from(body)),
-    hijacked: (reply) => void reply.hijack().raw.writeHead(502).end(body),
-  })
-  for (const name of ['stream', 'web', 'coded', 'hijacked']) {
-    const { statusCode, payload } = await app.inject(`/v1/${name}`)
-    t.strictSame([statusCode, payload], [502, body], name)
-  }
-})
-
-t.test('responses below 400 are not changed', async (t) => {
-  const app = await appThatWrites({
+t.test('streams, encoded bytes, hijacked replies and responses below 400 are not changed', async (t) => {
+  const app = addRoutes(await appWith(), {
+    stream: (reply) => reply.code(502).send(Readable.from(['behind'])),
+    web: (reply) => reply.code(502).send(new Blob(['behind']).stream()),
+    coded: (reply) => reply.code(502).header('content-encoding', 'br').send(Buffer.from('behind')),
+    hijacked: (reply) => void reply.hijack().raw.writeHead(502).end('behind'),
     text: (reply) => reply.send('hello'),
     html: (reply) => reply.type('text/html').send('<h1>Hello</h1>'),
     none: (reply) => reply.code(204).send(),
     moved: (reply) => reply.redirect('/v1/text'),
     fresh: (reply) => reply.code(304).send(),
   })
-  for (const [name, status, body] of [
-    ['text', 200, 'hello'],
-    ['html', 200, '<h1>Hello</h1>'],
-    ['none', 204, ''],
-    ['moved', 302, ''],
-    ['fresh', 304, ''],
+  for (const [name, status, body, type] of [
+    ['stream', 502, 'behind', undefined],
+    ['web', 502, 'behind', undefined],
+    ['coded', 502, 'behind', 'application/octet-stream'],
+    ['hijacked', 502, 'behind', undefined],
+    ['text', 200, 'hello', 'text/plain; charset=utf-8'],
+    ['html', 200, '<h1>Hello</h1>', 'text/html'],
+    ['none', 204, '', undefined],
+    ['moved', 302, '', undefined],
+    ['fresh', 304, '', undefined],
   ] as const) {
     const { statusCode, payload, headers } = await app.inject(`/v1/${name}`)
-    t.strictSame([statusCode, payload], [status, body])
-    t.equal('content-type' in headers, body !== '', `${status}: Content-Type`)
+    t.strictSame([statusCode, payload, headers['content-type']], [status, body, type], name)
   }
 })
 
-async function appThatWrites(answers: Readonly<Record<string, Write>>): Promise<FastifyInstance> {
-  const app = Fastify({ genReqId: ({ headers }) => `req-${headers['x-id'] ?? 1}` })
-  await app.register(problems)
-  for (const [name, write] of Object.entries(answers))
-    app.get(`/v1/${name}`, async (_request, reply) => write(reply))
-  return app
-}
+t.test('what a hook of the app changes on a problem is put right', async (t) => {
+  const changes: Writes = {
+    type: (reply) => reply.type('application/json'),
+    directives: (reply) => reply.removeHeader('cache-control'),
+    waiting: (reply) => reply.code(503),
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    const app = Fastify()
+    // Before the hook of this package.
+    app.addHook('onSend', async (_request, reply) => void change(reply))
+    await app.register(problems)
+    const { headers } = await app.inject('/v1/nothing')
+    const sent = [headers['content-type'], headers['cache-control'], headers['retry-after']]
+    t.strictSame(sent, ['application/problem+json', 'no-store', name === 'waiting' ? '5' : undefined], name)
+  }
+})
 
 t.test('long integers in what an app sends or throws are kept, at any depth and in strings', async (t) => {
   const long = 9007199254740993n
   const numbers = `"debt":-${long},"most":18446744073709551615,"count":9000000000000001`
   const deep = `"orders":[{"id":${long}}],"__proto__":{"id":${long}}`
   const kept = `${deep},"note":"id ${long}, not","share":0.1234567890123456,${numbers}`
-  const app = Fastify()
-  await app.register(problems)
+  const app = await appWith()
   await app.register(integerTwins)
-  app.get('/v1/sent', (_, reply) => reply.code(409).type('application/json').send(`{${kept}}`))
-  app.get('/v1/thrown', async () => {
-    throw new ProblemError('conflict', { status: 409, extensions: { order_id: long, n: 5n } })
+  addRoutes(app, {
+    sent: (reply) => reply.code(409).type('application/json').send(`{${kept}}`),
+    thrown: () => {
+      throw new ProblemError('conflict', { status: 409, extensions: { order_id: long, n: 5n } })
+    },
   })
   for (const [url, members] of [
     ['/v1/sent', kept],
     ['/v1/thrown', `"order_id":${long},"n":5`],
   ] as const) {
-    const response = await app.inject(url)
-    isProblem(t, injected(response), { status: 409, code: 'conflict' }, url)
+    const response = await refuses(t, app, url, { status: 409, code: 'conflict' }, url)
     t.match(response.payload, members)
     t.equal(response.headers['content-length'], String(response.rawPayload.length))
   }
 })
+
+function addRoutes(app: FastifyInstance, writes: Writes, config = {}): FastifyInstance {
+  for (const [name, write] of Object.entries(writes))
+    app.get(`/v1/${name}`, { config }, async (_request, reply) => write(reply))
+  return app
+}
+
+function withoutDate({ statusCode, payload, headers }: Awaited<ReturnType<FastifyInstance['inject']>>) {
+  const { date: _, ...others } = headers
+  return { statusCode, payload, headers: others }
+}
