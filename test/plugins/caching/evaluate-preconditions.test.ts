@@ -30,6 +30,8 @@ type Row = readonly [
   verdict: PreconditionVerdict,
 ]
 
+const notAList = (value: string): Row => [all, { 'if-match': value }, current, failed]
+
 const rules: Readonly<Record<string, readonly Row[]>> = {
   'RFC 9110 §13.2.2 step 6: a request without preconditions is performed': [
     [all, {}, current, go],
@@ -38,14 +40,15 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [all, { etag: '"v7"', 'last-modified': same, range: 'bytes=0-1' }, current, go],
   ],
   'RFC 9110 §13.1.1 (1): If-Match: * is true if and only if there is a representation': [
-    [all, { 'if-match': '*' }, current, go],
+    ...['*', ' *', '*\t'].map((value): Row => [all, { 'if-match': value }, current, go]),
     [all, { 'if-match': '*' }, {}, go],
     [all, { 'if-match': '*' }, null, failed],
   ],
   'RFC 9110 §13.1.1 (2): If-Match is true if one of its tags matches': [
     [all, { 'if-match': '"v7"' }, current, go],
-    [all, { 'if-match': ',"v7" ,, "v8",' }, current, go],
-    [all, { 'if-match': '"v6,", "v7"' }, current, go],
+    ...[',"v7" ,, "v8",', '"v7" ', ' , , "v7"', 'W/"a"\t,\t"v7"', '"v6,", "v7"', '",","v7"'].map(
+      (value): Row => [all, { 'if-match': value }, current, go],
+    ),
     [all, { 'if-match': '""' }, { etag: '""' }, go],
   ],
   'RFC 9110 §13.1.1 (3): otherwise If-Match is false, on GET too': [
@@ -66,8 +69,10 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [all, { 'if-match': '*' }, weak, go],
   ],
   'RFC 9110 §13.1.1 (3): an If-Match that is neither * nor a list is false': [
-    ...['v7', 'w/"v7"', '"v7', '*, "v7"', '"v7", *', '*, *', '"v7" "v8"', '"v7"; a', same].map(
-      (value): Row => [all, { 'if-match': value }, current, failed],
+    ...['v7', 'w/"v7"', '"v7', '*, "v7"', '"v7", *', '*, *', '"v7" "v8"', '"v7"; a', same].map(notAList),
+    ...['**', '*,', ',*', '* "v7"', 'W/*', '"*', '*"'].map(notAList),
+    ...['"v7", b', 'a, "v7"', '"v7", "b', '"v7", "b c"', '"v7", \u00a0"b"', '"v7"\n,"b"', '"v7"W/"b"'].map(
+      notAList,
     ),
     [writing, { 'if-match': 'v7' }, { etag: 'v7' }, failed],
   ],

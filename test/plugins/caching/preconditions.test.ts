@@ -41,24 +41,15 @@ async function plainApp(): Promise<FastifyInstance> {
 /** A request with its headers, and what it comes to, where the answer has the tag "v7" and the date {@link modified}. */
 const cases: readonly (readonly [headers: Readonly<Record<string, string>>, status: 200 | 304 | 412])[] = [
   [{}, 200],
-  [{ 'if-none-match': '"v7"' }, 304],
-  [{ 'if-none-match': 'W/"v7"' }, 304],
-  [{ 'if-none-match': '*' }, 304],
-  [{ 'if-none-match': '"v6"' }, 200],
-  [{ 'if-none-match': 'v7' }, 200],
   [{ 'if-none-match': `${'"x", '.repeat(900)}"v7"` }, 304],
-  [{ 'if-none-match': '"x",'.repeat(4_095) }, 200],
+  [{ 'if-none-match': '*' }, 304],
+  [{ 'if-none-match': '"v6"', 'if-modified-since': modifiedText }, 200],
   [{ 'if-modified-since': modifiedText }, 304],
   [{ 'if-modified-since': before }, 200],
-  [{ 'if-none-match': '"v6"', 'if-modified-since': modifiedText }, 200],
-  [{ 'if-none-match': '"v7"', 'if-modified-since': before }, 304],
-  [{ 'if-match': '"v7"' }, 200],
-  [{ 'if-match': '*' }, 200],
-  [{ 'if-match': '"v7"', 'if-none-match': '"v7"' }, 304],
+  [{ 'if-match': '"v7"', 'if-unmodified-since': before }, 200],
   [{ 'if-match': '"v6"' }, 412],
   [{ 'if-unmodified-since': modifiedText }, 200],
   [{ 'if-unmodified-since': before }, 412],
-  [{ 'if-match': '"v7"', 'if-unmodified-since': before }, 200],
 ]
 
 const validators: Readonly<Record<string, CachingRouteOptions['validators']>> = {
@@ -117,52 +108,22 @@ t.test('RFC 9110 §15.4.5: a 304 keeps what the 200 has beside its content', asy
   t.strictSame(received, { ...kept, ...Object.fromEntries(names.map((name) => [name, headers[name]])) })
 })
 
-t.test('§13.2.1: preconditions are ignored if the response would not be a 2xx', async (t) => {
-  const headers = { 'if-none-match': '*', 'if-match': '"other"' }
-  for (const validators of [() => null, async () => null]) {
-    const app = await plainApp()
-    const config = { caching: { validators } }
-    app.get('/v1/missing', { config }, (_, reply) => reply.code(404).send({}))
-    app.get('/v1/moved', { config }, (_, reply) => reply.redirect('/v1/users'))
-    t.equal((await app.inject({ url: '/v1/missing', headers })).statusCode, 404)
-    t.equal((await app.inject({ url: '/v1/moved', headers })).statusCode, 302)
-  }
-})
-
-const refuse = async (): Promise<void> => {
-  throw Object.assign(new Error('who are you?'), { statusCode: 401 })
-}
-type HookName = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
-/** How an app adds a hook, before it has the route. */
-const places: Readonly<Record<string, (app: FastifyInstance, hook: HookName) => void>> = {
-  'of the app': (app, hook) => void app.addHook(hook as 'onRequest', refuse),
-  'of the route': () => {},
-  'of a later onRoute hook': (app, hook) =>
-    void app.addHook('onRoute', (route) => {
-      route[hook] = [...[route[hook] ?? []].flat(), refuse] as never
-    }),
-  'of an onRoute hook that pushes': (app, hook) =>
-    void app.addHook('onRoute', (route) => {
-      if (Array.isArray(route[hook])) (route[hook] as unknown[]).push(refuse)
-      else route[hook] = refuse as never
-    }),
-}
-
 t.test('a 400 of validation and a 401 of a hook are sent before validators run', async (t) => {
   let asked = 0
   const config = { caching: { validators: () => ({ version: ++asked }) } }
   const headers = { 'if-none-match': '"7"', 'if-match': '"6"' }
+  const refuse = async () => Promise.reject(Object.assign(new Error('who are you?'), { statusCode: 401 }))
   for (const hook of ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const) {
-    for (const [place, add] of Object.entries(places)) {
+    for (const isOfRoute of [true, false]) {
       const app = Fastify()
       await app.register(caching)
-      add(app, hook)
-      const own = place === 'of the route' ? { [hook]: refuse } : {}
+      if (!isOfRoute) app.addHook(hook as 'onRequest', refuse)
+      const own = isOfRoute ? { [hook]: refuse } : {}
       app.route({ method: ['GET', 'PUT'], url: '/v1/users', config, handler: () => ({}), ...own })
       for (const method of ['GET', 'PUT'] as const) {
         const answer = await app.inject({ method, url: '/v1/users', headers })
-        t.equal(answer.statusCode, 401, `${method}, ${hook} ${place}`)
-        t.equal(answer.headers['cache-control'], 'no-store')
+        const about = `${method}, ${hook}, of the route: ${isOfRoute}`
+        t.match(answer, { statusCode: 401, headers: { 'cache-control': 'no-store' } }, about)
       }
     }
   }
@@ -177,34 +138,30 @@ t.test('validators that throw are an error, and the precondition does not pass',
   const failing = (error: unknown) => () => {
     throw error
   }
-  const failures: readonly (readonly [validators: () => never, status: number])[] = [
+  const forbidden = Object.assign(new Error('not yours'), { statusCode: 403 })
+  const failures: readonly (readonly [validators: () => unknown, status: number])[] = [
     [failing(new Error('no database')), 500],
     [failing(undefined), 500],
-    [(() => Promise.reject(undefined)) as () => never, 500],
-    [(() => ({ etag: 'a b' })) as () => never, 500],
-    [(async () => ({ etag: 'a b' })) as () => never, 500],
-    [failing(Object.assign(new Error('not yours'), { statusCode: 403 })), 403],
+    [() => Promise.reject(undefined), 500],
+    [() => ({ etag: 'a b' }), 500],
+    [async () => ({ etag: 'a b' }), 500],
+    [failing(forbidden), 403],
   ]
   for (const withProblems of [true, false]) {
     const app = Fastify()
     if (withProblems) await app.register(problems)
     await app.register(caching)
-    let handled = 0
-    for (const [index, [validators]] of failures.entries())
-      app.route({
-        method: ['GET', 'PUT'],
-        url: `/v1/${index}`,
-        config: { caching: { validators } },
-        handler: () => ({ handled: ++handled }),
-      })
-    for (const [index, [, status]] of failures.entries()) {
+    const handler = () => t.fail('the handler runs')
+    for (const [index, [validators]] of failures.entries()) {
+      const config = { caching: { validators: validators as () => null } }
+      app.route({ method: ['GET', 'PUT'], url: `/v1/${index}`, config, handler })
+    }
+    for (const [index, [, statusCode]] of failures.entries()) {
       for (const method of ['GET', 'PUT'] as const) {
         const answer = await app.inject({ method, url: `/v1/${index}`, headers: { 'if-match': '"7"' } })
-        t.equal(answer.statusCode, status, `${method} ${index}`)
-        t.equal(answer.headers['cache-control'], 'no-store')
+        t.match(answer, { statusCode, headers: { 'cache-control': 'no-store' } }, `${method} ${index}`)
       }
     }
-    t.equal(handled, 0)
   }
 })
 
@@ -213,7 +170,7 @@ t.test('the tag, version and date of validators are sent', async (t) => {
     [{ etag: 'W/"a"' }, 'W/"a"'],
     [{ etag: 'a' }, '"a"'],
     [{ version: 0 }, '"0"'],
-    [{ version: 'é 😀' }, '"%C3%A9%20%F0%9F%98%80"'],
+    [{ version: 'é 😀"%20' }, '"%C3%A9%20%F0%9F%98%80%22%2520"'],
     [{ version: 2n ** 60n }, '"1152921504606846976"'],
     [{ version: '2026-11-19 08:00:00.123+00' }, '"2026-11-19%2008%3A00%3A00.123%2B00"'],
     [{ etag: '"a"', version: 7 }, '"a"'],
@@ -295,25 +252,36 @@ t.test('RFC 9110 §13.2.1: preconditions apply to 200, 203 and 206, and to no ot
   const app = await plainApp()
   const representations = [200, 203, 206]
   const others = [201, 202, 204, 207, 300, 303, 308, 400, 404, 412, 500]
-  app.get<{ Params: { status: number } }>('/v1/:status', ({ params }, reply) => {
-    reply.code(Number(params.status)).header('content-range', 'bytes 0-1/2')
-    return reply.caching({ etag: 'v7', lastModified: new Date(modified) }).send({})
-  })
+  const configs: Readonly<Record<string, CachingRouteOptions>> = {
+    plain: {},
+    missing: { validators: () => null },
+    later: { validators: async () => null },
+  }
+  for (const [path, own] of Object.entries(configs))
+    app.get<{ Params: { status: number } }>(
+      `/v1/${path}/:status`,
+      { config: { caching: own } },
+      ({ params }, reply) => {
+        reply.code(Number(params.status)).header('content-range', 'bytes 0-1/2')
+        return reply.caching({ etag: 'v7', lastModified: new Date(modified) }).send({})
+      },
+    )
   const preconditions: readonly (readonly [headers: Record<string, string>, status?: number])[] = [
     [{}],
-    [{ 'if-none-match': '*' }, 304],
     [{ 'if-none-match': '"v7"' }, 304],
     [{ 'if-modified-since': modifiedText }, 304],
     [{ 'if-match': '"other"' }, 412],
     [{ 'if-unmodified-since': before }, 412],
   ]
-  for (const method of ['GET', 'HEAD'] as const) {
+  for (const path of Object.keys(configs)) {
     for (const [headers, outcome] of preconditions) {
       for (const status of [...representations, ...others]) {
-        const answer = await app.inject({ method, url: `/v1/${status}`, headers })
-        const expected = representations.includes(status) ? (outcome ?? status) : status
-        t.equal(answer.statusCode, expected, `${method} ${status} ${JSON.stringify(headers)}`)
-        if (expected === 304) t.notOk('content-range' in answer.headers)
+        for (const method of ['GET', 'HEAD'] as const) {
+          const answer = await app.inject({ method, url: `/v1/${path}/${status}`, headers })
+          const expected = representations.includes(status) ? (outcome ?? status) : status
+          t.equal(answer.statusCode, expected, `${method} ${path} ${status} ${JSON.stringify(headers)}`)
+          if (expected === 304) t.notOk('content-range' in answer.headers)
+        }
       }
     }
   }
@@ -334,44 +302,39 @@ t.test('a precondition that a hook removed from the request is not evaluated', a
 })
 
 t.test('a date of the items of a list is sent, and is not used for preconditions', async (t) => {
-  let users = [
-    { id: 2, updated_at: '2026-11-19T08:00:00Z' },
-    { id: 1, updated_at: '2026-11-18T08:00:00Z' },
-  ]
   const app = await plainApp()
+  const older = { id: 1, updated_at: '2026-11-18T08:00:00Z' }
+  let users = [{ id: 2, updated_at: '2026-11-19T08:00:00Z' }, older]
   app.get('/v1/users', () => ({ users }))
   app.get('/v1/array', () => users)
   app.get('/v1/own', () => ({ updated_at: new Date(modified), users }))
   app.get('/v1/handler', (_, reply) => reply.caching({ lastModified: new Date(modified) }).send({ users }))
   const config = { caching: { validators: () => ({ lastModified: modified }) } }
   app.get('/v1/validators', { config }, () => ({ users }))
-  const asked = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
-    app.inject({ method, url, headers })
-  for (const url of ['/v1/users', '/v1/array']) {
-    const { headers } = await asked(url)
-    t.equal(headers['last-modified'], modifiedText, url)
-    const etag = String(headers.etag)
-    t.equal((await asked(url, { 'if-none-match': etag })).statusCode, 304, `${url}: the tag counts`)
-    const all = users
-    users = users.slice(0, 1)
+  const since = { 'if-modified-since': modifiedText }
+  const etags = new Set<unknown>()
+  for (const isRowGone of [false, true]) {
+    if (isRowGone) users = users.slice(0, 1)
     for (const method of ['GET', 'HEAD'] as const) {
-      const answer = await asked(url, { 'if-modified-since': modifiedText }, method)
-      t.equal(answer.statusCode, 200, `${method} ${url}: a row is gone, and the latest date is the same`)
-      t.equal(answer.headers['last-modified'], modifiedText)
-      t.not(answer.headers.etag, etag)
-      t.equal((await asked(url, { 'if-unmodified-since': before }, method)).statusCode, 200, method)
+      for (const url of ['/v1/users', '/v1/array']) {
+        const answer = await app.inject({ method, url, headers: since })
+        t.match(answer, { statusCode: 200, headers: { 'last-modified': modifiedText } }, `${method} ${url}`)
+        etags.add(answer.headers.etag)
+        const unmodified = { 'if-unmodified-since': before }
+        t.equal((await app.inject({ method, url, headers: unmodified })).statusCode, 200, method)
+      }
+      for (const url of ['/v1/own', '/v1/handler', '/v1/validators'])
+        t.equal((await app.inject({ method, url, headers: since })).statusCode, 304, `${method} ${url}`)
     }
-    users = all
   }
-  for (const url of ['/v1/own', '/v1/handler', '/v1/validators'])
-    for (const method of ['GET', 'HEAD'] as const) {
-      const answer = await asked(url, { 'if-modified-since': modifiedText }, method)
-      t.equal(answer.statusCode, 304, `${method} ${url}`)
-    }
+  t.equal(etags.size, 4, 'the tag changes with a row, the latest date does not')
   users = []
-  const empty = await asked('/v1/users', { 'if-modified-since': modifiedText })
-  t.equal(empty.statusCode, 200)
-  t.notOk('last-modified' in empty.headers, 'an empty list has no date')
+  const empty = await app.inject({ url: '/v1/users', headers: since })
+  t.strictSame(
+    [empty.statusCode, empty.headers['last-modified']],
+    [200, undefined],
+    'an empty list has no date',
+  )
 })
 
 t.test('a 412 is a problem, whose detail says what failed, and what to send', async (t) => {

@@ -5,7 +5,7 @@ import compress from '@fastify/compress'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { caching, problems } from '../../../src/index.js'
-import { exchange, openConnection, parseAnswers, requestBytes } from '../../support/raw.js'
+import { ask, exchange, openConnection, parseAnswers, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
 const modified = Date.UTC(2026, 10, 19, 8)
@@ -34,7 +34,6 @@ t.test('repeated lines: lists are joined, and repeated dates are ignored', async
   const cases: readonly (readonly [lines: readonly string[], get: number, put: number])[] = [
     [['If-None-Match: "6"', 'If-None-Match: "7"'], 304, 412],
     [['If-None-Match: *', 'If-None-Match: *'], 200, 412],
-    [['If-None-Match: "7"', 'If-None-Match: junk'], 200, 412],
     [['If-Match: "6"', 'If-Match: "7"'], 200, 200],
     [[`If-Modified-Since: ${modifiedText}`, `If-Modified-Since: ${modifiedText}`], 200, 200],
     [[`If-Unmodified-Since: ${before}`, `If-Unmodified-Since: ${before}`], 200, 200],
@@ -47,7 +46,7 @@ t.test('repeated lines: lists are joined, and repeated dates are ignored', async
       ['GET', '/v1/after', get],
       ['PUT', '/v1/before', put],
     ] as const) {
-      const received = statusOf(await exchange(port, linesOf(method, url, lines)))
+      const { status: received } = await ask(port, linesOf(method, url, lines))
       t.equal(received, status, `${method} ${url} ${lines.join(' | ')}`)
     }
   }
@@ -89,24 +88,15 @@ t.test('HTTP/2: 200, 304 and coded tags as over HTTP/1.1', async (t) => {
   await app.register(caching)
   await app.register(compress, { threshold: 0 })
   app.get('/v1/small', () => ({ name: 'a'.repeat(200) }))
-  app.get('/v1/big', () => ({ names: Array.from({ length: 50_000 }, (_, index) => `name ${index}`) }))
   const session = connect((await serve(t, app)).origin)
   t.teardown(() => session.close())
-  const get = async (path: string, headers: Record<string, string>) => {
-    const stream = session.request({ ':path': path, 'accept-encoding': 'gzip', ...headers })
-    const [received] = await once(stream, 'response')
-    stream.resume()
-    await once(stream, 'end')
+  const get = async (headers: Record<string, string>) => {
+    const stream = session.request({ ':path': '/v1/small', 'accept-encoding': 'gzip', ...headers }).resume()
+    const [[received]] = await Promise.all([once(stream, 'response'), once(stream, 'end')])
     return received as Record<string, unknown>
   }
-  for (const path of ['/v1/small', '/v1/big']) {
-    const first = await get(path, {})
-    t.match(first, { ':status': 200, 'content-encoding': 'gzip', etag: /--gzip"$/, vary: 'accept-encoding' })
-    const again = await get(path, { 'if-none-match': String(first.etag) })
-    t.match(again, { ':status': 304, etag: first.etag, vary: 'accept-encoding' })
-  }
+  const first = await get({})
+  t.match(first, { ':status': 200, 'content-encoding': 'gzip', etag: /--gzip"$/, vary: 'accept-encoding' })
+  const again = await get({ 'if-none-match': String(first.etag) })
+  t.match(again, { ':status': 304, etag: first.etag, vary: 'accept-encoding' })
 })
-
-function statusOf(bytes: string): number {
-  return Number(bytes.split(' ', 2)[1])
-}
