@@ -236,6 +236,8 @@ t.test('in a body, the twin has the form of its digits, and the annotations of t
   const annotated = twinOf({ ...id, minimum: 0, readOnly: true, deprecated: false })
   t.match(annotated, { pattern: '^[0-9]+$', maxLength: 19, readOnly: true, deprecated: undefined })
   t.match(twinOf({ ...id, exclusiveMinimum: -1 }), { pattern: '^[0-9]+$', maxLength: 19 })
+  const composed = twinOf({ ...id, minimum: 0, allOf: [{ maximum: 9 }] })
+  t.match(composed, { pattern: '^-?[0-9]+$', maxLength: undefined }, 'not that of one of several schemas')
   t.match(twinOf({ ...id, minimum: -2.5, maximum: 1e300 }), { pattern: '^-?[0-9]+$', maxLength: 20 })
   // OpenAPI 3.0: `exclusiveMinimum` is a boolean.
   t.match(twinOf({ ...id, minimum: -1, exclusiveMinimum: true }), { pattern: '^-?[0-9]+$', maxLength: 20 })

@@ -1,5 +1,7 @@
 /** String twins in a body: taken for the integer, alone or beside it; a mismatch is refused. */
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import { integerTwins } from '../../../../src/index.js'
 import {
   fromInt64,
   gets,
@@ -118,6 +120,28 @@ t.test('null is the twin of a value that is not an integer', async (t) => {
 t.test('a twin has a maximum depth', async (t) => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   t.match(await received(objectOf({ ids: list() }), `{"ids_str":${deep}}`), { refusal: { kind: 'invalid' } })
+})
+
+t.test('a member that an alternative declares is no twin of a member of a map', async (t) => {
+  const map = { type: 'object', additionalProperties: { anyOf: [int64, { type: 'string' }] } }
+  await gets(t, { anyOf: [objectOf({ id_str: { type: 'string' } }), map] }, [
+    ['{"id_str":"5"}', { id_str: '5' }],
+  ])
+  await gets(t, map, [['{"id_str":"5"}', { id: 5n }]])
+})
+
+t.test('a body that a parser of the app nests very deep is no error of the server', async (t) => {
+  const app = Fastify()
+  await app.register(integerTwins)
+  app.addContentTypeParser('application/x-deep', { parseAs: 'string' }, (_, text, done) => {
+    let deep: unknown[] = []
+    for (let level = Number(text); level > 0; level -= 1) deep = [deep]
+    done(null, { deep })
+  })
+  app.post('/v1/users', { schema: { body: objectOf({ id: int64 }) } }, () => ({ ok: true }))
+  const headers = { 'content-type': 'application/x-deep' }
+  const { statusCode } = await app.inject({ method: 'POST', url: '/v1/users', headers, payload: '100000' })
+  t.equal(statusCode, 200)
 })
 
 t.test('a declared twin is read as a twin, and stays if the schema requires it', async (t) => {
