@@ -10,16 +10,6 @@ const rules = { methods: ['PUT', 'PATCH', 'DELETE'], formOrigins: ['https://app.
 const decide = (...[header, form, fields = {}]: readonly [...Given, fields?: Fields]) =>
   overrideOf(header, form, fields, rules)
 
-t.test('header and form name one of the methods, in any case', async (t) => {
-  for (const [header, form, method] of [
-    [' put ', [], 'PUT'],
-    [undefined, ['delete'], 'DELETE'],
-    ['patch', ['PATCH'], 'PATCH'],
-    [undefined, [], null],
-  ] as const)
-    t.equal(decide(header, form), method, `${header} and ${form}`)
-})
-
 t.test('any other method is refused, and the error names the header or the field', async (t) => {
   const header = { in: 'header', name: 'x-http-method-override' }
   const field = { in: 'body', pointer: '/_method' }
