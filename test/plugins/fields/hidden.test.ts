@@ -270,7 +270,9 @@ t.test(
     const config = { fields: { hidden: { salary: true, 'friends.phone': true } as const } }
     const starting = { ...config, operations: { starts: 'users.update' } }
     const schema = { response: { 200: user } }
-    app.put('/v1/users/:id', { schema, config: starting }, (_, reply) => reply.startOperation('users.update'))
+    const start = (_: unknown, reply: FastifyReply) => reply.startOperation('users.update')
+    app.put('/v1/users/:id', { schema, config: starting }, start)
+    app.get('/v1/users/:id', { schema, config: { operations: { starts: 'users.update' } } }, start)
     app.post('/v1/users/:id', { schema, config }, (_, reply) => reply.notReady(3))
     for (const method of ['PUT', 'POST'] as const) {
       t.match(await app.inject({ method, url: one }), { statusCode: 202, payload: /"status":"In progress"/ })

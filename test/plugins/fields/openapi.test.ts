@@ -56,6 +56,10 @@ t.test('OpenAPI shows the parameter where it works, with the default, and nowher
   app.get('/report', { schema, config: { fields: { mode: 'report' } } }, () => ada)
   app.get('/own-serializer', { schema, serializerCompiler: () => JSON.stringify }, () => ada)
   app.post('/item', { schema }, () => ada)
+  app.register(async (child) => {
+    child.setReplySerializer(() => 'own')
+    child.get('/own-replies', { schema }, () => ada)
+  })
   app.addSchema({ $id: 'late', ...user })
   await app.ready()
   const { paths } = withoutReferences(app.swagger()) as {
@@ -112,7 +116,7 @@ t.test('nothing is required of what fields are selected from, and the rest stays
 function documented(operation: Operation, schemas: object = {}): Operation {
   const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })
   if (openapi === null) throw new Error('no OpenAPI')
-  return documentFields({ mode: 'enforce' }, { reads: true, lists: ['users'] })(operation, openapi)
+  return documentFields({ mode: 'enforce' }, { reads: true, lists: ['members', 'users'] })(operation, openapi)
 }
 
 interface Parameter {
