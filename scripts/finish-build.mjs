@@ -36,7 +36,14 @@ for (const name of readdirSync(new URL('dist', root), { recursive: true })) {
   if (/\.c?js$/.test(file)) finishCode(file)
 }
 
-const inBuild = ['@fastify/error', '@fastify/merge-json-schemas', 'dequal', 'fastify-plugin', 'pluralize', 'toad-cache']
+const inBuild = [
+  '@fastify/error',
+  '@fastify/merge-json-schemas',
+  'dequal',
+  'fastify-plugin',
+  'pluralize',
+  'toad-cache',
+]
 const licences = inBuild.map((name) => {
   const folder = new URL(`node_modules/${name}/`, root)
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))
