@@ -82,7 +82,7 @@ async function ask(
 ): Promise<Received> {
   const key = JSON.stringify([schema, customOptions, shared])
   const made = () => {
-    const app = Fastify({ ajv: { customOptions: { ...customOptions, strict: false } } })
+    const app = Fastify({ ajv: { customOptions: { ...customOptions, strict: false, logger: false } } })
     for (const one of Object.values(shared)) app.addSchema(one)
     return serviceOf(app, schema, part)
   }
