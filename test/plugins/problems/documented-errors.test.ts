@@ -16,7 +16,8 @@ t.test('errors in another format than that of problems, by media type', (t) => {
     [{ 200: message, 400: message, 404: json, '5xx': { $ref: 'error#' } }, [sentence('400, 404, 5xx')]],
     [{ 200: message, default: json }, [sentence('default')]],
     [{ default: json }, []],
-    [{ 200: json, 303: json, 400: problem }, []],
+    [{ 413: problem, default: json }, []],
+    [{ 200: json, 204: json, 303: json, 400: problem }, []],
     [{ 400: { description: 'no body' }, 401: { type: 'null' }, 402: {} }, []],
     [{ 400: { content: { 'text/html': { schema: { type: 'string' } }, 'application/json': {} } } }, []],
     [{ 200: message, 400: true }, [sentence('400')]],
@@ -69,6 +70,7 @@ t.test('OpenAPI shows the errors that a route may answer with, and what a 415 te
       return [`${method} ${path}`, Object.keys(responses).join(), names.join(), times]
     }),
   )
+  t.notMatch(JSON.stringify(paths), '"anyOf"', 'with `codes`, there are no other ones')
   const ofBody = '200,400,402,406,413,415,500,503'
   t.strictSame(shown, [
     ['get /v1/users', '200,402,406,500,503', '', false],
