@@ -23,14 +23,12 @@ export function responseBodies(response: unknown): ResponseBody[] {
   const bodies: ResponseBody[] = []
   for (const [key, schema] of isObject(response) ? Object.entries(response) : []) {
     const status = key.toLowerCase()
-    const content = isObject(schema) && isObject(schema.content) ? Object.entries(schema.content) : null
-    if (content === null) bodies.push({ status, mediaType: null, schema })
-    for (const [mediaType, body] of content ?? []) {
-      bodies.push({
-        status,
-        mediaType: mediaTypeOf(mediaType),
-        schema: isObject(body) ? body.schema : undefined,
-      })
+    if (!isObject(schema) || !isObject(schema.content)) {
+      bodies.push({ status, mediaType: null, schema })
+      continue
+    }
+    for (const [type, body] of Object.entries(schema.content)) {
+      bodies.push({ status, mediaType: mediaTypeOf(type), schema: isObject(body) ? body.schema : undefined })
     }
   }
   return bodies

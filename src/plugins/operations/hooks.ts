@@ -155,7 +155,7 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
   }
 }
 
-/** Operations whose polls are counted; beyond it, the count of the one that was polled least recently is dropped. */
+/** Operations whose polls are counted. One more drops the count of the operation that was polled least recently. */
 const counted = 10_000
 
 /**
