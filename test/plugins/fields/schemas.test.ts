@@ -102,6 +102,20 @@ t.test('a shared query schema with the parameter validates it', async (t) => {
   }
 })
 
+t.test('the parameter passes another validator, also one that removes unknown parameters', async (t) => {
+  class Query {
+    readonly known = ['limit']
+  }
+  const app = Fastify()
+  await app.register(fields)
+  app.setValidatorCompiler(() => ({ limit }: Record<string, unknown>) => ({
+    value: Object.freeze({ limit }),
+  }))
+  app.get('/v1/users/:id', { schema: { querystring: new Query(), response: { 200: user } } }, () => ada)
+  t.equal((await app.inject('/v1/users/1?fields=name&limit=5')).payload, '{"name":"Ada"}')
+  t.equal((await app.inject('/v1/users/1?limit=5')).payload, '{"name":"Ada","age":36}')
+})
+
 t.test('a route may declare the parameter, and its defaults and coercion stay', async (t) => {
   const app = Fastify()
   await app.register(fields)
