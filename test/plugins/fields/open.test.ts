@@ -123,3 +123,20 @@ t.test('two valid names are valid together', async (t) => {
   for (const names of ['o.p.x', 'o.p.y', 'o.p.x,o.p.y'])
     t.equal(await bodyOf(`?fields=${names}`, either, {}), '{}', names)
 })
+
+t.test('of values without a schema, only own enumerable properties are sent', async (t) => {
+  class User {
+    readonly name = 'Ada'
+    get passwordHash(): string {
+      return 'hash'
+    }
+    save(): void {}
+  }
+  const value = Object.defineProperty(new User(), 'concealed', { value: 'x', enumerable: false })
+  t.equal(await bodyOf('', object({ id: int64 }, open), value), '{"name":"Ada"}')
+  for (const name of ['passwordHash', 'save', 'concealed', 'toString']) {
+    t.equal(await bodyOf(`?fields=${name}`, object({ id: int64 }, open), value), '{}', name)
+    const body = await bodyOf(`?fields=any.${name}`, object({ any: {} }), { any: value })
+    t.equal(body, '{"any":{}}', `any.${name}`)
+  }
+})
