@@ -22,8 +22,12 @@ const measured = 3_000
 /**
  * Sends long texts to every place of a request that a convention reads, over a socket, and measures the CPU time of
  * each request with its client. A reader that is linear grows by at most 2 per doubling; one that is quadratic by 4.
+ * A text above the bound is measured up to five times, and the least of each length counts.
  */
-export async function measureGrowth({ lengths }: GrowthScenario, rounds = 3): Promise<Growth[]> {
+export async function measureGrowth(
+  { lengths, maxPerDoubling }: GrowthScenario,
+  rounds = 3,
+): Promise<Growth[]> {
   const app = await hostileService()
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
@@ -31,10 +35,14 @@ export async function measureGrowth({ lengths }: GrowthScenario, rounds = 3): Pr
     const rows: Growth[] = []
     for (const [place, { takes, request }] of Object.entries(places)) {
       for (const seed of seeds.filter(takes)) {
-        const micros: number[] = []
-        for (const length of lengths) {
-          const text = request(seed.repeat(Math.ceil(length / seed.length)))
-          micros.push(await cpuOf(() => exchange(port, text), rounds))
+        const texts = lengths.map((length) => request(seed.repeat(Math.ceil(length / seed.length))))
+        const micros = texts.map(() => Number.POSITIVE_INFINITY)
+        // A neighbour on the machine can make one length dearer. Work that is not linear stays dearer.
+        for (let tries = 0; tries < 5 && !(perDoubling(micros) <= maxPerDoubling); tries++) {
+          for (const [index, text] of texts.entries()) {
+            const cost = await cpuOf(() => exchange(port, text), rounds)
+            micros[index] = Math.min(micros[index] ?? cost, cost)
+          }
         }
         rows.push({ place, seed, micros, perDoubling: perDoubling(micros) })
       }
