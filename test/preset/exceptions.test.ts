@@ -38,12 +38,10 @@ t.test('an excepted route boots and answers as without the preset', async (t) =>
   const { exceptions, findings } = app.conventions.report()
   t.strictSame(findings, [])
   const ofPreset = exceptions.filter(({ plugin }) => plugin === 'conventions')
+  const routes = ['GET /Legacy/getUser/:id', 'GET /Legacy/failing', 'POST /Legacy/list', 'GET /v1/stray']
   t.strictSame(
     ofPreset.map((one) => [one.route, one.reason]),
-    ['GET /Legacy/getUser/:id', 'GET /Legacy/failing', 'POST /Legacy/list', 'GET /v1/stray'].map((route) => [
-      route,
-      reason,
-    ]),
+    routes.map((route) => [route, reason]),
   )
   const others = exceptions.filter((one) => / is false/.test(one.reason))
   t.strictSame(others, [], 'the reason is that of the exception')
@@ -62,7 +60,7 @@ t.test('except names the conventions that do not hold, also if the route has opt
   t.strictSame(config, before, 'the config of the app is unchanged')
 })
 
-t.test('an exception that matches no route is a finding', async (t) => {
+t.test('an exception that matches no route is a finding; an invalid one is an error', async (t) => {
   const exceptions = [{ url: '/v1/usres', reason }]
   await t.rejects(booted({ exceptions }), {
     code: 'FST_CONV_FINDINGS',
@@ -71,9 +69,6 @@ t.test('an exception that matches no route is a finding', async (t) => {
   const app = await booted({ mode: 'report', exceptions })
   const finding = { plugin: 'conventions', rule: 'exceptions', route: '/v1/usres' }
   t.match(app.conventions.report().findings, [finding])
-})
-
-t.test('invalid exceptions', async (t) => {
   for (const [exceptions, message] of [
     [[{ url: '/x' }], /conventions\.exceptions\[0\]\.reason: expected a non-empty string/],
     [[{ url: '/x', reason, except: ['methodOverride'] }], /except\[0\]: expected one of 'problems'/],
@@ -110,18 +105,12 @@ t.test('an excepted route needs no token and no TLS, and is sent as JSON', async
 
 t.test('basePath is for all plugins, unless one has its own; the prefix of a context is one', async (t) => {
   const versions = { versions: { 1: { deprecated: '2026-01-01' } } }
-  const own = { basePath: '/app' }
   const jobs = { path: '/api/v2/jobs' }
+  const ofVersions = { basePath: '/app', versions: { ...versions, basePath: '/api' } }
   for (const [prefix, options, path, deprecation, operation] of [
     ['', { basePath: '/api', versions }, '/api/v1/users', /^@/, '/api/v1/operations/:id'],
     ['', { basePath: '/api', operations: jobs }, '/api/v1/users', /^$/, '/api/v2/jobs/:id'],
-    [
-      '',
-      { ...own, versions: { ...versions, basePath: '/api' } },
-      '/app/v1/users',
-      /^$/,
-      '/app/v1/operations/:id',
-    ],
+    ['', ofVersions, '/app/v1/users', /^$/, '/app/v1/operations/:id'],
     ['/api', { versions }, '/v1/users', /^@/, '/api/v1/operations/:id'],
   ] as const) {
     const app = Fastify()
