@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { Agent } from 'undici'
 import { endChild, findProgram } from '../support/child.js'
 import { until } from '../support/until.js'
-import { type Cache, cacheThrough } from './cache-client.js'
+import { type Cache, cacheThrough } from './shared-cache-rules.js'
 
 /** A program that caches, as it is to be started. */
 export interface CacheProgram {
@@ -32,9 +32,6 @@ export interface RunningProgram {
   readonly socket: string
 }
 
-/** A cache that runs. */
-export interface RunningCache extends Cache, RunningProgram {}
-
 // Debian installs servers where only root looks for programs.
 const serverFolders = ['/usr/sbin', '/usr/local/sbin']
 
@@ -55,7 +52,7 @@ export function nginxFolders(folder: string): string {
 }
 
 /** Starts the program as {@link startProgram} does, and sends requests through it. */
-export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<RunningCache> {
+export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<Cache & RunningProgram> {
   const running = await startProgram(t, cacheProgram)
   const agent = new Agent({ connect: { socketPath: running.socket } })
   t.teardown(() => agent.close())

@@ -1,14 +1,41 @@
 import type { Test } from 'tap'
+import { type Dispatcher, fetch } from 'undici'
 import { until } from '../support/until.js'
-import type { Cache, CacheAnswer } from './cache-client.js'
 import { greetings, type Origin } from './origin.js'
 
-/**
- * What a cache that many users share makes of the headers of the package (RFC 9111).
- *
- * @param origin the service behind the cache, of which nothing was asked yet
- * @param isStale Does the cache say that an answer is stale?
- */
+/** A cache in front of a service. */
+export interface Cache {
+  call(
+    path: string,
+    /** A body is sent as JSON. */
+    sent?: { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: object },
+  ): Promise<CacheAnswer>
+}
+
+/** What came back through a cache. */
+interface CacheAnswer {
+  readonly status: number
+  readonly headers: Pick<Headers, 'get' | 'has'>
+  /** The `text` of an item, or of a greeting; `undefined` where there is no body. */
+  readonly text: string | undefined
+}
+
+/** The cache that a dispatcher leads to, or is. */
+export function cacheThrough(dispatcher: Dispatcher, origin: string): Cache {
+  return {
+    async call(path, { method = 'GET', headers = {}, body } = {}) {
+      const json = body && { body: JSON.stringify(body) }
+      const type = body && { 'content-type': 'application/json' }
+      const request = { method, dispatcher, headers: { ...type, ...headers }, ...json }
+      const response = await fetch(origin + path, request)
+      const received = await response.text()
+      const { text } = (received === '' ? {} : JSON.parse(received)) as { text?: string }
+      return { status: response.status, headers: response.headers, text }
+    },
+  }
+}
+
+/** What a cache that many users share makes of the headers of the package (RFC 9111). Nothing was asked of the service yet. */
 export async function keepsSharedCacheRules(
   t: Test,
   cache: Cache,
@@ -20,12 +47,10 @@ export async function keepsSharedCacheRules(
 
   await t.test('what is fresh is served without the service', async (t) => {
     const path = '/v1/articles/fresh'
-    const first = await cache.call(path)
-    t.match(first, { status: 200, text: 'fresh' })
-    for (let again = 0; again < 3; again++) {
+    for (let time = 1; time <= 3; time++) {
       const answer = await cache.call(path)
       t.match(answer, { status: 200, text: 'fresh' })
-      t.equal(answer.headers.get('etag'), first.headers.get('etag'))
+      t.equal(answer.headers.get('etag'), '"1"')
     }
     t.equal(origin.asked(path), 1)
   })
@@ -85,13 +110,13 @@ export async function keepsSharedCacheRules(
   await t.test('what is stale and still right is revalidated by a 304', async (t) => {
     const path = '/v1/prices/same'
     // Asked for here and not before: undici drops an entry about as long after its freshness as it was fresh.
-    const price = await cache.call(path)
+    await cache.call(path)
     const answer = await until(
       () => cache.call(path),
       () => origin.asked(path) > 1,
     )
     t.match(answer, { status: 200, text: 'same' })
-    t.equal(answer.headers.get('etag'), price.headers.get('etag'))
+    t.equal(answer.headers.get('etag'), '"1"')
     t.equal(origin.made(path), 1, 'the handler did not run again')
   })
 

@@ -1,9 +1,14 @@
 // Own process: waits for what gets stale; undici drops it soon after
 import t, { type Test } from 'tap'
 import { Agent, cacheStores, interceptors } from 'undici'
-import { type Cache, cacheThrough } from './cache-client.js'
 import { type Origin, startOrigin } from './origin.js'
-import { isNeverStored, keepsSharedCacheRules, writesInvalidate } from './shared-cache-rules.js'
+import {
+  type Cache,
+  cacheThrough,
+  isNeverStored,
+  keepsSharedCacheRules,
+  writesInvalidate,
+} from './shared-cache-rules.js'
 
 t.test('the cache of undici, shared', async (t) => {
   const origin = await startOrigin(t)

@@ -1,9 +1,10 @@
 import type { AddressInfo } from 'node:net'
-import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { migrate } from '../../examples/demo-server/migrations.js'
+import { nextLink } from '../support/links.js'
+import { until } from '../support/until.js'
 import { type Judge, judgeOf } from './document-judge.js'
 import { faultyTwin, parseExact, writeExact } from './exact-json.js'
 import { adminToken, issuer, userToken } from './issuer.js'
@@ -37,13 +38,7 @@ export interface Caller {
 }
 
 /** Talks to a service of this process. */
-export interface Client extends Caller {
-  readonly app: FastifyInstance
-  /** The same with a token of a user, by default with all scopes that a user may give. */
-  as(user: unknown, scopes?: readonly string[]): Caller
-  /** The same without a token. */
-  readonly anonymous: Caller
-}
+export type Client = Awaited<ReturnType<typeof serve>>
 
 /** How a {@link Caller} sends requests. */
 export interface CallerOptions {
@@ -67,7 +62,7 @@ let judgeOfDemo: Judge | undefined
  *
  * @param pace of what takes long; 1 for seconds
  */
-export async function serve(t: Test, database: Database, pace = 0.02): Promise<Client> {
+export async function serve(t: Test, database: Database, pace = 0.02) {
   await migrate(database)
   const { options: bearer } = await issuer()
   const app = await buildApp({ database, bearer, rateLimitMax: 1_000_000_000, pace })
@@ -80,7 +75,10 @@ export async function serve(t: Test, database: Database, pace = 0.02): Promise<C
   return {
     app,
     ...callerOf(origin, { judge }),
-    as: (user, scopes) => callerOf(origin, { token: userToken(user, scopes), judge }),
+    /** The same with a token of a user, by default with all scopes that a user may give. */
+    as: (user: unknown, scopes?: readonly string[]) =>
+      callerOf(origin, { token: userToken(user, scopes), judge }),
+    /** The same without a token. */
     anonymous: callerOf(origin, { token: null, judge }),
   }
 }
@@ -125,11 +123,6 @@ export function itemsOf(answer: Answer, collection: string): Json[] {
   return answer.json[collection] as Json[]
 }
 
-/** The target of a `Link` with `rel="next"`; `null` on the last page. */
-function nextOf(answer: Answer): string | null {
-  return /^<([^>]*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1] ?? null
-}
-
 /** The entity tag of an answer; throws where it has none. */
 export function tagOf({ headers }: Answer): string {
   const tag = headers.get('etag')
@@ -143,7 +136,13 @@ export async function walk(client: Client, first: string): Promise<Answer[]> {
   for (let target: string | null = first; target !== null; ) {
     const page = await client.get(target)
     pages.push(page)
-    target = nextOf(page)
+    target = nextLink(page.headers.get('link'))
   }
   return pages
+}
+
+/** Polls the operation that an answer leads to until it is over, and does not follow where it leads. */
+export function endOf(client: Caller, start: Answer | undefined): Promise<Answer> {
+  const poll = () => client.get(start?.headers.get('location') ?? '')
+  return until(poll, ({ json }) => json.status !== 'In progress')
 }

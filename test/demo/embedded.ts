@@ -13,17 +13,12 @@ import { seed } from '../../examples/demo-server/seed.js'
 import { readSettings } from '../../examples/demo-server/settings.js'
 import type { Certificate } from '../../examples/demo-server/tls.js'
 
-/** A demo with an authorization server of its own. */
-export interface EmbeddedDemo {
-  readonly origin: string
-}
-
-/** Starts the demo as `npm start` does, with its data, and stops it when the test ends. */
+/** Starts the demo as `npm start` does, with its data and its authorization server, and stops it when the test ends. */
 export async function serveEmbedded(
   t: Test,
   database: Database,
   certificate: Certificate | null = null,
-): Promise<EmbeddedDemo> {
+): Promise<{ readonly origin: string }> {
   await migrate(database)
   await seed(database)
   const settings = readSettings({ PORT: '0', ...(certificate === null ? {} : { HTTPS: 'dev' }) })

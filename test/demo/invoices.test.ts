@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { OperationEvent } from 'fastify-conventions'
-import { type Answer, type Client, type Json, serve, tagOf } from './client.js'
+import { until } from '../support/until.js'
+import { type Json, serve, tagOf } from './client.js'
 import { onDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 import { newUser, sampleOf } from './samples.js'
@@ -9,20 +9,31 @@ import { newUser, sampleOf } from './samples.js'
 await onDatabase(async (t, actual) => {
   const { database, columnsRead } = spyOn(actual)
   const client = await serve(t, database)
+  const pathOf = (id: unknown) => `/v1/orders/${String(id)}/invoice`
+  /** Asks until it is made. */
+  const made = (id: unknown) =>
+    until(
+      () => client.get(pathOf(id)),
+      ({ status }) => status !== 202,
+    )
+  const newOrder = async (fields: Json = {}): Promise<Json> => {
+    const user = await newUser(client)
+    return (await client.post('/v1/orders', { ...sampleOf.orders(user.id), ...fields })).json
+  }
 
   await t.test('the first request is a 202; then the invoice is CSV that adds up', async (t) => {
     const big = Number.MAX_SAFE_INTEGER
-    const { id } = await orderOf(client, {
+    const { id } = await newOrder({
       items: [
         { sku: 'mug-blue', quantity: 2, unit_amount: 1290 },
         { sku: 'tea', quantity: 999_999, unit_amount: big },
       ],
       total_amount: big,
     })
-    const first = await client.get(`/v1/orders/${id}/invoice`)
+    const first = await client.get(pathOf(id))
     t.match(first, { status: 202, json: { status: 'In progress' } })
     t.equal(first.headers.get('retry-after'), '1')
-    const { status, headers, text } = await made(client, id)
+    const { status, headers, text } = await made(id)
     t.equal(status, 200)
     t.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
     t.equal(headers.get('content-disposition'), `attachment; filename="invoice-${id}.csv"`)
@@ -36,9 +47,9 @@ await onDatabase(async (t, actual) => {
   })
 
   await t.test('it may be kept for a year, and does not change with its order', async (t) => {
-    const { id } = await orderOf(client)
-    const path = `/v1/orders/${id}/invoice`
-    const first = await made(client, id)
+    const { id } = await newOrder()
+    const path = pathOf(id)
+    const first = await made(id)
     await client.patch(`/v1/orders/${id}`, { status: 'cancelled', total_amount: 1 })
     const [again, head] = [await client.get(path), await client.call('HEAD', path)]
     t.match(again, { status: 200, text: first.text })
@@ -52,11 +63,11 @@ await onDatabase(async (t, actual) => {
   })
 
   await t.test('a conditional request gets a 304, and the content is not read', async (t) => {
-    const { id } = await orderOf(client)
-    const path = `/v1/orders/${id}/invoice`
+    const { id } = await newOrder()
+    const path = pathOf(id)
     const whatever = { 'if-none-match': '"other"' }
     t.match(await client.call('GET', path, { headers: whatever }), { status: 202 })
-    const headers = { 'if-none-match': tagOf(await made(client, id)) }
+    const headers = { 'if-none-match': tagOf(await made(id)) }
     columnsRead()
     t.match(await client.call('GET', path, { headers }), { status: 304, text: '' })
     // A run that a late poll started reads the order, and no invoice.
@@ -65,34 +76,34 @@ await onDatabase(async (t, actual) => {
   })
 
   await t.test('concurrent first requests all get the same invoice', async (t) => {
-    const { id } = await orderOf(client)
-    const answers = await Promise.all(Array.from({ length: 8 }, () => made(client, id)))
+    const { id } = await newOrder()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => made(id)))
     t.ok(answers.every(({ status }) => status === 200))
     t.equal(new Set(answers.map(tagOf)).size, 1)
   })
 
   await t.test('only what is paid or fulfilled has an invoice', async (t) => {
     for (const status of ['pending', 'failed', 'cancelled']) {
-      const { id } = await orderOf(client, { status })
-      const answer = await client.get(`/v1/orders/${id}/invoice`)
+      const { id } = await newOrder({ status })
+      const answer = await client.get(pathOf(id))
       t.match(answer, { status: 409, json: { code: 'not-paid' } }, status)
       await client.patch(`/v1/orders/${id}`, { status: 'fulfilled' })
-      t.match(await made(client, id), { status: 200 }, 'it has one once it is paid')
+      t.match(await made(id), { status: 200 }, 'it has one once it is paid')
       t.match(await client.delete(`/v1/orders/${id}`), { status: 204 }, 'an invoice does not hold its order')
-      t.match(await client.get(`/v1/orders/${id}/invoice`), { status: 404, json: { code: 'not-found' } })
+      t.match(await client.get(pathOf(id)), { status: 404, json: { code: 'not-found' } })
     }
   })
 
   await t.test('an order that is paid again has an invoice, after one could not be made', async (t) => {
     for (let attempt = 0; attempt < 10; attempt += 1) {
-      const { id } = await orderOf(client)
+      const { id } = await newOrder()
       const end = nextEnd()
-      t.match(await client.get(`/v1/orders/${id}/invoice`), { status: 202 })
+      t.match(await client.get(pathOf(id)), { status: 202 })
       await client.patch(`/v1/orders/${id}`, { status: 'failed' })
       if ((await end) === 'Succeeded') continue
-      t.match(await client.get(`/v1/orders/${id}/invoice`), { status: 409, json: { code: 'not-paid' } })
+      t.match(await client.get(pathOf(id)), { status: 409, json: { code: 'not-paid' } })
       await client.patch(`/v1/orders/${id}`, { status: 'paid' })
-      return t.match(await made(client, id), { status: 200, text: /^sku,/ })
+      return t.match(await made(id), { status: 200, text: /^sku,/ })
     }
     return t.fail('the order was always too late')
   })
@@ -109,20 +120,4 @@ function nextEnd(): Promise<string> {
       resolve(record.status)
     })
   })
-}
-
-/** Asks until it is made. */
-async function made(client: Client, id: unknown): Promise<Answer> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
-    const answer = await client.get(`/v1/orders/${String(id)}/invoice`)
-    if (answer.status !== 202) return answer
-    await pause(25)
-  }
-  throw new Error('the invoice was not made in five seconds')
-}
-
-async function orderOf(client: Client, fields: Json = {}): Promise<Json> {
-  const user = await newUser(client)
-  const answer = await client.post('/v1/orders', { ...sampleOf.orders(user.id), ...fields })
-  return answer.json
 }

@@ -31,13 +31,10 @@ t.test('the authorization server of the demo', async (t) => {
   const devIssuer = devIssuerOptions(clientSecrets('127.0.0.1'), database)
   const app = await buildApp({ database, bearer: { issuer: origin, audience }, devIssuer, sessions })
   t.teardown(() => app.close())
-  const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
-    app.inject({
-      method: 'POST',
-      url,
-      headers: { ...form, ...headers },
-      payload: new URLSearchParams(fields).toString(),
-    })
+  const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = {}) => {
+    const payload = new URLSearchParams(fields).toString()
+    return app.inject({ method: 'POST', url, headers: { ...form, ...headers }, payload })
+  }
   const basic = (id: string, secret: string) => ({
     authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
   })
@@ -46,12 +43,8 @@ t.test('the authorization server of the demo', async (t) => {
   /** Verifies a token as a resource server does (RFC 9068 §4). */
   async function verified(token: string) {
     const keys = (await app.inject('/oauth/jwks')).json<JSONWebKeySet>()
-    const { payload } = await jwtVerify(token, createLocalJWKSet(keys), {
-      issuer: origin,
-      audience,
-      typ: 'at+jwt',
-    })
-    return payload
+    const expected = { issuer: origin, audience, typ: 'at+jwt' }
+    return (await jwtVerify(token, createLocalJWKSet(keys), expected)).payload
   }
 
   await t.test('its metadata names its endpoints, and its keys nothing private', async (t) => {
@@ -216,11 +209,8 @@ t.test('the authorization server of the demo', async (t) => {
       ['/login/callback?code=a&state=b', await seal('c d', secret, 60)],
       ['/login/callback?code=a&state=c', await seal('c d', secret, 60)],
     ] as const) {
-      const answer = await app.inject({
-        url,
-        headers: { host },
-        cookies: login === undefined ? {} : { login },
-      })
+      const cookies = { ...(login && { login }) }
+      const answer = await app.inject({ url, headers: { host }, cookies })
       t.match(answer.json(), { status: 400, code: 'login-failed' })
       t.notMatch(String(answer.headers['set-cookie']), 'session=', url)
     }

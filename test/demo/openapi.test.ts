@@ -7,15 +7,13 @@ import { collections } from './collections.js'
 import { emptyDatabase } from './databases.js'
 import { issuer } from './issuer.js'
 
-type Parameter = Readonly<Record<'name' | 'in' | 'description', string>>
-
 interface Operation {
   readonly operationId: string
   readonly description: string
   readonly tags: readonly string[]
   readonly 'x-sunset': string
   readonly security: readonly object[]
-  readonly parameters?: readonly Parameter[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: {
     readonly required: boolean
     readonly content: Record<string, { readonly schema: Json }>
@@ -33,15 +31,11 @@ interface Document {
   }
 }
 
-const paging = ['after_id', 'before_id', 'before_time', 'include_total', 'limit']
-
 await t.test('the OpenAPI document', async (t) => {
   const client = await serve(t, await emptyDatabase(t))
   const { json } = await client.anonymous.get('/openapi.json')
   const { info, tags, paths, components } = withoutReferences(json) as unknown as Document
   const operations = Object.values(paths).flatMap((routes) => Object.values(routes))
-  const queryOf = (path: string) =>
-    (paths[path]?.get?.parameters ?? []).filter((parameter) => parameter.in === 'query')
 
   await t.test('has a contact, and describes each operation and its tags', async (t) => {
     t.match(info.contact, { name: String })
@@ -99,16 +93,11 @@ await t.test('the OpenAPI document', async (t) => {
     }
   })
 
-  await t.test('shows the parameters of lists and reads', async (t) => {
-    const names = queryOf('/v1/orders').map(({ name }) => name)
-    t.strictSame(names.sort(), [...paging, 'fields', 'format', 'currency', 'status', 'user_id'].sort())
-    for (const [path, otherwise] of [
-      ['/v1/users', /Default: id, name, age, gender, email_verified, created_at, updated_at$/],
-      ['/v1/orders/{id}', /Default: all$/],
-    ] as const)
-      t.match(queryOf(path).find(({ name }) => name === 'fields')?.description, otherwise, path)
-    const [id] = paths['/v1/orders/{id}']?.get?.parameters?.filter((one) => one.in === 'path') ?? []
-    t.match(id, { name: 'id', schema: { type: 'string', pattern: '^[0-9]+$', maxLength: 19 } })
+  await t.test('shows the parameters of a list, and the media types of a patch', async (t) => {
+    const parameters = paths['/v1/orders']?.get?.parameters ?? []
+    const ofQuery = 'after_id before_id before_time currency fields format include_total limit status user_id'
+    const inQuery = parameters.filter((parameter) => parameter.in === 'query')
+    t.strictSame(inQuery.map(({ name }) => name).sort(), ofQuery.split(' '))
     const types = Object.keys(paths['/v1/users/{id}']?.patch?.requestBody?.content ?? {})
     t.strictSame(types, ['application/merge-patch+json', 'application/json'])
   })
@@ -135,14 +124,5 @@ await t.test('the OpenAPI document', async (t) => {
       const known = { headers: { 'if-none-match': headers.get('etag') ?? '' } }
       t.match(await client.call('GET', path, known), { status: 304, text: '' }, path)
     }
-  })
-
-  await t.test('the page is served with all that it refers to', async (t) => {
-    const page = await client.get('/docs')
-    t.match(page.headers.get('content-type'), 'text/html')
-    t.notMatch(page.text, /<script(?![^>]* src=)/, 'no script that the policy stops')
-    const assets = [...page.text.matchAll(/(?:src|href)="\.?\/?(?:docs\/)?(static\/[^"]+)"/g)]
-    t.ok(assets.length > 3)
-    for (const [, asset = ''] of assets) t.equal((await client.get(`/docs/${asset}`)).status, 200, asset)
   })
 })

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { endChild } from '../support/child.js'
 import { obstacleToPostgres } from '../support/postgres.js'
@@ -79,20 +80,13 @@ export function spawnDemo(environment: Record<string, string>, program: keyof ty
 /** What a demo that must fail to start says; rejects where it does not fail as it should. */
 export async function failureOf(child: ReturnType<typeof spawnDemo>): Promise<string> {
   child.stdout.resume()
-  const text = failureText(child)
-  const [code] = (await once(child, 'exit')) as [number | null]
-  if (code !== 1) throw new Error(`expected exit code 1, received ${code}: ${await text}`)
-  const lines = (await text).trim().split('\n')
+  const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  if (code !== 1) throw new Error(`expected exit code 1, received ${code}: ${said}`)
+  const lines = said.trim().split('\n')
   return lines.filter((line) => !isAboutRuntime(line)).join('\n')
 }
 
 /** What oidc-provider says on Node.js 20 when it is loaded. */
 function isAboutRuntime(line: string): boolean {
   return line.startsWith('oidc-provider WARNING: Unsupported runtime')
-}
-
-async function failureText(child: ReturnType<typeof spawnDemo>): Promise<string> {
-  const chunks: string[] = []
-  for await (const chunk of child.stderr) chunks.push(String(chunk))
-  return chunks.join('')
 }

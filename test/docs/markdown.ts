@@ -2,32 +2,16 @@
 export interface Block {
   readonly language: string
   readonly text: string
-  /** The block that follows with nothing but blank lines between, if it shows an answer. */
-  readonly shown: Shown | null
+  /** The answer that follows, with nothing but blank lines between; `…` in it stands for what is left out. */
+  readonly shown: string | null
 }
 
-/** An answer as a page shows it; `…` stands for what is left out. */
-export interface Shown {
-  readonly language: 'http' | 'json'
-  readonly text: string
-}
-
-const fence = /^```(\w*)\n([\s\S]*?)^```$/gm
+const fence = /^```(\w*)\n([\s\S]*?)^```$(?=(?:\s*^```(?:http|json)\n([\s\S]*?)^```$)?)/gm
 
 /** The fenced blocks of a page. */
 export function blocksOf(markdown: string): Block[] {
-  const found = [...markdown.matchAll(fence)].map((match) => ({
-    language: match[1] ?? '',
-    text: match[2] ?? '',
-    start: match.index,
-    end: match.index + match[0].length,
-  }))
-  return found.map(({ language, text, end }, index) => {
-    const next = found[index + 1]
-    const isNext = next !== undefined && markdown.slice(end, next.start).trim() === ''
-    const shown = isNext ? shownBy(next.language, next.text) : null
-    return { language, text, shown }
-  })
+  const found = [...markdown.matchAll(fence)]
+  return found.map(([, language = '', text = '', shown = null]) => ({ language, text, shown }))
 }
 
 /** The curl commands of a shell block, one line each. */
@@ -43,23 +27,15 @@ export function promisedStatus(line: string): number | null {
 }
 
 /** Says what of a shown answer is not in what curl printed; `null` where all of it is. */
-export function missingOf({ language, text }: Shown, printed: string): string | null {
-  const [head, body] = language === 'http' ? splitHead(text) : ['', text]
+export function missingOf(shown: string, printed: string): string | null {
+  const [head, body] = splitHead(shown)
   const [actualHead, actualBody] = splitHead(printed)
-  const lines = new Set(actualHead.split('\n').map((line) => line.toLowerCase()))
+  const lines = new Set(actualHead.toLowerCase().split('\n'))
   const line = head.split('\n').find((one) => one !== '' && !lines.has(one.toLowerCase()))
   if (line !== undefined) return line
-  let rest = canonical(actualBody)
-  for (const [index, part] of canonical(body).split('…').entries()) {
-    const at = rest.indexOf(part)
-    if (at === -1 || (index === 0 && at > 0)) return part
-    rest = rest.slice(at + part.length)
-  }
-  return rest === '' || body.trimEnd().endsWith('…') ? null : rest
-}
-
-function shownBy(language: string, text: string): Shown | null {
-  return language === 'http' || language === 'json' ? { language, text } : null
+  const part = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const pattern = new RegExp(`^${canonical(body).split('…').map(part).join('.*')}$`)
+  return pattern.test(canonical(actualBody)) ? null : body
 }
 
 // Of `curl -i` or of a page. What begins with no status line is all body.

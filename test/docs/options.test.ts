@@ -43,22 +43,6 @@ for (const folder of folders) {
   })
 }
 
-t.test('a missing row, a row too many and another default are found', async (t) => {
-  const rows = [
-    '| `max`, `min` | `10_000`, `[]` | |',
-    '| `mode` * | the `x` | |',
-    '| `by` | `a` \\| b | |',
-    '',
-  ]
-  const [table = new Map()] = pageTables(`| option | default | |\n|---|---|---|\n${rows.join('\n')}`)
-  const read = { max: '10_000', min: '[]', mode: 'the `x`', by: '`a` \\| b' }
-  t.strictSame(Object.fromEntries(table), read)
-  const options = new Map(Object.entries({ max: '1000', mode: "'enforce'", other: undefined }))
-  t.strictSame(missingFrom(options, table), ['other'])
-  t.strictSame(missingFrom(table, options), ['min', 'by'])
-  t.strictSame(otherDefaults(options, table), ['max: 10000 in the page, 1000 in the type'])
-})
-
 /** The options of a type, with the text of `@default`. */
 function typeOptions(folder: string, name: string): Options {
   const file = program.getSourceFile(fileOf(folder))

@@ -1,6 +1,7 @@
 /**
  * The `js` blocks of the pages run: each one in an app of its own, which then gets ready. Names that a page does not explain,
- * such as `createUser`, stand for a handler. Blocks that are not run are in the table below, with the reason.
+ * such as `createUser`, stand for a handler. Blocks that are not run are in the table below, with the reason; they are code
+ * all the same, and import what exists. (`consumers.slow.test.ts` compiles the `ts` blocks.)
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -87,15 +88,22 @@ const pages = ['README.md', ...readdirSync(`${root}docs`).map((file) => `docs/${
   (page) => page.endsWith('.md') && withOwnTest[page] === undefined,
 )
 const reasonsUsed = new Set<unknown>()
+const imports = /^import (?:(\w+)(?:, )?)?(?:\{([^}]*)\})? ?from '(.*)'$/gm
 
 for (const page of pages) {
   const blocks = blocksOf(readFileSync(root + page, 'utf8')).filter(({ language }) => language === 'js')
   if (blocks.length === 0) continue
   t.test(page, async (t) => {
     for (const { text } of blocks) {
+      for (const [, , names = '', from = ''] of text.matchAll(imports)) {
+        if (!from.startsWith('fastify-conventions')) continue
+        const exports: object = await import(from)
+        for (const [name] of names.matchAll(/\w+(?= as |,|\s*$)/g)) t.ok(name in exports, `${from}: ${name}`)
+      }
       const exception = notRun.find(([of, part]) => of === page && text.includes(part))
+      if (exception === undefined) await t.resolves(runs(text), text.slice(0, 80))
+      else t.doesNotThrow(() => compiled(/^\w+: /.test(text) ? `({ ${text} })` : text), text.slice(0, 80))
       if (exception !== undefined) reasonsUsed.add(exception)
-      else await t.resolves(runs(text), text.slice(0, 80))
     }
   })
 }
@@ -148,17 +156,22 @@ function declareExcepted(app: FastifyInstance, text: string): void {
   for (const [, url = ''] of exceptions.matchAll(/\burl: '([^']*)'/g)) app.get(url, handler)
 }
 
-/** Evaluates a module: `import` becomes `await load()`, and `…` a handler. A name that nothing has is a handler, too. */
-async function evaluate(text: string, names: Readonly<Record<string, unknown>>): Promise<void> {
-  const imports = /^import (?:(\w+)(?:, )?)?(?:\{([^}]*)\})? ?from '(.*)'$/gm
+/** The code of a block as a function: `import` becomes `await load()`, and `…` a handler. */
+function compiled(text: string) {
   const code = text
+    .replace(/^export default |\bimport\.(?=meta)/gm, '')
     .replace(imports, (_line, first?: string, others?: string, from = '') => importOf(first, others, from))
     .replace(/(?<!\/\/.*|\/\* )…/g, 'handler')
+  return new Function('scope', `with (scope) { return (async () => { ${code}\n })() }`)
+}
+
+/** Runs a block; a name that nothing has is a handler. */
+async function evaluate(text: string, names: Readonly<Record<string, unknown>>): Promise<void> {
   const scope = new Proxy(names, {
     has: (own, name) => typeof name === 'string' && (name in own || !(name in globalThis)),
     get: (own, name) => (typeof name !== 'string' ? undefined : name in own ? own[name] : handler),
   })
-  await new Function('scope', `with (scope) { return (async () => { ${code}\n })() }`)(scope)
+  await compiled(text)(scope)
 }
 
 function importOf(first: string | undefined, others: string | undefined, from: string): string {

@@ -11,28 +11,16 @@ export async function buildService(
 ): Promise<FastifyInstance> {
   const app = create({ ...serverOptions(), bodyLimit: 10_000 }) as FastifyInstance
   await register(app)
-  const user = {
-    type: 'object',
-    properties: {
-      id: { type: 'integer', format: 'int64' },
-      name: { type: 'string' },
-      password: { type: 'string' },
-      updated_at: { type: 'string', format: 'date-time' },
-    },
-  }
-  const found = {
-    id: 9007199254740993n,
-    name: 'Ada',
-    password: 'secret',
-    updated_at: '2026-11-20T08:00:00Z',
-  }
+  const text = { type: 'string' }
+  const date = { type: 'string', format: 'date-time' }
+  const id = { type: 'integer', format: 'int64' }
+  const user = { type: 'object', properties: { id, name: text, password: text, updated_at: date } }
+  const updated_at = '2026-11-20T08:00:00Z'
+  const ada = { id: 9007199254740993n, name: 'Ada', password: 'secret', updated_at }
   const config = { fields: { hidden: { password: true } } } as const
-  app.get('/v1/users/:id', { schema: { response: { 200: user } }, config }, async () => found)
-  app.post(
-    '/v1/users',
-    { schema: { body: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } },
-    async (_request, reply) => reply.code(201).send({ name: 'Ada' }),
-  )
+  app.get('/v1/users/:id', { schema: { response: { 200: user } }, config }, async () => ada)
+  const body = { type: 'object', required: ['name'], properties: { name: text } }
+  app.post('/v1/users', { schema: { body } }, (_, reply) => reply.code(201).send({ name: 'Ada' }))
   app.get('/v1/failures', async () => Promise.reject(new Error('broken')))
   return app
 }

@@ -73,13 +73,10 @@ t.test('the error of a failed boot is not preceded by a long line of the build',
   }
 })
 
-t.test(
-  'loggers show the name of ProblemError, although the build shortens the names of classes',
-  async (t) => {
-    const { ProblemError } = (await import(`${root}/dist/index.js`)) as typeof import('../../src/index.js')
-    t.equal(ProblemError.name, 'ProblemError')
-  },
-)
+t.test('loggers show the name of ProblemError, although the build shortens names of classes', async (t) => {
+  const { ProblemError } = (await import(`${root}/dist/index.js`)) as typeof import('../../src/index.js')
+  t.equal(ProblemError.name, 'ProblemError')
+})
 
 t.test('has few dependencies, and peers with lower bounds, of which only Fastify is needed', async (t) => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = manifest
