@@ -13,6 +13,7 @@ const unstable: readonly (readonly [RegExp, string])[] = [
   [/\b[\da-f]{32,}\b/g, '<random>'],
   [/((?:retry-after|x?-?ratelimit-reset): )\d+/gi, '$1<seconds>'],
   [/;t=\d+/g, ';t=<seconds>'],
+  [/\breqId":"[^"]+/g, 'reqId":"<id>'],
   [/(last-modified: )(?!Thu, 19 Nov).*/gi, '$1<time of the file>'],
 ]
 

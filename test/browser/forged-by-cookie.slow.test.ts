@@ -196,8 +196,8 @@ async function contentOf(database: Database): Promise<string> {
   const text =
     "select table_name as name from information_schema.tables where table_schema = 'public' order by 1"
   const rows: unknown[] = []
-  for (const { name } of await query(database, { text }))
-    rows.push(await query(database, { text: `select to_jsonb(r)::text as row from "${name}" r order by 1` }))
+  for (const { name } of await query(database, text))
+    rows.push(await query(database, `select to_jsonb(r)::text as row from "${name}" r order by 1`))
   return JSON.stringify(rows)
 }
 

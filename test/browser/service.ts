@@ -1,10 +1,10 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Test } from 'tap'
 import conventions, { type ConventionsOptions, serverOptions } from '../../src/index.js'
 import { serve } from '../support/serve.js'
 
-/** A request as it came in. */
+/** A request as it came in, preflights too. */
 export interface Arrival {
   readonly method: string
   readonly url: string
@@ -14,26 +14,19 @@ export interface Arrival {
 }
 
 /** A service that a page calls. */
-export interface Service {
-  readonly app: FastifyInstance
-  readonly url: string
-  /** All that came in, preflights too. */
-  readonly arrived: readonly Arrival[]
-  /** The effective method and the path of each handler of `users` that ran. */
-  readonly handled: readonly string[]
-}
+export type Service = Awaited<ReturnType<typeof serveUsers>>
 
 const time = '2026-01-02T03:04:05Z'
 
 /**
- * Serves the whole preset over a collection `users`; the `id` of an item is what its path ends in. What `addRoutes` adds,
- * besides, is part of the same app.
+ * Serves the whole preset over a collection `users`; the `id` of an item is what its path ends in. `handled` has the effective
+ * method and the path of each of its handlers that ran. What `addRoutes` adds, besides, is part of the same app.
  */
 export async function serveUsers(
   t: Test,
   options: ConventionsOptions = {},
   addRoutes: (app: FastifyInstance) => unknown = () => {},
-): Promise<Service> {
+) {
   // A browser opens connections that it may need, and the end of the test is not to wait for what it asks there.
   const app: FastifyInstance = Fastify({ ...serverOptions(), forceCloseConnections: true })
   const arrived = arrivalsOf(app)
@@ -69,16 +62,11 @@ export async function serveUsers(
 function arrivalsOf(app: FastifyInstance): readonly Arrival[] {
   const arrived: Arrival[] = []
   // Before Fastify: it does not tell hooks of all that comes in, and overrides methods.
-  app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    const { method = '', url = '', headers } = request
-    arrived.push({
-      method,
-      url,
-      headers: { ...headers },
-      get status() {
-        return response.statusCode
-      },
-    })
+  app.server.prependListener('request', ({ method = '', url = '', headers }, response) => {
+    const status = () => response.statusCode
+    arrived.push(
+      Object.defineProperty({ method, url, headers: { ...headers }, status: 0 }, 'status', { get: status }),
+    )
   })
   return arrived
 }

@@ -20,9 +20,8 @@ t.test('a lost connection ends its own transaction only', { skip }, async (t) =>
   const [database, other] = [await openServerDatabase(url), await openServerDatabase(url)]
   t.teardown(() => Promise.all([database.destroy(), other.destroy()]))
   const lost = { code: 'database-unavailable', statusCode: 503, headers: { 'retry-after': '5' } }
-  const pid = { text: 'select pg_backend_pid()::text as pid' }
-  const end = (id: unknown) =>
-    query(other, { text: 'select pg_terminate_backend($1::integer)', values: [String(id)] })
+  const pid = 'select pg_backend_pid()::text as pid'
+  const end = (id: unknown) => query(other, 'select pg_terminate_backend($1::integer)', [String(id)])
 
   for (let round = 0; round < 3; round += 1) {
     const between = database.transaction().execute(async (queries) => {
@@ -36,12 +35,12 @@ t.test('a lost connection ends its own transaction only', { skip }, async (t) =>
 
     const during = database.transaction().execute(async (queries) => {
       const [row] = await query(queries, pid)
-      const slow = query(queries, { text: 'select pg_sleep(60)' })
+      const slow = query(queries, 'select pg_sleep(60)')
       await Promise.all([slow, end(row?.pid)])
     })
     await t.rejects(during, lost, 'during a statement')
   }
-  t.strictSame(await query(database, { text: 'select 1 as one' }), [{ one: 1 }], 'the pool goes on')
+  t.strictSame(await query(database, 'select 1 as one'), [{ one: 1 }], 'the pool goes on')
 })
 
 t.test('without its database the demo soon sends 503 with Retry-After', { skip }, async (t) => {

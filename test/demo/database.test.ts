@@ -17,49 +17,49 @@ const otherConstraints: Readonly<Record<string, readonly string[]>> = {
 }
 
 await onEachDatabase(async (t, database) => {
-  const names = async (text: string) =>
-    (await query(database, { text })).map(({ name }) => String(name)).sort()
+  const names = async (text: string) => (await query(database, text)).map(({ name }) => String(name)).sort()
 
   await t.test('every type comes back the same on both backends', async (t) => {
-    const [row] = await query(database, {
-      text: `select $1::bigint as id, $2::integer as age, $3::text as name, $4::boolean as flag, $5::timestamptz(3) as time,
+    const [row] = await query(
+      database,
+      `select $1::bigint as id, $2::integer as age, $3::text as name, $4::boolean as flag, $5::timestamptz(3) as time,
         $6::jsonb as items, $7::text as nothing`,
-      values: [9007199254740993n, 31, 'Ada', true, '2025-01-31T10:30:00.5+01:00', '[{"sku":"a"}]', null],
-    })
+      [9007199254740993n, 31, 'Ada', true, '2025-01-31T10:30:00.5+01:00', '[{"sku":"a"}]', null],
+    )
     const exact = { id: 9007199254740993n, age: 31, name: 'Ada', flag: true, items: [{ sku: 'a' }] }
     t.strictSame(row, { ...exact, time: '2025-01-31T09:30:00.500Z', nothing: null })
   })
 
   await t.test('a transaction that fails is rolled back, and does not affect the next one', async (t) => {
-    await query(database, { text: 'create table notes (id bigint primary key, text text not null)' })
+    await query(database, 'create table notes (id bigint primary key, text text not null)')
     const insert = (queries: Queries, text: string) =>
-      query(queries, { text: 'insert into notes values (1, $1)', values: [text] })
+      query(queries, 'insert into notes values (1, $1)', [text])
     for (const [text, expected] of [
       ['select 1', { message: 'changed my mind' }],
       ['select 1 / 0', { code: '22012' }],
     ] as const) {
       const failing = database.transaction().execute(async (queries) => {
         await insert(queries, 'lost')
-        await query(queries, { text })
+        await query(queries, text)
         throw new Error('changed my mind')
       })
       await t.rejects(failing, expected)
     }
     await database.transaction().execute((queries) => insert(queries, 'kept'))
-    t.strictSame(await query(database, { text: 'select * from notes' }), [{ id: 1n, text: 'kept' }])
+    t.strictSame(await query(database, 'select * from notes'), [{ id: 1n, text: 'kept' }])
   })
 
   await t.test('errors that have no problem of their own are not changed', async (t) => {
-    await query(database, { text: 'alter table notes add constraint small check (id < 10)' })
+    await query(database, 'alter table notes add constraint small check (id < 10)')
     const answers = 'create table answers (note_id bigint constraint answers_note references notes)'
-    await query(database, { text: answers })
+    await query(database, answers)
     for (const [text, code, constraint] of [
       [`insert into notes values (1, 'x')`, '23505', 'notes_pkey'],
       [`insert into notes values (11, 'x')`, '23514', 'small'],
       ['insert into answers values (7)', '23503', 'answers_note'],
       ['select * from nowhere', '42P01', undefined],
     ] as const) {
-      const error = await query(database, { text }).catch((thrown: Error) => thrown)
+      const error = await query(database, text).catch((thrown: Error) => thrown)
       t.match(error, { code, constraint }, text)
       t.notOk(error instanceof ProblemError)
     }
@@ -68,7 +68,7 @@ await onEachDatabase(async (t, database) => {
   await t.test('processes that start together migrate once; a failed step is rolled back', async (t) => {
     await Promise.all([migrate(database), migrate(database), migrate(database)])
     t.strictSame(await names('select name from kysely_migration'), Object.keys(migrations))
-    const up = (text: string) => ({ up: (db: Queries) => query(db, { text }).then(() => {}) })
+    const up = (text: string) => ({ up: (db: Queries) => query(db, text).then(() => {}) })
     const steps = {
       ...migrations,
       '9998-good': up('create table good ()'),
@@ -86,7 +86,7 @@ await onEachDatabase(async (t, database) => {
     await t.test(`${name}: the table matches the schema, and ids begin at the first id`, async (t) => {
       const text = `select column_name as name, is_nullable, datetime_precision as digits, data_type as type
         from information_schema.columns where table_name = '${name}'`
-      const columns = await query(database, { text })
+      const columns = await query(database, text)
       const expected = ['id', ...Object.keys(fields), 'created_at', 'updated_at']
       t.strictSame(columns.map((column) => column.name).sort(), expected.sort())
       const nullable = Object.entries(fields).filter(([, { type }]) => Array.isArray(type))
@@ -102,8 +102,8 @@ await onEachDatabase(async (t, database) => {
       for (const one of [...keys, ...(otherConstraints[name] ?? []), `${name}_created_at_idx`])
         t.ok(present.includes(one), one)
       const next = `select nextval(pg_get_serial_sequence('${name}', 'id')) as id`
-      t.strictSame(await query(database, { text: next }), [{ id: firstId }])
-      await query(database, { text: `alter sequence ${name}_id_seq restart` })
+      t.strictSame(await query(database, next), [{ id: firstId }])
+      await query(database, `alter sequence ${name}_id_seq restart`)
     })
   }
 

@@ -23,8 +23,8 @@ export async function emptyEmbeddedPool(): Promise<PostgresPool> {
   embedded ??= openEmbeddedPool()
   const pool = await embedded
   const database = databaseOf(pool)
-  await query(database, { text: 'drop schema public cascade' })
-  await query(database, { text: 'create schema public' })
+  await query(database, 'drop schema public cascade')
+  await query(database, 'create schema public')
   return { ...pool, end: async () => {} }
 }
 
@@ -50,7 +50,7 @@ export async function emptyServerUrl(): Promise<string> {
   const { url } = await server
   const name = `suite_${++databases}`
   const first = await openServerDatabase(url)
-  await query(first, { text: `create database ${name}` })
+  await query(first, `create database ${name}`)
   await first.destroy()
   return url.replace(/\/postgres$/, `/${name}`)
 }

@@ -116,7 +116,7 @@ t.test('the authorization server of the demo', async (t) => {
 
   await t.test('the login page lists users, and refuses what is none', async (t) => {
     const text = `update users set name = '<script>alert("Ada")</script>' where id = $1`
-    await query(database, { text, values: [firstId] })
+    await query(database, text, [firstId])
     const { browser, location } = await begun()
     const shown = await browser.send({ url: location })
     t.equal(shown.statusCode, 200)

@@ -1,10 +1,15 @@
+// Own process: starts processes, and waits for them
+/** The demo as a process: what it prints, the settings that it keeps, and how it ends. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { endChild } from '../support/child.js'
 import { until } from '../support/until.js'
+import { callerOf } from './client.js'
 import { failureOf, spawnDemo, startDemo } from './run-demo.js'
 
 t.test('the demo prints its URL and examples that work, and stops at SIGINT', async (t) => {
@@ -44,6 +49,41 @@ t.test('an invalid setting is an error of one line, with exit code 1', async (t)
   t.teardown(() => taken.close())
   const { port } = taken.address() as { port: number }
   t.match(await failureOf(spawnDemo({ PORT: String(port) })), /^demo server: listen EADDRINUSE.*$/)
+})
+
+t.test('MAINTENANCE_FILE, RATE_LIMIT_MAX, TRUST_PROXY and CORS_ORIGIN', async (t) => {
+  const notice = JSON.stringify({ until: new Date(Date.now() + 600_000), reason: 'The move' })
+  const file = join(t.testdir({ maintenance: notice }), 'maintenance')
+  const { origin } = await startDemo(t, {
+    MAINTENANCE_FILE: file,
+    RATE_LIMIT_MAX: '3',
+    TRUST_PROXY: '127.0.0.1',
+    CORS_ORIGIN: 'https://app.example',
+  })
+  const caller = callerOf(origin, { token: null })
+  let clients = 0
+  const from = (address: string) =>
+    caller.call('GET', '/v1/terms', {
+      headers: { 'x-forwarded-for': address, origin: 'https://app.example' },
+    })
+  const anyClient = () => from(`192.0.2.${++clients}`)
+
+  await t.test('while the file exists, requests are refused', async (t) => {
+    const { status, headers, json } = await from('192.0.2.1')
+    t.match({ status, json }, { status: 503, json: { code: 'maintenance', detail: 'The move' } })
+    t.ok(Number(headers.get('retry-after')) > 500)
+    await rm(file)
+    await until(anyClient, ({ status }) => status === 200)
+  })
+
+  await t.test('requests beyond the quota of a client are a 429', async (t) => {
+    for (const left of [2, 1, 0])
+      t.match((await from('198.51.100.1')).headers.get('ratelimit'), `"default";r=${left};`)
+    t.match(await from('198.51.100.1'), { status: 429, json: { code: 'quota-exceeded' } })
+    const other = await from('198.51.100.2')
+    t.equal(other.status, 200, 'another client of the proxy')
+    t.equal(other.headers.get('access-control-allow-origin'), 'https://app.example')
+  })
 })
 
 async function shell(commands: string): Promise<string> {

@@ -180,5 +180,5 @@ async function failedPayment(client: Client, failure_reason: string) {
 
 async function paymentsOf(database: Database, { id }: Json): Promise<unknown> {
   const text = 'select count(*) as count from payments where order_id = $1'
-  return (await query(database, { text, values: [id as bigint] }))[0]?.count
+  return (await query(database, text, [id as bigint]))[0]?.count
 }

@@ -95,8 +95,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
     // Every order has the payment that failed; all retries but none more have added one.
     const text = `select count(*) as count from payments
       where order_id in (select id from orders where user_id = $1) group by order_id`
-    const counts = async () =>
-      (await query(database, { text, values: [id as bigint] })).map(({ count }) => Number(count))
+    const counts = async () => (await query(database, text, [id as bigint])).map(({ count }) => Number(count))
     const ended = await until(counts, (all) => all.every((count) => count > 1))
     t.strictSame(ended, Array(20).fill(2))
   })
@@ -105,7 +104,7 @@ t.test('two processes on one PostgreSQL', { skip }, async (t) => {
 /** Starts something that writes twice, and lets no table be written until both wait for it. */
 async function whileNobodyWrites<T>(database: Database, start: () => Promise<T>): Promise<T> {
   const { outcome } = await database.transaction().execute(async (queries) => {
-    await query(queries, { text: 'lock table users in share mode' })
+    await query(queries, 'lock table users in share mode')
     let settled = false
     const outcome = start().finally(() => {
       settled = true
@@ -113,7 +112,7 @@ async function whileNobodyWrites<T>(database: Database, start: () => Promise<T>)
     const text = 'select count(*) as waiting from pg_locks where not granted'
     for (let waiting = 0; waiting < 2 && !settled; ) {
       await setTimeout(1)
-      waiting = Number((await query(queries, { text }))[0]?.waiting)
+      waiting = Number((await query(queries, text))[0]?.waiting)
     }
     // Wrapped: the transaction has to end before it can be awaited.
     return { outcome }

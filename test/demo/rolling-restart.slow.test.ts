@@ -63,7 +63,7 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
   const database = await openServerDatabase(postgres.url)
   t.teardown(() => database.destroy())
   const text = "select items->0->>'sku' as sku from orders where items->0->>'sku' like 'rolling-%' order by 1"
-  const made = (await query(database, { text })).map(({ sku }) => sku)
+  const made = (await query(database, text)).map(({ sku }) => sku)
   t.strictSame(made, [...orders].sort(), 'each POST made one order, and no other was made')
   for (const last of [...running, worker]) await endsWell(t, last, 'at the end')
 })

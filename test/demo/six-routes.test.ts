@@ -4,43 +4,33 @@ import { onDatabase } from './each-database.js'
 import { spyOn } from './query-spy.js'
 import { type CollectionName, newBody, newUser } from './samples.js'
 
+/** What a replace changes, a member that can be left out and its value then, and `Cache-Control` of the list and of an item. */
 interface Subject {
-  readonly name: CollectionName
-  /** What a replace changes, but for a friend: another one. */
   readonly changes?: Json
-  /** A member that can be left out, and the value that it takes then. */
   readonly omitted?: readonly [member: string, value: unknown]
-  /** `Cache-Control` of the list, and of an item. */
   readonly list?: string
   readonly item?: string
 }
 
-const subjects: readonly Subject[] = [
-  { name: 'users', changes: { name: 'Grace Hopper', age: 85 }, omitted: ['gender', null] },
-  { name: 'friends', list: 'private, max-age=5, stale-while-revalidate=30' },
-  {
-    name: 'orders',
-    changes: { total_amount: 0, items: [{ sku: 'A', quantity: 1, unit_amount: 0 }] },
-    omitted: ['status', 'pending'],
-  },
-  { name: 'subscriptions', changes: { plan: 'basic', status: 'suspended' }, omitted: ['renews_at', null] },
-  {
-    name: 'payments',
-    changes: { status: 'succeeded', amount: Number.MAX_SAFE_INTEGER },
-    omitted: ['failure_reason', null],
-    list: 'no-store',
-    item: 'no-store',
-  },
-]
+const noItems = { total_amount: 0, items: [{ sku: 'A', quantity: 1, unit_amount: 0 }] }
+const paid = { status: 'succeeded', amount: Number.MAX_SAFE_INTEGER }
+const subjects: Readonly<Record<CollectionName, Subject>> = {
+  users: { changes: { name: 'Grace Hopper', age: 85 }, omitted: ['gender', null] },
+  friends: { list: 'private, max-age=5, stale-while-revalidate=30' },
+  orders: { changes: noItems, omitted: ['status', 'pending'] },
+  subscriptions: { changes: { plan: 'basic', status: 'suspended' }, omitted: ['renews_at', null] },
+  payments: { changes: paid, omitted: ['failure_reason', null], list: 'no-store', item: 'no-store' },
+}
 
 await onDatabase(async (t, actual) => {
   const { database, columnsRead } = spyOn(actual)
   const client = await serve(t, database)
 
-  for (const subject of subjects) {
-    const { name, omitted } = subject
+  for (const [name, subject] of Object.entries(subjects) as [CollectionName, Subject][]) {
+    const { omitted } = subject
     const path = `/v1/${name}`
     const body: Json = await newBody(client, name)
+    // For a friend: another one.
     const changes = subject.changes ?? { friend_user_id: (await newUser(client)).id }
     const full = { ...body, ...changes }
     const created = await client.post(path, body)
@@ -63,24 +53,23 @@ await onDatabase(async (t, actual) => {
       t.equal(options.headers.get('allow'), 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT')
     })
 
-    await t.test(`${name}: the list has the newest item first, and no total`, async (t) => {
-      const list = await client.get(`${path}?fields=*`)
-      t.strictSame(Object.keys(list.json), [name])
-      t.strictSame(itemsOf(list, name)[0], created.json)
-      const { headers } = list
-      t.equal(headers.get('cache-control'), subject.list ?? 'no-cache, private')
-      t.equal(headers.has('etag'), name !== 'payments')
-      if (name === 'friends') t.match(headers.get('vary'), /authorization/i)
-    })
-
-    await t.test(`${name}: lists are JSON, XML and CSV, items JSON and XML`, async (t) => {
-      for (const format of ['json', 'xml', 'csv']) {
-        const list = await client.get(`${path}?limit=1&format=${format}`)
-        t.match(list, { status: 200, text: String(created.json.id) }, format)
-        const { status } = await client.get(`${itemPath}?format=${format}`)
-        t.equal(status, format === 'csv' ? 406 : 200, format)
-      }
-    })
+    await t.test(
+      `${name}: the list has the newest item first, and no total; it is JSON, XML or CSV, an item JSON or XML`,
+      async (t) => {
+        const list = await client.get(`${path}?fields=*`)
+        t.strictSame(Object.keys(list.json), [name])
+        t.strictSame(itemsOf(list, name)[0], created.json)
+        t.equal(list.headers.get('cache-control'), subject.list ?? 'no-cache, private')
+        t.equal(list.headers.has('etag'), name !== 'payments')
+        if (name === 'friends') t.match(list.headers.get('vary'), /authorization/i)
+        for (const format of ['json', 'xml', 'csv']) {
+          const list = await client.get(`${path}?limit=1&format=${format}`)
+          t.match(list, { status: 200, text: String(created.json.id) }, format)
+          const { status } = await client.get(`${itemPath}?format=${format}`)
+          t.equal(status, format === 'csv' ? 406 : 200, format)
+        }
+      },
+    )
 
     await t.test(`${name}: an unchanged item is a 304, and its row is not read`, async (t) => {
       const headers = { 'if-none-match': tagOf(await read()) }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifyServerOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { type OwnTests, type Row, testOf } from './own-tests.js'
+import type { OwnTests } from './own-tests.js'
 
 /** An app of this folder. */
 export type AppName = 'tasks' | 'graph' | 'generated'
@@ -30,7 +30,7 @@ export async function appIn(root: string, name: AppName, state: State): Promise<
   if (state !== 'bare') execFileSync('git', ['apply', join(source, `${state}.diff`)], { cwd: folder })
   const file = ['app.mjs', 'app.cjs'].map((one) => join(folder, one)).find((one) => existsSync(one)) ?? ''
   const { default: rows, login } = await import(pathToFileURL(join(folder, 'requests.mjs')).href)
-  return { file, ownTests: { tests: (rows as Row[]).map(testOf), login }, boot: (place) => boot(file, place) }
+  return { file, ownTests: { rows, login }, boot: (place) => boot(file, place) }
 }
 
 async function boot(file: string, place: Place = 'root'): Promise<FastifyInstance> {
