@@ -1,17 +1,13 @@
 // Own process: waits for Redis
 /** Maintenance that instances share in Redis with a real server, and two clients of it. */
-import { setImmediate } from 'node:timers/promises'
-import Fastify from 'fastify'
 import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { maintenance } from '../../../../src/plugins/maintenance/index.js'
 import { readTimeout } from '../../../../src/plugins/maintenance/sources.js'
 import { type RedisMaintenanceClient, redisMaintenanceStore } from '../../../../src/stores/redis.js'
-import { keepLogs, levels } from '../../../support/logs.js'
 import { type ManualClock, manualClock } from '../../../support/manual-clock.js'
 import { type PrivateRedis, redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { until } from '../../../support/until.js'
-import { keepsMaintenanceContract } from './maintenance-store-contract.js'
+import { faults, look, serviceWith, start } from '../service.js'
 
 const skip = await skipWithoutRedis()
 const defaultKey = 'fastify-conventions:maintenance'
@@ -30,32 +26,6 @@ async function connect(t: Test, { url }: PrivateRedis): Promise<Redis> {
 
 const server = (t: Test) => redisOf(t, { persistent: true })
 
-/** An instance of a service that reads the store when the clock says so. */
-async function instance(t: Test, client: Redis, clock: ManualClock) {
-  const logs = keepLogs()
-  const app = Fastify({ logger: logs.logger })
-  await app.register(maintenance, {
-    store: redisMaintenanceStore(client),
-    now: clock.now,
-    schedule: clock.schedule,
-  })
-  app.get('/', () => ({}))
-  t.teardown(() => app.close())
-  await app.ready()
-  return {
-    app,
-    status: async () => (await app.inject('/')).statusCode,
-    errors: () => logs.lines.filter(({ level }) => level >= levels.error),
-    found: () => logs.lines.filter(({ msg }) => msg?.includes('reachable again')),
-  }
-}
-
-/** Advances the time to the next read, and waits for its end. */
-async function look(clock: ManualClock): Promise<void> {
-  await clock.advance(1000)
-  while (clock.waiting(readTimeout) > 0) await setImmediate()
-}
-
 /** Reads repeatedly: a client notices by itself when its server is back. */
 async function lookUntil(clock: ManualClock, isSo: () => boolean): Promise<void> {
   await until(() => look(clock), isSo)
@@ -66,21 +36,16 @@ t.test('in Redis', { skip }, async (t) => {
   const one = await connect(t, redis)
   const other = await connect(t, redis)
 
-  await t.test('the contract of all maintenance stores', (t) =>
-    keepsMaintenanceContract(t, async () => {
-      await one.flushall()
-      return [redisMaintenanceStore(one), redisMaintenanceStore(other)]
-    }),
-  )
-
-  await t.test('one key has the notice with its version; without a notice there is no key', async (t) => {
-    await one.flushall()
-    const store = redisMaintenanceStore(one)
-    const notice = { until: '2026-11-20T11:00:00.000Z', reason: 'move' }
-    await store.set(notice)
-    t.strictSame(JSON.parse((await one.get(defaultKey)) ?? ''), { version: 1, notice })
-    await store.set(null)
-    t.equal(await one.dbsize(), 0)
+  await t.test('both stores get what one sets, in one key with its version', async (t) => {
+    const stores = [redisMaintenanceStore(one), redisMaintenanceStore(other)] as const
+    const notice = { until: '2026-11-20T12:00:00.000Z', reason: 'Größeres “move”' }
+    for (const set of [null, notice, { retryAfter: 120 }, {}, null, null]) {
+      await stores[0].set(set)
+      for (const store of stores) t.strictSame(await store.get(), set)
+      const value = set && { version: 1, notice: set }
+      t.strictSame(JSON.parse((await one.get(defaultKey)) ?? 'null'), value)
+      t.equal(await one.dbsize(), set === null ? 0 : 1, 'without a notice there is no key')
+    }
   })
 
   await t.test('a value that no store wrote rejects, with what is wrong', async (t) => {
@@ -102,9 +67,12 @@ t.test('in Redis', { skip }, async (t) => {
 
 t.test('instances of a service', { skip }, async (t) => {
   const redis = await server(t)
-  const clock = manualClock('2026-11-20T08:00:00.000Z')
+  const clock = manualClock(start)
   const clients = [await connect(t, redis), await connect(t, redis)] as const
-  const [one, other] = [await instance(t, clients[0], clock), await instance(t, clients[1], clock)]
+  const open = (client: Redis) => serviceWith(t, { store: redisMaintenanceStore(client) }, { clock })
+  const [one, other] = [await open(clients[0]), await open(clients[1])]
+  const errors = () => other.told(faults).length
+  const returns = () => Math.min(...[one, other].map(({ told }) => told(/reachable again/).length))
 
   await t.test('while the key has any other value, the last known state stays', async (t) => {
     await one.app.maintenance.enable({ until: '2026-11-20T09:00:00Z', reason: 'move' })
@@ -116,43 +84,41 @@ t.test('instances of a service', { skip }, async (t) => {
     await look(clock)
     await look(clock)
     t.equal(await other.status(), 503)
-    t.match(other.errors(), [{ err: { message: /not a maintenance notice/ } }], 'logged once')
+    t.match(other.told(faults), [/not a maintenance notice/], 'logged once')
+    t.equal(errors(), 1)
     await other.app.maintenance.disable()
     await look(clock)
     t.same([await one.status(), await other.status()], [200, 200])
   })
 
-  await t.test(
-    'while Redis is away, the last known state stays; then the state in Redis counts',
-    async (t) => {
-      await one.app.maintenance.enable()
-      await look(clock)
-      const [errors, found] = [other.errors().length, other.found().length]
+  await t.test('while Redis is away, the last known state stays; then that in Redis counts', async (t) => {
+    await one.app.maintenance.enable()
+    await look(clock)
+    const [failed, returned] = [errors(), returns()]
 
-      redis.pause()
-      await clock.advance(5 * (readTimeout + 1000))
-      t.equal(await other.status(), 503)
-      t.equal(other.errors().length, errors + 1, 'a Redis that does not answer is unreachable')
-      redis.resume()
-      await lookUntil(clock, () => other.found().length > found)
+    redis.pause()
+    await clock.advance(5 * (readTimeout + 1000))
+    t.equal(await other.status(), 503)
+    t.equal(errors(), failed + 1, 'a Redis that does not answer is unreachable')
+    redis.resume()
+    await lookUntil(clock, () => returns() > returned)
 
-      await redis.kill()
-      await lookUntil(clock, () => other.errors().length > errors + 1)
-      await look(clock)
-      await look(clock)
-      t.equal(await other.status(), 503)
-      t.equal(other.errors().length, errors + 2, 'logged once')
-      await t.rejects(one.app.maintenance.disable(), 'without the store nothing changes')
-      t.equal(await one.status(), 503)
+    await redis.kill()
+    await lookUntil(clock, () => errors() > failed + 1)
+    await look(clock)
+    await look(clock)
+    t.equal(await other.status(), 503)
+    t.equal(errors(), failed + 2, 'logged once')
+    await t.rejects(one.app.maintenance.disable(), 'without the store nothing changes')
+    t.equal(await one.status(), 503)
 
-      await redis.restart()
-      await lookUntil(clock, () => one.found().length > found + 1 && other.found().length > found + 1)
-      t.equal(await other.status(), 503)
-      await one.app.maintenance.disable()
-      await look(clock)
-      t.equal(await other.status(), 200, 'it polls again by itself')
-    },
-  )
+    await redis.restart()
+    await lookUntil(clock, () => returns() > returned + 1)
+    t.equal(await other.status(), 503)
+    await one.app.maintenance.disable()
+    await look(clock)
+    t.equal(await other.status(), 200, 'it polls again by itself')
+  })
 })
 
 t.test('an invalid client throws at once', async (t) => {
