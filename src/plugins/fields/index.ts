@@ -113,14 +113,14 @@ function concerns(
 function factsOf(app: FastifyInstance, route: Route, methods: readonly string[], label: string): RouteFacts {
   const { lists } = route.config ?? {}
   const list = lists === true ? {} : typeof lists === 'object' ? lists : null
-  const last = route.path.split('/').at(-1) ?? ''
+  const [, last] = /\/([^/:*]+)$/.exec(route.path) ?? []
   return {
     label,
     reads: methods.some(isRead),
     isList: list !== null,
     lists: [
       ...(list === null ? [] : [list.member ?? memberName(route.path, keyStyleOf(app))]),
-      ...[last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last],
+      ...(last === undefined ? [] : [last.replaceAll('-', '_'), joinWords(wordsOf(last), 'camelCase'), last]),
     ],
   }
 }
