@@ -6,7 +6,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import conventions, { type ConventionsOptions, type Observation } from '../../src/index.js'
-import { exchange, parseAnswers, type RawAnswer } from '../support/raw.js'
+import { exchange, parseAnswers, type RawAnswer, withoutDate } from '../support/raw.js'
 import { serve } from '../support/serve.js'
 import { addRoutes, requests } from './announced/service.js'
 
@@ -28,13 +28,7 @@ const pluginsOf: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What follows from the body. */
-const framing: ReadonlySet<string> = new Set([
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'date',
-])
+const framing = 'content-length transfer-encoding connection keep-alive date'.split(' ')
 
 /** What Node.js answers itself, without a hook, unless `enforce` takes it over. */
 const answeredByNode = { 'expects something else': 'docs/report.md says so' }
@@ -82,7 +76,7 @@ function unannounced(before: Answer, after: Answer, observed: readonly Observati
   const names = new Set([...Object.keys(before.headers), ...Object.keys(after.headers)])
   for (const name of names) {
     const [one, other] = [before.headers[name], after.headers[name]]
-    if (one === other || framing.has(name)) continue
+    if (one === other || framing.includes(name)) continue
     const effects = one === undefined ? ['header added', 'changed'] : ['changed']
     const plugins =
       pluginsOf[name] ?? (name.startsWith('access-control-') ? ['cors'] : ['securityHeaders', 'problems'])
@@ -118,8 +112,4 @@ async function appWith(t: Test, mode: 'report' | 'enforce' | 'off' | null) {
 function answerOf(bytes: string): Answer {
   const [answer] = parseAnswers(bytes)
   return answer ?? { status: 0, headers: {}, body: '' }
-}
-
-function withoutDate(bytes: string): string {
-  return bytes.replace(/^date: .*\r\n/im, '')
 }

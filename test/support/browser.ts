@@ -11,12 +11,6 @@ import {
 import type { Test } from 'tap'
 import { findProgram } from './child.js'
 
-/** A page of an origin of its own. */
-export interface OpenPage {
-  readonly page: Page
-  readonly origin: string
-}
-
 /** What a page asks for, as `fetch` takes it. */
 export interface PageRequest {
   readonly method?: string
@@ -93,7 +87,7 @@ export async function openPage(
   t: Test,
   context: BrowserContext,
   host: '127.0.0.1' | 'localhost' = '127.0.0.1',
-): Promise<OpenPage> {
+) {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8')
     // Else the browser would ask for an icon.

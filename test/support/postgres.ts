@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -12,16 +12,7 @@ import type { Test } from 'tap'
 import { endChild } from './child.js'
 
 /** A PostgreSQL server of one test alone. */
-export interface PrivatePostgres {
-  /** Where to connect: a socket in a folder that only this test knows. */
-  readonly url: string
-  /** Ends the server and removes its data. */
-  stop(): Promise<void>
-  /** Ends the server with all connections, and starts it with the same data after a second. */
-  restart(): Promise<void>
-  /** Lets this process end while the server runs; the server ends with it. */
-  unref(): void
-}
+export type PrivatePostgres = Awaited<ReturnType<typeof startPostgres>>
 
 /** Whose rights the server runs with. */
 type Account = Pick<SpawnOptions, 'uid' | 'gid'>
@@ -62,38 +53,44 @@ export function poolOf(t: Test, connectionString: string, config: PoolConfig = {
 }
 
 /** Starts a server with an empty database in a temporary folder. */
-export async function startPostgres(): Promise<PrivatePostgres> {
+export async function startPostgres() {
   const binaries = findBinaries()
   const runAs = await account()
   if (binaries === null || runAs === null) throw new Error((await obstacleToPostgres()) ?? 'no PostgreSQL')
 
   const folder = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
     if (runAs.uid !== undefined && runAs.gid !== undefined) await chown(folder, runAs.uid, runAs.gid)
     const data = join(folder, 'data')
     const initialize = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '-N']
     await execute(join(binaries, 'initdb'), initialize, { ...runAs, cwd: folder })
-    let server = await startServer(binaries, data, folder, runAs)
+    const start = () => startServer(binaries, data, folder, runAs)
+    let server = await start()
     return {
+      /** Where to connect: a socket in a folder that only this test knows. */
       url: `postgres://postgres@${encodeURIComponent(folder)}/postgres`,
+      /** Ends the server and removes its data. */
       async stop() {
         await endChild(server, 'SIGINT')
-        await rm(folder, { recursive: true, force: true })
+        remove()
       },
+      /** Ends the server with all connections, and starts it with the same data after a second. */
       async restart() {
         await endChild(server, 'SIGINT')
         await pause(1_000)
-        server = await startServer(binaries, data, folder, runAs)
+        server = await start()
       },
+      /** Lets this process end while the server runs; the server ends with it. */
       unref() {
         server.unref()
         // A pipe of a child process is a socket.
         ;(server.stderr as Socket | null)?.unref()
-        process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+        process.once('exit', remove)
       },
     }
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    remove()
     throw error
   }
 }
@@ -104,10 +101,8 @@ async function startServer(
   socketFolder: string,
   runAs: Account,
 ): Promise<ChildProcess> {
-  const options = [...settings, `unix_socket_directories=${socketFolder}`].flatMap((setting) => [
-    '-c',
-    setting,
-  ])
+  const all = [...settings, `unix_socket_directories=${socketFolder}`]
+  const options = all.flatMap((setting) => ['-c', setting])
   const server = spawn(join(binaries, 'postgres'), ['-D', data, ...options], {
     ...runAs,
     cwd: socketFolder,

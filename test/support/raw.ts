@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 
 /** One response as it came over the wire. */
 export interface RawAnswer {
@@ -16,16 +16,6 @@ export interface RawBytes extends RawAnswer {
   readonly bytes: Buffer
 }
 
-/** A connection that keeps all that comes in. */
-export interface RawConnection {
-  readonly socket: Socket
-  send(bytes: string | Buffer): void
-  /** Waits until what came in so far satisfies the condition. */
-  received(isEnough: (bytes: string) => boolean): Promise<string>
-  /** Waits for the end of the connection and gives all that came in. */
-  ended(): Promise<string>
-}
-
 /** A request in HTTP/1.1 bytes, on a connection that ends with it. */
 export function requestBytes(
   method: string,
@@ -39,8 +29,11 @@ export function requestBytes(
   return `${method} ${target} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
-/** Opens a connection to a port of the loopback interface. */
-export async function openConnection(port: number): Promise<RawConnection> {
+/** {@link openConnection}, opened. */
+export type RawConnection = Awaited<ReturnType<typeof openConnection>>
+
+/** Opens a connection to a port of the loopback interface, which keeps all that comes in. */
+export async function openConnection(port: number) {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   let bytes = ''
@@ -56,14 +49,16 @@ export async function openConnection(port: number): Promise<RawConnection> {
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   return {
     socket,
-    send: (sent) => void socket.write(sent, 'latin1'),
-    ended: async () => {
+    send: (sent: string | Buffer) => void socket.write(sent, 'latin1'),
+    /** Waits for the end of the connection and gives all that came in. */
+    async ended() {
       await closed
       if (bytes === '' && failure !== null) throw failure
       return bytes
     },
-    received: (isEnough) =>
-      new Promise((resolve, reject) => {
+    /** Waits until what came in so far satisfies the condition. */
+    received: (isEnough: (bytes: string) => boolean) =>
+      new Promise<string>((resolve, reject) => {
         const look = (): void => {
           if (!isEnough(bytes)) return
           socket.off('data', look)

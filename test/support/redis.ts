@@ -10,36 +10,13 @@ import type { Test } from 'tap'
 import { endChild, findProgram } from './child.js'
 
 /** A Redis server of one test alone. */
-export interface PrivateRedis {
-  /** Where to connect: a port on loopback that is its own, also after {@link PrivateRedis.restart}. */
-  readonly url: string
-  readonly port: number
-  /** Ends the server and removes its data. */
-  stop(): Promise<void>
-  /** Ends the server at once; its data and its port are kept for {@link PrivateRedis.restart}. */
-  kill(): Promise<void>
-  /**
-   * Ends the server where it runs, and starts it with the same port and the same data.
-   * @param signal what ends it; `SIGTERM` by default
-   */
-  restart(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
-  /** Freezes it: connections stay open, and nothing is answered. What clients send meanwhile is read afterwards. */
-  pause(): void
-  /** Ends {@link PrivateRedis.pause}. */
-  resume(): void
-}
+export type PrivateRedis = Awaited<ReturnType<typeof startRedis>>
 
 /** How {@link startRedis} sets the server up. */
-export interface RedisSetup {
-  /**
-   * Is all that it has acknowledged on disk, so that a restart loses nothing?
-   * @default false: nothing outlives a restart
-   */
+interface RedisSetup {
+  /** Is all that it has acknowledged on disk, so that a restart loses nothing? Otherwise nothing outlives a restart. */
   readonly persistent?: boolean
-  /**
-   * Is it a cluster of one node? It has no slots before a client adds them.
-   * @default false
-   */
+  /** Is it a cluster of one node? It has no slots before a client adds them. */
   readonly cluster?: boolean
 }
 
@@ -69,35 +46,36 @@ export function redisClient(t: Test, url: string, options: Omit<RedisOptions, 'r
 }
 
 /** Starts an empty server in a temporary folder. */
-export async function startRedis({
-  persistent = false,
-  cluster = false,
-}: RedisSetup = {}): Promise<PrivateRedis> {
+export async function startRedis({ persistent = false, cluster = false }: RedisSetup = {}) {
   const program = findProgram(['redis-server'])
   if (program === null) throw new Error((await obstacleToRedis()) ?? 'no Redis')
 
   const folder = await mkdtemp(join(tmpdir(), 'redis-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
   const start = (port: number) => startServer(program, port, folder, { persistent, cluster })
-  let port: number
-  let server: ChildProcess
-  try {
-    ;({ port, server } = await onFreePort(start))
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+  const started = await onFreePort(start).catch(async (error) => {
+    await remove()
     throw error
-  }
+  })
+  const { port } = started
+  let { server } = started
   return {
+    /** Where to connect: a port on loopback that is its own, also after a restart. */
     url: `redis://127.0.0.1:${port}`,
     port,
+    /** Ends the server and removes its data. */
     async stop() {
       await endChild(server)
-      await rm(folder, { recursive: true, force: true })
+      await remove()
     },
+    /** Ends the server at once; its data and its port are kept for `restart`. */
     kill: async () => void (await endChild(server)),
-    async restart(signal = 'SIGTERM') {
+    /** Ends the server where it runs, and starts it with the same port and the same data. */
+    async restart(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') {
       await endChild(server, signal)
       server = await start(port)
     },
+    /** Freezes it: connections stay open, and nothing is answered. What clients send meanwhile is read afterwards. */
     pause: () => void server.kill('SIGSTOP'),
     resume: () => void server.kill('SIGCONT'),
   }
@@ -136,10 +114,8 @@ async function startServer(
   const settings = { port: String(port), bind: '127.0.0.1', dir: folder, save: '', daemonize: 'no' }
   const durability = persistent ? { appendonly: 'yes', appendfsync: 'always' } : { appendonly: 'no' }
   const nodes = cluster ? { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' } : {}
-  const options = Object.entries({ ...settings, ...durability, ...nodes }).flatMap(([name, value]) => [
-    `--${name}`,
-    value,
-  ])
+  const all = Object.entries({ ...settings, ...durability, ...nodes })
+  const options = all.flatMap(([name, value]) => [`--${name}`, value])
   const server = spawn('sh', ['-c', withThisProcess, program, ...options], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

@@ -1,21 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands between clients and a server on loopback, as a network does. */
-export interface TcpRelay {
-  /** Where clients connect. */
-  readonly port: number
-  /** From now on nothing comes through, in either direction; connections stay open, and new ones get no answer. */
-  cut(): void
-  /** Everything comes through again, also what was sent meanwhile. */
-  heal(): void
-  /** Leads new connections to another port, and ends the present ones. */
-  aim(port: number): void
-  stop(): Promise<void>
-}
-
-/** Starts a relay to a port on loopback, or to a Unix socket. */
-export async function startRelay(given: number | string): Promise<TcpRelay> {
+/** Starts a relay to a port on loopback, or to a Unix socket: it stands between clients and a server as a network does. */
+export async function startRelay(given: number | string) {
   let target = given
   const sockets = new Set<Socket>()
   let isCut = false
@@ -41,16 +28,20 @@ export async function startRelay(given: number | string): Promise<TcpRelay> {
   await once(server, 'listening')
 
   return {
+    /** Where clients connect. */
     port: (server.address() as AddressInfo).port,
+    /** From now on nothing comes through, in either direction; connections stay open, and new ones get no answer. */
     cut() {
       isCut = true
       for (const socket of sockets) socket.pause()
     },
+    /** Everything comes through again, also what was sent meanwhile. */
     heal() {
       isCut = false
       for (const socket of sockets) socket.resume()
     },
-    aim(port) {
+    /** Leads new connections to another port, and ends the present ones. */
+    aim(port: number) {
       target = port
       for (const socket of sockets) socket.destroy()
     },
