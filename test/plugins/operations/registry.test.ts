@@ -1,188 +1,157 @@
-/** The registry, the only place that changes records: over a store that works, and over one that does not. */
+/** The registry, the only place that changes records: what a claim does, a store that does not work, and its clock. */
 import t from 'tap'
-import type { OperationRecord } from '../../../src/plugins/operations/record.js'
-import {
-  operationRegistry,
-  type RegistryOptions,
-  storeClock,
-} from '../../../src/plugins/operations/registry.js'
-import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
-import { manualClock } from '../../support/manual-clock.js'
-import { idOf, lease, newOperation, retention, start, stored, succeeded } from './samples.js'
-import { downMessage, unruly } from './unruly-store.js'
+import { memoryOperationStore } from '../../../src/plugins/operations/index.js'
+import { storeClock } from '../../../src/plugins/operations/registry.js'
+import { isProblem } from '../../support/problem.js'
+import { handEngine, openProcess } from './process.js'
+import { idOf, lease, sure } from './samples.js'
 
-const limits = (maxRuns: number) => () => ({ maxRuns, timeout: 3_600_000 })
-
-function setUp(over: Partial<RegistryOptions> = {}, isShared = true) {
-  const clock = manualClock(start)
-  const store = unruly(memoryOperationStore(), isShared)
-  const ended: OperationRecord[] = []
-  const usual = { store, lease, checkInterval: lease, takesOver: false, retention }
-  const { now, schedule } = clock
-  const onEnd = (record: OperationRecord) => void ended.push(record)
-  const registry = operationRegistry({ ...usual, now, schedule, onEnd, ...over })
-  const create = (operation = {}) => stored(registry, newOperation(operation))
-  const claim = async (id: string) => {
-    const claim = await registry.claim(id, limits(3))
-    if ('kind' in claim) throw new Error(claim.kind)
-    return claim.record
-  }
-  return { clock, store, registry, ended, create, claim }
+const hour = 3_600_000
+const ended = { kind: 'ended', hasFailed: false }
+const unavailable = {
+  status: 503,
+  code: 'operations-unavailable',
+  detail: 'Operations cannot be reached at the moment; what was asked for may or may not have happened',
 }
 
-/** The error for a store that fails; its cause is for the log, and not for the client. */
-const unavailable = (cause: RegExp) => ({
-  code: 'operations-unavailable',
-  headers: { 'retry-after': '5' },
-  message: /^Operations cannot be reached at the moment; what was asked for may or may not have happened$/,
-  cause: { message: cause },
-})
-const isDown = unavailable(RegExp(downMessage))
-
-t.test('an input is stored apart from its record, and read before the run counts', async (t) => {
-  const { registry, store, create } = setUp()
-  const record = await create({ input: '{"id":7}' })
-  t.equal(await store.input(record.id), '{"id":7}')
+t.test('an input is read before a run counts', async (t) => {
+  const engine = handEngine()
+  const { begin, store, record, contexts, clock } = await openProcess(t, { engine })
+  const id = await begin({}, { id: 7 })
   store.moods.input = 'fails'
-  for (let attempt = 0; attempt < 5; attempt += 1) await t.rejects(registry.claim(record.id, limits(3)))
-  t.match(await registry.find(record.id), { run: 0, counted: 0 })
+  for (let attempt = 0; attempt < 5; attempt += 1) await t.rejects(engine.run(id))
+  t.match(await record(id), { run: 0, counted: 0 })
   store.moods.input = 'well'
-  t.match(await registry.claim(record.id, limits(3)), { record: { run: 1, counted: 1 }, input: '{"id":7}' })
-  t.match(await registry.claim((await create()).id, limits(3)), { input: null })
+  void engine.run(id)
+  await clock.advance(0)
+  t.match(contexts, [{ run: 1, input: { id: 7 } }])
 })
 
 t.test('a claim begins a run, or returns why it does not', async (t) => {
-  const { registry, clock, create, ended } = setUp()
-  const { id } = await create({ delay: 5_000 })
-  t.strictSame(await registry.claim(idOf(9), limits(3)), { kind: 'ended', hasFailed: false })
-  t.strictSame(await registry.claim(id, () => undefined), { kind: 'later', delay: 200 })
-  t.strictSame(await registry.claim(id, limits(3)), { kind: 'later', delay: 5_000 })
+  const [engine, of] = [handEngine(), handEngine()]
+  const { app, begin, clock, memory, record, events, dieWith, endElsewhere } = await openProcess(t, {
+    engine,
+  })
+  await openProcess(t, { engine: of, clock, memory, name: 'of-another-release' })
+  const id = await begin({ delay: 5_000 })
+  t.strictSame(await engine.run(idOf(9)), ended)
+  t.strictSame(await of.run(id), { kind: 'later', delay: 200 })
+  t.strictSame(await engine.run(id), { kind: 'later', delay: 5_000 })
   clock.skip(5_000)
-  t.match(await registry.claim(id, limits(3)), { record: { run: 1 } })
+  await dieWith(id)
   clock.skip(1_000)
-  t.strictSame(await registry.claim(id, limits(3)), { kind: 'later', delay: lease - 1_000 })
-  await registry.cancel(id)
-  t.strictSame(await registry.claim(id, limits(3)), { kind: 'later', delay: lease - 1_000 })
-  t.equal(ended.length, 0)
+  t.strictSame(await of.run(id), { kind: 'later', delay: 600 }, 'a tenth of its age')
+  t.strictSame(await engine.run(id), { kind: 'later', delay: lease - 1_000 })
+  void app.operations.cancel(id)
+  await clock.advance(0)
+  t.strictSame(await engine.run(id), { kind: 'later', delay: lease - 1_000 })
   clock.skip(lease)
-  for (const _ of [1, 2]) t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
-  t.match(await registry.find(id), { error: { code: 'operation-cancelled' } })
-  t.equal(ended.length, 1)
-  const done = await create()
-  await registry.finish(done.id, null, succeeded)
-  t.strictSame(await registry.claim(done.id, limits(3)), { kind: 'ended', hasFailed: false })
+  for (const _ of [1, 2]) t.strictSame(await engine.run(id), { kind: 'ended', hasFailed: true })
+  t.match(await record(id), { error: { code: 'operation-cancelled' } })
+  t.strictSame(events(), ['start', 'end'])
+  const done = await begin()
+  await endElsewhere(done)
+  t.strictSame(await engine.run(done), { kind: 'ended', hasFailed: true })
+  const old = await begin()
+  clock.skip(hour)
+  t.strictSame(await of.run(old), { kind: 'later', delay: 30_000 })
 })
 
 t.test('only dead runs count towards maxRuns, and not hand-backs or retries', async (t) => {
-  const { registry, clock, create, claim, ended } = setUp()
-  const { id } = await create()
-  for (let deploy = 0; deploy < 10; deploy += 1) await registry.release(id, (await claim(id)).run)
-  for (let error = 0; error < 10; error += 1) await registry.retry(id, (await claim(id)).run)
+  const engine = handEngine()
+  const { begin, clock, memory, record, dieWith, events, fail } = await openProcess(t, { engine })
+  const id = await begin()
+  for (let error = 0; error < 10; error += 1) {
+    const outcome = engine.run(id)
+    await clock.advance(0)
+    await fail(new Error('a deadlock'))
+    t.strictSame(await outcome, { kind: 'retry' })
+  }
+  for (let deploy = 0; deploy < 4; deploy += 1) {
+    const closing = handEngine()
+    const { close } = await openProcess(t, { engine: closing, clock, memory })
+    const outcome = closing.run(id)
+    await clock.advance(0)
+    await close()
+    t.strictSame(await outcome, { kind: 'released' })
+  }
   for (let death = 0; death < 3; death += 1) {
-    await claim(id)
+    await dieWith(id)
     clock.skip(lease)
   }
-  t.match(await registry.claim(id, limits(3)), { kind: 'ended', hasFailed: true })
-  t.match(await registry.find(id), { run: 23, counted: 3, error: { code: 'operation-interrupted' } })
-  t.equal(ended.length, 1)
+  t.strictSame(await engine.run(id), { kind: 'ended', hasFailed: true })
+  t.match(await record(id), { run: 17, counted: 3, error: { code: 'operation-interrupted' } })
+  t.equal(events().at(-1), 'give-up')
 })
 
 t.test('an engine that takes over claims a run at once, and needs no heartbeats', async (t) => {
-  const { registry, store, clock, create, claim } = setUp({ takesOver: true })
-  const { id } = await create()
-  const first = await claim(id)
-  t.equal(first.runUntil, clock.now() + 3_600_000 + lease, 'only the time limit bounds it')
-  clock.skip(10 * lease)
-  t.equal(await registry.renew(first, null), first)
+  const [engine, other] = [handEngine({ takesOver: true }), handEngine({ takesOver: true })]
+  const { begin, clock, memory, store, contexts, record } = await openProcess(t, { engine })
+  await openProcess(t, { engine: other, clock, memory })
+  const id = await begin()
+  void engine.run(id)
+  await clock.advance(0)
+  const runUntil = clock.now() + hour + 10 * lease
+  t.match(await record(id), { runUntil }, 'only the time limit bounds it')
+  await clock.advance(10 * lease)
   t.equal(store.calls.replace, 1)
-  t.match(await registry.renew(first, 0.5), { progress: 0.5, runUntil: first.runUntil })
-  t.match(await registry.claim(id, limits(3)), { record: { run: 2, counted: 2 } })
-  t.equal(await registry.renew(first, null), null)
-  t.equal(await registry.renew(first, 0.6), null)
-})
-
-t.test('a store that fails is operations-unavailable, and its cause is kept for the log', async (t) => {
-  const { registry, store, create } = setUp()
-  const record = await create({ input: '7' })
-  store.mood = 'fails'
-  const questions: readonly (() => Promise<unknown>)[] = [
-    () => create(),
-    () => registry.find(record.id),
-    () => registry.claim(record.id, limits(3)),
-    () => registry.takeDue(1),
-    () => registry.ask((store) => store.expire(0, 1)),
-  ]
-  for (const ask of questions) await t.rejects(ask(), isDown, String(ask))
-  store.get = () => {
-    throw new Error(downMessage)
-  }
-  await t.rejects(registry.find(record.id), isDown, 'an error before a promise')
+  contexts[0]?.progress(0.5)
+  await clock.advance(500)
+  t.match(await record(id), { progress: 0.5, runUntil })
+  void other.run(id)
+  await clock.advance(0)
+  await clock.advance(1_000)
+  t.match(await record(id), { run: 2, counted: 2 })
+  t.match(contexts[0]?.signal.reason, { code: 'operation-interrupted' })
 })
 
 t.test('a shared store has a time limit, and no timer is left', async (t) => {
-  const { registry, store, clock, create } = setUp()
-  const { id } = await create()
-  t.equal(clock.waiting(), 0, 'none after an answer')
+  const { ask, start, store, clock, lines } = await openProcess(t, { engine: handEngine() })
+  const url = await start()
+  const before = clock.waiting()
   store.mood = 'hangs'
-  const answer = registry.find(id)
-  answer.catch(() => {})
+  const answer = ask({ url })
+  await clock.advance(0)
   await clock.advance(4_999)
   t.equal(clock.waiting(5_000), 1)
   await clock.advance(1)
-  await t.rejects(answer, unavailable(/did not come within 5000 ms/))
-  t.equal(clock.waiting(), 0)
-  const local = setUp({}, false)
-  const created = local.create()
-  t.equal(local.clock.waiting(), 0, 'a store of the process needs none')
-  await created
+  isProblem(t, await answer, unavailable)
+  t.equal(clock.waiting(), before)
+  const told = lines.find(({ part }) => part === 'store')
+  t.match(told, { err: { message: /did not come within 5000 ms/ } })
+
+  const local = await openProcess(t, { isShared: false })
+  let timers = -1
+  local.store.get = async () => {
+    await null
+    timers = local.clock.waiting(5_000)
+    return null
+  }
+  await local.app.operations.find(idOf(1))
+  t.equal(timers, 0, 'a store of the process needs none')
 })
 
-t.test('a record that changes without end is operations-unavailable', async (t) => {
-  const { registry, store, create } = setUp()
-  const { id } = await create()
+t.test('a record that changes without end, and a store that throws, are a 503', async (t) => {
+  const { ask, start, store, lines } = await openProcess(t, { engine: handEngine() })
+  const url = await start()
   store.replace = async () => false
-  await t.rejects(registry.cancel(id), unavailable(/changed 100 times/))
+  isProblem(t, await ask({ method: 'DELETE', url }), unavailable)
+  t.equal(store.calls.get, 101, 'it is changed again and again, up to a hundred times')
+  store.get = () => {
+    throw new Error('before a promise')
+  }
+  isProblem(t, await ask({ url }), unavailable)
+  t.ok(lines.some(({ part, err }) => part === 'store' && /a promise/.test(JSON.stringify(err))))
 })
 
 t.test('a start that the client of the store sends again, as its answer was lost, is no other', async (t) => {
-  const { registry, store } = setUp()
-  const create = store.create.bind(store)
+  const { begin, store, app, events } = await openProcess(t, { definition: { onePer: 'id' } })
+  const { create } = store
   store.create = async (record, input) => (await create(record, input)) && create(record, input)
-  const record = await stored(registry, newOperation({ onePer: 'a'.repeat(64) }))
-  t.match(await registry.find(record.id), { id: record.id })
+  const id = await begin({}, { id: 7 })
+  t.match(await app.operations.find(id), { id })
+  t.strictSame(events(), [])
 })
-
-t.test('a change whose answer was lost is found when it is done again', async (t) => {
-  const { registry, store, ended, create, claim } = setUp()
-  const { id } = await create()
-  const run = await claim(id)
-  store.moods.replace = 'loses answers'
-  await t.rejects(registry.renew(run, 0.1))
-  store.moods.replace = 'well'
-  t.match(await registry.renew(run, 0.2), { run: 1, progress: 0.2 })
-  store.moods.replace = 'loses answers'
-  await t.rejects(registry.finish(id, 1, succeeded), isDown)
-  store.moods.replace = 'well'
-  t.match(await registry.finish(id, 1, succeeded), { status: 'Succeeded', run: 1 })
-  await registry.finish(id, 2, succeeded)
-  t.equal(ended.length, 1, 'an end that another run reports is not announced')
-})
-
-t.test('due operations are taken once in an interval; a postponed one comes back earlier', async (t) => {
-  const { registry, clock, create } = setUp()
-  const [one, other] = [await create(), await create()]
-  clock.skip(lease)
-  t.equal((await registry.takeDue(10)).length, 2)
-  t.equal((await registry.takeDue(10)).length, 0)
-  await registry.postpone(one.id, 1_000)
-  clock.skip(1_000)
-  t.match(await registry.takeDue(10), [{ id: one.id }])
-  clock.skip(lease - 1_000)
-  t.match(await registry.takeDue(10), [{ id: other.id }])
-})
-
-const hour = 3_600_000
-const { timeOrigin } = performance
 
 /** Sets the steady time of the process, in milliseconds since its start, for the rest of the test. */
 function steady(t: { intercept: typeof import('tap').default.intercept }) {
@@ -193,20 +162,17 @@ function steady(t: { intercept: typeof import('tap').default.intercept }) {
 
 t.test('the time is that of the store, also if the clock of the process is an hour off', async (t) => {
   const process = steady(t)
+  const { timeOrigin } = performance
   for (const difference of [-hour, 0, hour]) {
     const clock = storeClock({ time: async () => timeOrigin + process.time + difference }, undefined)
     await clock.sync()
     process.time += 5_000
     t.equal(clock.now(), Math.floor(timeOrigin + process.time + difference))
   }
-})
-
-t.test('a difference within the time of the answer does not move the clock', async (t) => {
-  const process = steady(t)
   const answers = [0, 99, -99, 300, -300]
   const time = async () => {
     process.time += 100
-    const time = timeOrigin + process.time + (answers.shift() ?? 0)
+    const time = timeOrigin + process.time + sure(answers.shift())
     process.time += 100
     return time
   }
@@ -216,12 +182,12 @@ t.test('a difference within the time of the answer does not move the clock', asy
     await clock.sync()
     moved.push(clock.now() - Math.floor(timeOrigin + process.time))
   }
-  t.strictSame(moved, [0, 0, 0, 300, -300])
+  t.strictSame(moved, [0, 0, 0, 300, -300], 'a difference within the time of the answer does not move it')
 })
 
 t.test('a store without a clock has that of the process; a clock of the options replaces both', async (t) => {
   t.intercept(Date, 'now', { value: () => 7_000 })
-  const local = storeClock({}, undefined)
+  const local = storeClock(memoryOperationStore(), undefined)
   await local.sync()
   t.equal(local.now(), 7_000)
   const given = storeClock({ time: async () => hour }, () => 42.9)

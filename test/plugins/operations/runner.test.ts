@@ -1,86 +1,63 @@
-import t from 'tap'
-import type { OperationWork } from '../../../src/plugins/operations/define.js'
-import { operationRegistry, type RegistryOptions } from '../../../src/plugins/operations/registry.js'
-import { beginRun } from '../../../src/plugins/operations/run.js'
-import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
-import { manualClock } from '../../support/manual-clock.js'
-import {
-  failed,
-  failure,
-  idOf,
-  lease,
-  newOperation,
-  retention,
-  start,
-  stored,
-  succeeded,
-  sure,
-} from './samples.js'
-import { heldWork, testProcess } from './test-process.js'
-import { unruly } from './unruly-store.js'
+/** Runs: what is stored of them, how they are cancelled, replaced, retried and handed back, and their heartbeats. */
+import t, { type Test } from 'tap'
+import { ProblemError } from '../../../src/index.js'
+import { handEngine, openProcess, type ProcessOptions } from './process.js'
+import { lease, sure } from './samples.js'
 
-const limits = () => ({ maxRuns: 3, timeout: 3_600_000 })
 const unwind = 10_000
+const timeout = 60_000
 
-function setUp(over: Partial<OperationWork> = {}, registryOptions: Partial<RegistryOptions> = {}) {
-  const clock = manualClock(start)
-  const work = heldWork(over)
-  const store = unruly(memoryOperationStore())
-  const process = testProcess({ store, clock, unwind, works: { work }, registry: registryOptions })
-  const { registry, runner } = process
+/** A process in which an operation runs. */
+async function running(t: Test, options: ProcessOptions = {}, engine = handEngine(), isLast = false) {
+  const process = await openProcess(t, { engine, unwind, ...options })
+  const { clock, memory, app, contexts, store } = process
+  const id = await process.begin({ owner: 7 }, { a: 1 })
+  const before = clock.waiting()
+  const outcome = engine.run(id, isLast)
+  outcome.catch(() => {})
+  await clock.advance(0)
+  const cancel = async (cancelling = app) => {
+    void cancelling.operations.cancel(id)
+    await clock.advance(0)
+  }
   return {
     ...process,
-    clock,
-    store,
-    work,
-    find: async (id: string) => sure(await registry.find(id)),
-    names: () => process.events.map(({ event }) => event),
-    /** Begins a run of a new operation. */
-    async running(operation = {}) {
-      const { id } = await stored(registry, newOperation(operation))
-      const outcome = runner.run(id, false)
-      outcome.catch(() => {})
-      await clock.advance(0)
-      return { id, outcome, context: sure(work.contexts.at(-1)) }
-    },
-    /** Requests a cancellation, as a request does. */
-    async cancel(id: string) {
-      await registry.cancel(id)
-      runner.look(id)
-      await clock.advance(0)
-    },
+    id,
+    engine,
+    context: sure(contexts.at(-1)),
+    outcome,
+    /** Requests a cancellation. */
+    cancel: () => cancel(),
+    cancelElsewhere: async () => cancel((await openProcess(t, { clock, memory, works: false })).app),
+    writes: () => store.calls.replace ?? 0,
+    /** How many timers the run has. */
+    timers: () => clock.waiting() - before,
   }
 }
 
-type Running = ReturnType<typeof setUp> & Awaited<ReturnType<ReturnType<typeof setUp>['running']>>
+type Running = Awaited<ReturnType<typeof running>>
 
-/** Whether a promise has settled. */
-async function isSettled(promise: Promise<unknown>): Promise<boolean> {
-  return (await Promise.race([promise.then(() => true), new Promise((go) => setImmediate(go))])) === true
-}
+const isSettled = (promise: Promise<unknown>) =>
+  Promise.race([promise.then(() => true), new Promise((go) => setImmediate(go, false))])
 
-t.test('a run gets the record, the input and a signal; no timer is left after it', async (t) => {
-  const { running, work, find, names, clock } = setUp()
-  const { id, outcome, context } = await running({ owner: '7', input: '{"a":1}' })
-  t.match(context, { record: { id, run: 1, owner: '7' }, input: '{"a":1}', signal: { aborted: false } })
-  work.end()
+t.test('a run gets the input and a signal; no timer is left after it', async (t) => {
+  const { id, context, end, outcome, record, events, timers } = await running(t)
+  t.match(context, { operationId: id, run: 1, input: { a: 1 }, signal: { aborted: false } })
+  t.ok(timers() > 0)
+  await end({ result: 7 })
   await outcome
-  t.match(await find(id), { status: 'Succeeded', result: '{"sent":1}' })
-  t.strictSame([names(), clock.waiting()], [['run'], 0])
+  t.match(await record(id), { status: 'Succeeded', result: '7' })
+  t.strictSame([events(), timers()], [['start', 'run', 'end'], 0])
 })
 
 const steps = {
-  returns: ({ work }) => work.end(),
-  'throws the reason': ({ work, context }) => work.fail(context.signal.reason),
-  'is cancelled': ({ cancel, id }) => cancel(id),
-  'is cancelled, unseen': ({ registry, id }) => registry.cancel(id),
-  closes: ({ runner }) => runner.close(),
+  returns: ({ end }) => end(),
+  'throws the reason': ({ fail, context }) => fail(context.signal.reason),
+  'is cancelled': ({ cancel }) => cancel(),
+  'is cancelled, unseen': ({ cancelElsewhere }) => cancelElsewhere(),
+  closes: ({ close }) => close(),
   'does not unwind': ({ clock }) => clock.advance(unwind),
-  'exceeds its time': ({ clock }) => clock.advance(3_600_000 + unwind),
-  'looks at its record': ({ runner, id, clock }) => {
-    for (const seen of [id, idOf(9)]) runner.look(seen)
-    return clock.advance(lease)
-  },
+  'exceeds its time': ({ clock }) => clock.advance(timeout + unwind),
 } satisfies Readonly<Record<string, (run: Running) => unknown>>
 
 t.test('what happens in a run decides what is stored, logged and returned to the engine', async (t) => {
@@ -92,7 +69,7 @@ t.test('what happens in a run decides what is stored, logged and returned to the
     },
   })
   const succeeds = { kind: 'ended', hasFailed: false, record: { status: 'Succeeded', isCancelling: false } }
-  const fails = { kind: 'ended', hasFailed: true, record: { status: 'Failed', error: failure } }
+  const fails = { kind: 'ended', hasFailed: true, record: { status: 'Failed', error: { status: 500 } } }
   const cancelled = { ...fails, record: { status: 'Failed', error: { code: 'operation-cancelled' } } }
   const released = { kind: 'released', record: { status: 'In progress', runUntil: null, counted: 0 } }
   type Step = keyof typeof steps | { readonly throws: unknown }
@@ -112,7 +89,6 @@ t.test('what happens in a run decides what is stored, logged and returned to the
     [['is cancelled', 'returns'], succeeds],
     [['is cancelled, unseen', { throws: rollback }], cancelled, 'logged'],
     [['is cancelled', 'exceeds its time'], cancelled],
-    [['looks at its record', 'returns'], succeeds],
     [['closes', 'returns'], succeeds],
     [['closes', 'throws the reason'], released],
     [['closes', { throws: rollback }], released, 'logged'],
@@ -123,278 +99,233 @@ t.test('what happens in a run decides what is stored, logged and returned to the
   for (const [taken, { record, ...outcome }, log] of rows) {
     const name = taken.map((step) => (typeof step === 'string' ? step : 'throws')).join(', ')
     // An operation that was cancelled is not retried, whatever its error is.
-    const process = setUp({ isRetried: () => record === cancelled.record })
-    const run = { ...process, ...(await process.running()) }
-    for (const step of taken) await (typeof step === 'string' ? steps[step](run) : run.work.fail(step.throws))
+    const run = await running(t, { definition: { timeout } }, handEngine(), record === fails.record)
+    for (const step of taken) await (typeof step === 'string' ? steps[step](run) : run.fail(step.throws))
     t.strictSame(await run.outcome, outcome, name)
-    t.match(await run.find(run.id), record, name)
+    t.match(await run.record(run.id), record, name)
     t.equal(run.context.signal.aborted, /is cancelled(?!, unseen)|closes/.test(name), name)
-    t.equal(run.ended.length, outcome.kind === 'ended' ? 1 : 0, name)
-    const [last] = taken.slice(-1)
-    const thrown = typeof last === 'object' ? [last.throws] : []
-    t.strictSame(run.errors, record === fails.record ? thrown : [], name)
-    const line = [{ err: thrown[0], operationId: run.id }, /failed while it stopped/]
-    t.match(run.lines, log ? [line] : { length: 0 }, name)
-    const abandons = taken.includes('does not unwind') ? ['abandon'] : []
-    if (outcome.kind === 'released') t.strictSame(run.names(), ['run', ...abandons, 'release'], name)
+    const late = /does not unwind|exceeds/.test(name) ? ['abandon'] : []
+    const last = outcome.kind === 'released' ? 'release' : 'end'
+    t.strictSame(run.events().sort(), ['start', 'run', last, ...late].sort(), name)
+    const told = (what: RegExp) => run.lines.filter(({ msg }) => what.test(msg ?? ''))
+    t.equal(told(/'work' failed$/).length, record === fails.record ? 1 : 0, name)
+    t.match(told(/failed while it stopped/), log ? [{ operationId: run.id }] : { length: 0 }, name)
   }
 })
 
-t.test('a run in place of a dead one is a take-over, up to maxRuns', async (t) => {
-  const { running, runner, registry, clock, events } = setUp()
-  const { id } = await stored(registry, newOperation())
-  await registry.claim(id, limits)
+t.test('a run in place of a dead one is a take-over', async (t) => {
+  const { clock, dieWith, begin, engine, events, record } = await running(t)
+  const id = await begin()
+  await dieWith(id)
   clock.skip(lease)
-  const other = await running()
-  void runner.run(id, false)
+  void engine.run(id)
   await clock.advance(0)
-  const counts = events.map(({ event, record }) => `${event} ${record.id} ${record.counted}`)
-  t.strictSame(counts, [`run ${other.id} 1`, `take-over ${id} 2`])
+  t.strictSame(events(), ['start', 'run', 'start', 'take-over'])
+  t.match(await record(id), { run: 2, counted: 2 })
 })
 
 t.test('a handler that fails runs again if its engine has a retry left', async (t) => {
-  const error = new Error('a deadlock')
-  const { running, runner, work, find, names, errors, clock } = setUp({
-    isRetried: (given) => given === error,
-  })
-  const { id, outcome } = await running()
-  work.fail(error)
+  const { id, fail, engine, outcome, record, clock, events } = await running(t)
+  await fail(new Error('a deadlock'))
   t.strictSame(await outcome, { kind: 'retry' })
-  t.match(await find(id), { status: 'In progress', counted: 0, runUntil: null, dueAt: clock.now() + lease })
-  const last = runner.run(id, true)
+  t.match(await record(id), { status: 'In progress', counted: 0, runUntil: null, dueAt: clock.now() + lease })
+  const last = engine.run(id, true)
   await clock.advance(0)
-  work.fail(error)
+  await fail(new Error('a deadlock'))
   t.strictSame(await last, { kind: 'ended', hasFailed: true })
-  t.match(await find(id), { status: 'Failed', run: 2 })
-  t.strictSame(errors, [error])
-  t.strictSame(names(), ['run', 'retry', 'run'])
+  t.match(await record(id), { status: 'Failed', run: 2 })
+  t.strictSame(events(), ['start', 'run', 'retry', 'run', 'end'])
+
+  // After an invalid result, the work is done.
+  for (const outcome of ['no object', new ProblemError('not-found')]) {
+    const { end, fail, outcome: ended } = await running(t)
+    await (typeof outcome === 'string' ? end(outcome) : fail(outcome))
+    t.strictSame(await ended, { kind: 'ended', hasFailed: true }, 'nor does one of the client')
+  }
 })
 
 t.test('a handler beyond its time limit has failed; its slot is free when it settles', async (t) => {
   for (const last of ['returns', 'throws', 'never'] as const) {
-    const { running, work, find, clock, errors, names, store } = setUp({ timeout: 60_000 })
-    const { id, outcome, context } = await running()
-    await clock.advance(60_000)
+    const run = await running(t, { definition: { timeout } })
+    const { id, clock, context, record, writes, end, fail, events } = run
+    await clock.advance(timeout)
     t.match(context.signal.reason, { code: 'operation-timed-out' })
-    const record = await find(id)
-    t.match(record, { status: 'Failed', error: failure })
-    t.match(errors, [{ code: 'operation-timed-out' }])
-    const { replace } = store.calls
+    const failed = await record(id)
+    t.match(failed, { status: 'Failed', error: { code: 'operation-timed-out' } })
+    const before = writes()
     await clock.advance(unwind - 1)
-    t.equal(store.calls.replace, replace, 'without heartbeats')
-    t.notOk(await isSettled(outcome))
-    if (last === 'returns') work.end()
-    else if (last === 'throws') work.fail(new Error('the rollback failed'))
+    t.equal(writes(), before, 'without heartbeats')
+    t.notOk(await isSettled(run.outcome))
+    if (last === 'returns') await end()
+    else if (last === 'throws') await fail(new Error('the rollback failed'))
     else await clock.advance(1)
-    t.strictSame(await outcome, { kind: 'ended', hasFailed: true })
-    t.equal(await find(id), record, 'its result is ignored')
-    const abandoned = names().filter((name) => name === 'abandon')
-    t.equal(abandoned.length, last === 'never' ? 1 : 0, 'and counted')
-    t.equal(clock.waiting(), 0)
+    t.strictSame(await run.outcome, { kind: 'ended', hasFailed: true })
+    t.equal(await record(id), failed, 'its result is ignored')
+    t.strictSame(events().slice(2), last === 'never' ? ['end', 'abandon'] : ['end'])
+    t.equal(run.timers(), 0)
   }
 })
 
-t.test('a run that was replaced, or whose engine lost its lock, stores nothing', async (t) => {
-  for (const how of ['replaced', 'lock lost', 'replaced while it ended'] as const) {
-    const { running, runner, work, registry, find, clock, ended } = setUp()
-    const { id, outcome, context } = await running()
-    if (how === 'lock lost') runner.lost(id)
-    clock.skip(lease)
-    t.match(await registry.claim(id, limits), { record: { run: 2 } })
-    if (how !== 'replaced while it ended') await clock.advance(0)
-    t.equal(context.signal.aborted, how !== 'replaced while it ended')
-    work.end()
-    t.strictSame(await outcome, { kind: 'ended', hasFailed: false }, how)
-    t.match(await find(id), { run: 2, status: 'In progress' })
-    await registry.finish(id, 2, succeeded)
-    t.equal(ended.length, 1)
+t.test('a run that was replaced, or ended elsewhere, is lost: it stores nothing', async (t) => {
+  for (const how of [
+    'replaced',
+    'lock lost',
+    'replaced while it ended',
+    'ended by another run',
+    'ended',
+  ] as const) {
+    const run = await running(t)
+    const { id, clock, context, record, writes } = run
+    if (how === 'lock lost') run.engine.lose(id)
+    if (how === 'ended') await run.endElsewhere(id)
+    else {
+      clock.skip(lease)
+      await run.dieWith(id)
+      if (how === 'ended by another run') await run.endElsewhere(id)
+    }
+    const after = await record(id)
+    if (how !== 'replaced while it ended') {
+      await clock.advance(lease / 3)
+      t.match(context.signal.reason, { code: 'operation-interrupted' })
+      const before = writes()
+      context.progress(0.5)
+      await clock.advance(lease)
+      t.equal(writes(), before, 'nor does it send heartbeats')
+      t.equal(run.timers(), 0)
+    }
+    await run.end()
+    t.strictSame(await run.outcome, { kind: 'ended', hasFailed: false }, how)
+    t.equal(await record(id), after)
+    t.notOk(run.events().includes('end'))
   }
 })
 
-t.test('an end is stored when the store is back, and the work is not repeated', async (t) => {
+t.test('a store that is away neither stops a run nor loses its end', async (t) => {
   for (const mood of ['fails', 'hangs', 'loses answers'] as const) {
-    const { running, work, store, find, clock, faults, ended } = setUp()
-    const { id, outcome } = await running()
-    store.mood = mood
-    work.end()
+    const { id, clock, context, store, record, writes, end, outcome, events, faultsOf } = await running(t)
+    store.moods.replace = mood
+    const before = writes()
     await clock.advance(10 * lease)
-    store.mood = 'well'
+    t.ok(writes() - before <= 20 * 31, `${writes() - before} writes: two in a second at most`)
+    store.moods.replace = 'well'
+    await clock.advance(6_000)
+    t.notOk(context.signal.aborted)
+    t.ok(sure((await record(id)).runUntil) > clock.now(), 'it is alive')
+
+    store.moods.replace = mood
+    await end()
+    await clock.advance(10 * lease)
+    store.moods.replace = 'well'
     await clock.advance(12_000)
     t.strictSame(await outcome, { kind: 'ended', hasFailed: false })
-    t.match(await find(id), { status: 'Succeeded', run: 1 })
-    t.equal(work.contexts.length, 1)
-    t.equal(ended.length, 1, 'those who wait for it are notified')
-    t.ok(faults.includes('the result of an operation cannot be stored'))
-    t.equal(faults.at(-1), 'recovered')
+    t.match(await record(id), { status: 'Succeeded', run: 1 })
+    t.equal(events().filter((event) => event === 'end').length, 1, 'those who wait for it are notified')
+    const [heartbeat, over, result, last] = faultsOf('runs')
+    t.match([heartbeat, result], [/the heartbeat of a run fails/, /the result .* cannot be stored/])
+    t.match([over, last], [/the fault is over/, /the fault is over/])
   }
-  const { running, runner, work, store, clock } = setUp()
-  const { outcome } = await running()
+  const { close, store, clock, end, outcome } = await running(t)
   store.mood = 'fails'
-  work.end()
+  await end()
   await clock.advance(lease)
-  runner.close()
+  await close()
   await clock.advance(unwind)
   await t.rejects(outcome, { code: 'operations-unavailable' }, 'it is given up if the process closes')
 })
 
-t.test('a run that begins while the process closes is aborted', async (t) => {
-  const { registry, runner, work, clock } = setUp()
-  const { id } = await stored(registry, newOperation())
-  const outcome = runner.run(id, false)
-  runner.close()
-  await clock.advance(0)
-  await clock.advance(unwind)
+t.test('a process that closes while it claims an operation hands it back', async (t) => {
+  const engine = handEngine()
+  const { close, begin, store, contexts, events } = await openProcess(t, { engine, unwind })
+  const id = await begin()
+  let answer = () => {}
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  store.input = async () => (await answered) ?? null
+  const outcome = engine.run(id)
+  await close()
+  answer()
   t.strictSame(await outcome, { kind: 'released' })
-  t.strictSame(await runner.run(id, false), { kind: 'released' })
-  t.ok(work.contexts.every(({ signal }) => signal.aborted))
+  t.strictSame(await engine.run(id), { kind: 'released' })
+  t.strictSame([events(), contexts], [['start', 'run', 'release'], []])
 })
 
 t.test('an operation runs once in a process, also if the engine calls twice at the same time', async (t) => {
-  const { runner, registry, clock, work } = setUp({}, { takesOver: true })
-  const { id } = await stored(registry, newOperation())
-  const outcomes = [runner.run(id, false), runner.run(id, false)]
-  await clock.advance(0)
-  t.equal(work.contexts.length, 1)
-  t.match(await outcomes[1], { kind: 'later' })
-  runner.close()
-  t.ok(work.contexts[0]?.signal.aborted)
-  work.end()
-  t.match(await outcomes[0], { kind: 'ended' })
+  const { id, engine, contexts, end, outcome } = await running(t, {}, handEngine({ takesOver: true }))
+  t.strictSame(await engine.run(id), { kind: 'later', delay: lease })
+  t.equal(contexts.length, 1)
+  await end()
+  t.match(await outcome, { kind: 'ended' })
 })
 
-async function setUpRun({ timeout = 3_600_000, takesOver = false, isShared = true } = {}) {
-  const clock = manualClock(start)
-  const store = unruly(memoryOperationStore(), isShared)
-  const { now, schedule } = clock
-  const times = { lease, checkInterval: lease, retention, now, schedule }
-  const registry = operationRegistry({ store, takesOver, ...times })
-  const { id } = await stored(registry, newOperation())
-  const claim = await registry.claim(id, limits)
-  if ('kind' in claim) throw new Error(claim.kind)
-  const failures: unknown[] = []
-  const stops: string[] = []
-  const run = beginRun(claim.record, timeout, {
-    registry,
-    lease,
-    schedule,
-    faults: { failed: (_what: string, error: unknown) => failures.push(error), recovered() {} } as never,
-  })
-  void run.stopped.then((reason) => stops.push(reason))
-  const record = async () => sure(await registry.find(id))
-  const writes = () => store.calls.replace ?? 0
-  return { clock, store, registry, id, run, failures, stops, record, writes }
-}
-
 t.test('a run sends three heartbeats in a lease, and none after its end', async (t) => {
-  const { clock, run, record, writes, stops } = await setUpRun({ timeout: 100 * lease, isShared: false })
+  const options = { isShared: false, definition: { timeout: 100 * lease } }
+  const run = await running(t, options, handEngine({ isShared: false }))
+  const { id, clock, record, writes, context, end, app } = run
   const before = writes()
   await clock.advance(lease * 10)
   t.equal(writes() - before, 30)
-  t.equal((await record()).runUntil, clock.now() + lease)
-  t.strictSame(stops, [])
-  await run.end()
-  run.setProgress(0.9)
-  run.look()
+  t.equal((await record(id)).runUntil, clock.now() + lease)
+  await end()
+  t.equal(writes() - before, 31)
+  context.progress(0.9)
+  await app.operations.cancel(id)
   await clock.advance(10 * lease)
-  t.equal(writes() - before, 30)
-  t.equal(clock.waiting(), 0)
+  t.equal(writes() - before, 31)
+  t.equal(run.timers(), 0)
 })
 
-t.test(
-  'a run that has to stop sends heartbeats until its work ends: no other process begins it',
-  async (t) => {
-    const { clock, run, record } = await setUpRun()
-    run.stop('closing')
-    await clock.advance(2 * lease)
-    t.ok(sure((await record()).runUntil) > clock.now())
-    await run.end()
-  },
-)
+t.test('a closing process sends heartbeats until its work ends: no other one begins it', async (t) => {
+  const { id, close, clock, record } = await running(t, { unwind: 10 * lease })
+  await close()
+  await clock.advance(2 * lease)
+  t.ok(sure((await record(id)).runUntil) > clock.now())
+})
 
 t.test('progress is stored every half second at most, and does not delay the heartbeats', async (t) => {
-  const { clock, run, record, writes } = await setUpRun()
+  const { id, clock, context, record, writes } = await running(t)
   const before = writes()
-  for (let step = 1; step <= 1_000; step += 1) {
-    run.setProgress(step / 1_000)
-    await clock.advance(step % 10 === 0 ? 10 : 0)
+  for (let step = 1; step <= 100; step += 1) {
+    context.progress(step / 100)
+    await clock.advance(10)
   }
-  run.setProgress(Number.NaN)
+  context.progress(Number.NaN)
   await clock.advance(500)
-  t.equal((await record()).progress, 1, 'what is no number changes nothing')
-  t.ok(writes() - before <= 3, `${writes() - before} writes for 1,000 steps in a second`)
+  t.equal((await record(id)).progress, 1, 'what is no number changes nothing')
+  t.ok(writes() - before <= 3, `${writes() - before} writes for 100 steps in a second`)
   for (let step = 0; step < 400; step += 1) {
-    run.setProgress(step / 400)
+    context.progress(step / 400)
     await clock.advance(100)
   }
-  t.ok(sure((await record()).runUntil) > clock.now() + lease - 1_000)
-})
-
-t.test('looks at the record are one at a time, and change nothing unless it is cancelled', async (t) => {
-  for (const takesOver of [false, true]) {
-    const { clock, run, registry, id, stops, store, writes } = await setUpRun({ takesOver })
-    const [before, reads] = [writes(), store.calls.get ?? 0]
-    for (let count = 0; count < 1_000; count += 1) run.look()
-    await clock.advance(499)
-    t.equal((store.calls.get ?? 0) - reads, 2, 'one, and one for those that came during it')
-    t.equal(writes(), before)
-    t.notOk(run.signal.aborted)
-    await registry.cancel(id)
-    run.look()
-    await clock.advance(0)
-    t.match(run.signal.reason, { code: 'operation-cancelled' })
-    await clock.advance(3 * lease)
-    t.strictSame(stops, [], 'its work ends it')
-  }
+  t.ok(sure((await record(id)).runUntil) > clock.now() + lease - 1_000)
 })
 
 t.test('a cancellation in this process is found at once, in another within a second', async (t) => {
-  const { clock, run, registry, id } = await setUpRun()
-  // Progress waits to be stored.
-  run.setProgress(0.5)
-  await registry.cancel(id)
-  run.look()
-  await clock.advance(0)
-  t.match(run.signal.reason, { code: 'operation-cancelled' })
+  for (const takesOver of [false, true]) {
+    const reason = { code: 'operation-cancelled' }
+    const { context, cancel } = await running(t, {}, handEngine({ takesOver }))
+    // It waits to be stored.
+    context.progress(0.5)
+    await cancel()
+    t.match(context.signal.reason, reason)
 
-  const other = await setUpRun()
-  await other.registry.cancel(other.id)
-  await other.clock.advance(999)
-  t.notOk(other.run.signal.aborted)
-  await other.clock.advance(1)
-  t.match(other.run.signal.reason, { code: 'operation-cancelled' })
-})
+    const other = await running(t, {}, handEngine({ takesOver }))
+    await other.cancelElsewhere()
+    await other.clock.advance(999)
+    t.notOk(other.context.signal.aborted)
+    await other.clock.advance(1)
+    t.match(other.context.signal.reason, reason)
 
-t.test('a run that is replaced or ended elsewhere is lost, and sends no more heartbeats', async (t) => {
-  for (const how of ['replaced', 'ended'] as const) {
-    const { clock, run, registry, id, stops, writes } = await setUpRun()
-    if (how === 'ended') await registry.finish(id, 1, failed)
-    else {
-      clock.skip(lease)
-      t.match(await registry.claim(id, limits), { record: { run: 2 } })
-    }
-    await clock.advance(lease / 3)
-    t.strictSame(stops, ['lost'], how)
-    t.match(run.signal.reason, { code: 'operation-interrupted' })
-    const before = writes()
-    run.setProgress(0.5)
-    await clock.advance(10 * lease)
-    t.equal(writes(), before)
-    t.equal(clock.waiting(), 0)
-  }
-})
-
-t.test('a store that fails or hangs for ten leases does not stop the run', async (t) => {
-  for (const mood of ['fails', 'hangs'] as const) {
-    const { clock, store, run, record, stops, failures, writes } = await setUpRun()
-    store.mood = mood
-    const before = writes()
-    await clock.advance(10 * lease)
-    t.ok(failures.length > 0)
-    t.ok(writes() - before <= 20 * 31, `${writes() - before} writes: two in a second at most`)
-    store.mood = 'well'
-    await clock.advance(6_000)
-    t.strictSame(stops, [])
-    t.notOk(run.signal.aborted)
-    t.ok(sure((await record()).runUntil) > clock.now())
+    const busy = await running(t, {}, handEngine({ takesOver }))
+    busy.store.moods.replace = 'hangs'
+    busy.context.progress(0.5)
+    await busy.clock.advance(500)
+    await busy.cancelElsewhere()
+    busy.store.moods.replace = 'well'
+    await busy.cancel()
+    await busy.clock.advance(4_999)
+    t.notOk(busy.context.signal.aborted, 'one question at a time')
+    await busy.clock.advance(1)
+    t.match(busy.context.signal.reason, reason, 'or when the store did not answer to the last one')
   }
 })

@@ -1,308 +1,164 @@
-/** Registry, runner, sweeper and engine of one process, and of two that share a store. */
-import Fastify from 'fastify'
+/** Processes: how they begin to work, wait for ends, close, and share the operations of a store. */
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { checksOf } from '../../../src/options.js'
-import type { OperationContext, OperationHandler } from '../../../src/plugins/operations/api.js'
-import type { OperationJob } from '../../../src/plugins/operations/engines/engine.js'
-import { inProcessEngine } from '../../../src/plugins/operations/engines/in-process.js'
-import {
-  type OperationsOptions,
-  operationsOptions,
-  resolveOperations,
-} from '../../../src/plugins/operations/options.js'
-import { type BeginOptions, operationsService } from '../../../src/plugins/operations/service.js'
-import { internal } from '../../../src/plugins/operations/start.js'
-import { memoryOperationStore } from '../../../src/plugins/operations/stores/memory.js'
-import { keepLogs } from '../../support/logs.js'
-import { type ManualClock, manualClock } from '../../support/manual-clock.js'
+import { inProcessEngine, memoryOperationStore } from '../../../src/plugins/operations/index.js'
+import { manualClock } from '../../support/manual-clock.js'
+import { headerOf } from '../../support/problem.js'
+import { handEngine, openProcess } from './process.js'
 import { lease, start, sure } from './samples.js'
-import { type UnrulyStore, unruly } from './unruly-store.js'
 
 const hour = 3_600_000
 
-interface Options extends OperationsOptions {
-  readonly clock?: ManualClock
-  readonly store?: UnrulyStore
-  readonly work?: OperationHandler
-  /** @default 'work' */
-  readonly name?: string
-}
-
-function setUp({
-  clock = manualClock(start),
-  store = unruly(memoryOperationStore()),
-  work,
-  name = 'work',
-  ...options
-}: Options = {}) {
-  const { logger, lines } = keepLogs()
-  const engine = inProcessEngine({ schedule: clock.schedule })
-  const { now, schedule } = clock
-  const [, defaults] = checksOf(operationsOptions)
-  const resolved = resolveOperations({ ...defaults, store, engine, now, schedule, drain: 0, ...options })
-  const service = operationsService(resolved, Fastify({ logger }).log, () => false)
-  const contexts: OperationContext[] = []
-  const ends: ((error?: unknown) => void)[] = []
-  const held = (context: OperationContext) => {
-    contexts.push(context)
-    return new Promise<undefined>((resolve, reject) => {
-      ends.push((error) => (error === undefined ? resolve(undefined) : reject(error)))
-    })
-  }
-  service.definitions.define(name, { cancellable: true }, work ?? held, Fastify({ logger }).log)
-  return {
-    clock,
-    store,
-    engine,
-    service,
-    lines,
-    contexts,
-    /** Ends the handlers of this process, with an error unless it is `undefined`. */
-    end(error?: unknown) {
-      for (const settle of ends.splice(0)) settle(error)
-    },
-    begin: (over: Partial<BeginOptions> = {}, input: unknown = undefined) =>
-      service.begin('work', input, { ...internal, delay: 0, priority: 0, ...over }),
-    find: async (id: string) => sure(await service.registry.find(id)),
-    /** Ends the handlers, and closes. */
-    async close() {
+t.test(
+  'a close lets runs end for `drain`, aborts, waits for `unwind`, and hands back what is left',
+  async (t) => {
+    for (const isShared of [true, false]) {
+      const [clock, memory] = [manualClock(start), memoryOperationStore()]
+      const engine = inProcessEngine({ concurrency: 2, schedule: clock.schedule })
+      const options = { clock, memory, isShared, engine, drain: '5s', unwind: '10s' }
+      const { app, begin, contexts, end, lines, record } = await openProcess(t, options)
+      const ids = [await begin(), await begin(), await begin()]
+      const closed = app.close()
+      const isClosed = () => Promise.race([closed.then(() => true), pause(10, false)])
       await clock.advance(0)
-      for (const settle of ends.splice(0)) settle()
-      await clock.advance(0)
-      await service.close()
-    },
-    async work() {
-      await service.start()
-      await service.work()
-      await clock.advance(0)
-    },
-  }
-}
+      await clock.advance(4_999)
+      await end()
+      const signal = sure(contexts[1]?.signal)
+      t.notOk(signal.aborted)
+      await clock.advance(1)
+      t.ok(signal.aborted)
+      await clock.advance(9_999)
+      t.notOk(await isClosed(), 'the handler has the time `unwind` to stop')
+      await clock.advance(1)
+      t.ok(await isClosed())
+      t.equal(contexts.length, 2, 'the waiting operation was not begun')
+      t.equal(clock.waiting(), 0, 'no timer is left')
+      const left = isShared
+        ? { status: 'In progress', counted: 0, runUntil: null }
+        : { status: 'Failed', error: { code: 'operation-interrupted' } }
+      t.match(await Promise.all(ids.map(record)), [{ status: 'Succeeded' }, left, left])
+      if (!isShared) continue
 
-t.test('a closing process waits for its handlers; only then another one begins the operation', async (t) => {
-  const clock = manualClock(start)
-  const shared = memoryOperationStore()
-  const instance = (drain: number) => setUp({ clock, store: unruly(shared), drain })
-  const [a, b] = [instance(5_000), instance(0)]
-  await a.work()
-  await b.work()
-  const { id } = await a.begin({ requestId: 'req-7' })
-  await clock.advance(0)
-  const steps: string[] = []
-  const closed = a.service.close().then(() => steps.push('closed'))
-  await clock.advance(0)
-  await clock.advance(4_999)
-  const signal = sure(a.contexts[0]).signal
-  t.notOk(signal.aborted, 'it may go on for `drain`')
-  await clock.advance(1)
-  t.ok(signal.aborted)
-  await clock.advance(9_000)
-  t.strictSame([steps, b.contexts], [[], []], 'it unwinds')
-  a.end(signal.reason)
-  await closed
-  t.match(await b.find(id), { run: 1, counted: 0, runUntil: null })
-  await clock.advance(lease)
-  t.match(b.contexts, [{ operationId: id, run: 2 }])
-  const events = a.lines.filter(({ event }) => event !== undefined)
-  t.strictSame(
-    events.map(({ event, operationId, reqId }) => [event, operationId, reqId]),
-    ['start', 'run', 'release'].map((event) => [event, id, 'req-7']),
-  )
-  for (const { level } of [...a.lines, ...b.lines]) t.ok(level <= 30, 'a deploy is not a fault')
-  await b.close()
-})
-
-t.test('with a shared store, operations run after work(), and not during a pause', async (t) => {
-  const [clock, shared] = [manualClock(start), memoryOperationStore()]
-  const { begin, service, contexts, close } = setUp({ clock, store: unruly(shared) })
-  await service.start()
-  await begin()
-  await clock.advance(3 * lease)
-  t.equal(contexts.length, 0, 'app.ready() of a script takes no work')
-  for (const isPaused of [true, false]) await service.pause(isPaused)
-  await clock.advance(3 * lease)
-  t.equal(contexts.length, 0, 'nor after a pause')
-  await service.pause(true)
-  await service.work()
-  await clock.advance(0)
-  t.equal(contexts.length, 0, 'in a pause')
-  await service.pause(false)
-  await clock.advance(0)
-  t.equal(contexts.length, 1)
-  await service.pause(true)
-  await begin()
-  await clock.advance(3 * lease)
-  t.equal(contexts.length, 1)
-  const other = setUp({ clock, store: unruly(shared) })
-  await other.work()
-  await clock.advance(2 * lease)
-  t.match(other.contexts, [{ run: 1 }], 'it leaves what is due to others')
-  await service.pause(false)
-  await begin()
-  await clock.advance(0)
-  t.equal(contexts.length, 2)
-  for (const instance of [other, { close }]) await instance.close()
-})
+      // A handler that does not stop is worth a warning; a deploy is no fault.
+      const warnings = lines.flatMap(({ level, event }) => (event && level > 30 ? [event] : []))
+      t.strictSame(warnings, ['abandon'])
+      const other = await openProcess(t, { clock, memory })
+      t.match(other.contexts, [{ operationId: ids[1], run: 2 }], 'another process begins it at once')
+      await clock.advance(lease / 2)
+      t.match(other.contexts[1], { operationId: ids[2], run: 1 })
+    }
+  },
+)
 
 t.test("an instance whose clock is an hour ahead takes no live run: the store's clock decides", async (t) => {
   const real = Date.now
-  const shared = Object.assign(memoryOperationStore(), { time: async () => real() })
-  const instance = () => setUp({ store: unruly(shared), now: undefined as never })
-  const [a, b] = [instance(), instance()]
-  await a.work()
+  const memory = Object.assign(memoryOperationStore(), { time: async () => real() })
+  const engine = handEngine()
+  const options = { memory, now: undefined as never }
+  const a = await openProcess(t, options)
   t.intercept(Date, 'now', { value: () => real() + hour })
-  await b.work()
-  const { id } = await a.begin()
+  const b = await openProcess(t, { ...options, engine })
+  const id = await a.begin()
   await a.clock.advance(0)
   t.match(a.contexts, [{ operationId: id }])
-  t.match(await b.service.registry.claim(id, () => ({ maxRuns: 3, timeout: hour })), { kind: 'later' })
+  t.match(await engine.run(id), { kind: 'later' })
   await b.clock.advance(lease)
-  t.strictSame(b.contexts, [])
-  t.ok((await b.begin()).createdAt < real() + hour / 2)
-  for (const { close } of [a, b]) await close()
+  t.strictSame(engine.jobs, [])
+  t.ok((await b.record(await b.begin())).createdAt < real() + hour / 2)
 })
 
-t.test('a wait ends with the operation, also in another process, or by its time limit', async (t) => {
-  const [clock, shared] = [manualClock(start), memoryOperationStore()]
+t.test('a request waits for its operation, also in another process, or for its time', async (t) => {
+  const [clock, memory] = [manualClock(start), memoryOperationStore()]
   let behind = 0
+  const engines = [handEngine(), handEngine()] as const
   const now = () => clock.now() - behind
-  const { begin, work, service, end } = setUp({ clock, store: unruly(shared), now })
-  const other = setUp({ clock, store: unruly(shared) })
-  await work()
-  for (const [waiter, wait] of [
-    [service, 0],
-    [other.service, 250],
+  const a = await openProcess(t, { clock, memory, engine: engines[0], now })
+  const b = await openProcess(t, { clock, memory, engine: engines[1] })
+  for (const [process, engine, wait] of [
+    [a, engines[0], 0],
+    [b, engines[1], 250],
   ] as const) {
-    const ended = waiter.ended(await begin(), 10_000)
+    const answer = a.post({ prefer: 'wait=10' })
     await clock.advance(0)
-    end()
+    void engine.run(sure(engines[0].jobs.at(-1)).id)
     await clock.advance(0)
+    await process.end()
     await clock.advance(wait)
-    t.match(await ended, { status: 'Succeeded' })
+    t.equal((await answer).status, 200)
   }
-  const record = await begin()
-  const late = service.ended(record, 5_000)
+  const late = a.post({ prefer: 'wait=5' })
   await clock.advance(0)
   await clock.advance(1_000)
   behind = hour
   for (let second = 1; second < 5; second += 1) await clock.advance(1_000)
-  t.match(await late, { status: 'In progress' }, 'in time, also if the clock of the store is set back')
-  end()
-  await clock.advance(0)
-  await service.close()
+  t.equal((await late).status, 202, 'in time, also if the clock of the store is set back')
 })
 
 t.test('who waits for an operation is told of its end, also after another one has left', async (t) => {
-  const { begin, work, service, end, clock, close } = setUp({ store: unruly(memoryOperationStore(), false) })
-  await work()
-  const record = await begin()
-  const [left, stays] = [1_000, 9_000].map((time) => service.ended(record, time))
-  await clock.advance(1_000)
-  t.match(await left, { status: 'In progress' })
-  end()
+  const { clock, post, end } = await openProcess(t, { isShared: false, identify: () => 'ann' })
+  const key = { 'idempotency-key': 'a' }
+  const [left, stays] = [1, 9].map((seconds) => post({ ...key, prefer: `wait=${seconds}` }))
   await clock.advance(0)
-  t.match(await stays, { status: 'Succeeded' })
-  await close()
+  await clock.advance(1_000)
+  t.equal((await left)?.status, 202)
+  await end()
+  t.equal((await stays)?.status, 200)
 })
 
 t.test('an operation that only another process defines runs there', async (t) => {
-  const [clock, shared] = [manualClock(start), memoryOperationStore()]
-  const [own, other] = ['another', 'work'].map((name) => setUp({ clock, store: unruly(shared), name }))
-  await sure(other).service.start()
-  const { id } = await sure(other).begin()
-  clock.skip(lease)
-  await sure(own).work()
-  await sure(other).work()
+  const [clock, memory] = [manualClock(start), memoryOperationStore()]
+  const own = await openProcess(t, { clock, memory, name: 'another' })
+  const other = await openProcess(t, { clock, memory, works: false })
+  const id = await other.begin()
   await clock.advance(lease)
-  t.match(await sure(other).find(id), { run: 1 })
-  for (const instance of [own, other]) await sure(instance).close()
-})
-
-t.test('an engine that takes over is asked for lost jobs every ten leases', async (t) => {
-  for (const [takesOver, interval] of [
-    [false, 20_000],
-    [true, 200_000],
-  ] as const) {
-    const clock = manualClock(start)
-    const jobs: OperationJob[] = []
-    const inner = inProcessEngine({ schedule: clock.schedule })
-    const engine = {
-      ...inner,
-      takesOver,
-      isShared: true,
-      enqueue: async (job: OperationJob) => void jobs.push(job),
-    }
-    const { begin, work, close } = setUp({ clock, engine })
-    await work()
-    await begin()
-    await clock.advance(interval - 1)
-    t.match(jobs, [{ isNew: true }])
-    await clock.advance(19_999)
-    t.match(jobs, [{ isNew: true }, { isNew: false }])
-    t.equal(jobs.length, 2)
-    await close()
-  }
+  await other.app.operations.work()
+  await clock.advance(lease)
+  t.match(other.contexts, [{ operationId: id, run: 1 }])
+  t.strictSame(own.contexts, [])
 })
 
 t.test('Retry-After: that of the definition, or of the options, or the delay of the operation', async (t) => {
-  const { service, clock } = setUp({ retryAfter: 7 })
-  service.definitions.define('slow', { retryAfter: 60 }, async () => {}, Fastify().log)
-  const at = (seconds: number) => clock.now() + seconds * 1_000
-  for (const [name, notBefore, seconds] of [
-    ['work', null, 7],
-    ['of another release', null, 7],
-    ['slow', at(20), 60],
-    ['slow', at(90.2), 91],
-    ['slow', at(1_000_000), 86_400],
+  const [clock, memory] = [manualClock(start), memoryOperationStore()]
+  const options = { clock, memory, retryAfter: 7 }
+  const usual = await openProcess(t, options)
+  const slow = await openProcess(t, { ...options, name: 'slow', definition: { retryAfter: 60 } })
+  for (const [starter, asked, delay, seconds] of [
+    [usual, usual, 0, 7],
+    [slow, usual, 0, 7],
+    [slow, slow, 20, 60],
+    [slow, slow, 90.2, 91],
+    [slow, slow, 1_000_000, 86_400],
   ] as const) {
-    t.equal(service.retryAfter({ name, notBefore }), seconds)
+    const id = await starter.begin({ owner: null, ...(delay > 0 && { delay: delay * 1_000 }) })
+    const answer = await asked.ask({ url: `/v1/operations/${id}` })
+    t.equal(headerOf(answer, 'retry-after'), String(seconds))
   }
 })
 
 t.test('work() before the start lets the process work from the start on', async (t) => {
-  const { begin, service, clock, contexts, close } = setUp({ unwind: 0 })
-  await service.work()
-  await clock.advance(0)
-  t.equal(clock.waiting(), 0, 'nothing is swept')
-  await service.start()
+  const { begin, app, clock, contexts } = await openProcess(t, {
+    works: false,
+    prepare: (app) => app.operations.work(),
+  })
   await begin()
   await clock.advance(0)
   t.equal(contexts.length, 1)
-  await service.work()
-  await close()
+  await app.operations.work()
+  await app.close()
   t.equal(clock.waiting(), 0)
 })
 
 t.test('a process that closes while its engine begins to work sweeps nothing', async (t) => {
-  const clock = manualClock(start)
   let begin = () => {}
   const begun = new Promise<void>((resolve) => {
     begin = resolve
   })
-  const engine = { ...inProcessEngine({ schedule: clock.schedule }), work: () => begun }
-  const { service } = setUp({ clock, engine, unwind: 0 })
-  await service.start()
-  const working = service.work()
-  await service.close()
+  const engine = handEngine({ work: () => begun })
+  const { app, clock, store } = await openProcess(t, { engine, works: false })
+  const working = app.operations.work()
+  await app.close()
   begin()
   await working
   await clock.advance(0)
-  t.equal(clock.waiting(), 0)
-})
-
-t.test('a start has an event if its record stays, also if the engine refused it', async (t) => {
-  for (const stays of [false, true]) {
-    const engine = inProcessEngine({ maxQueued: 0 })
-    const { begin, service, store, lines, close } = setUp({ engine })
-    await service.start()
-    if (stays) store.moods.remove = 'fails'
-    await t.rejects(begin(), { code: stays ? 'operations-unavailable' : 'operations-full' })
-    t.equal(lines.filter(({ event }) => event === 'start').length, stays ? 1 : 0)
-    await close()
-  }
-  const { begin, service, lines, close } = setUp()
-  await service.start()
-  for (const _ of [1, 2]) await begin({ key: 'a' })
-  t.equal(lines.filter(({ event }) => event === 'start').length, 1, 'a start that is sent again is no other')
-  await close()
+  t.strictSame([clock.waiting(), store.calls.takeDue], [0, undefined])
 })

@@ -13,7 +13,7 @@ export interface UnrulyStore extends OperationStore {
 }
 
 /** The message of a store that fails. */
-export const downMessage = 'connect ECONNREFUSED'
+const downMessage = 'connect ECONNREFUSED'
 
 type Method = (...given: readonly unknown[]) => Promise<unknown>
 
