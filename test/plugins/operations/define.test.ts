@@ -1,37 +1,13 @@
-/** Definitions of operations: their options, inputs, outcomes, retries, and the context of a handler. */
+/** Definitions of operations, and what their work may return; the options of the plugin. */
 import Fastify from 'fastify'
 import t from 'tap'
-import type {
-  OperationContext,
-  OperationDefinition,
-  OperationHandler,
-} from '../../../src/plugins/operations/api.js'
-import { operationDefinitions } from '../../../src/plugins/operations/define.js'
 import {
   inProcessEngine,
   memoryOperationStore,
   type OperationsOptions,
   operations,
 } from '../../../src/plugins/operations/index.js'
-import { ProblemError } from '../../../src/problem/problem-error.js'
-import { keepLogs } from '../../support/logs.js'
-import { begun, idOf } from './samples.js'
-
-const { log } = Fastify()
-
-function workOf(handler: OperationHandler, options: OperationDefinition = {}, given = log) {
-  const definitions = operationDefinitions(100)
-  definitions.define('work', options, handler, given)
-  return definitions.named('work')
-}
-
-const context = (over = {}) => ({
-  record: begun(),
-  input: null,
-  signal: new AbortController().signal,
-  progress: () => {},
-  ...over,
-})
+import { handEngine, openProcess } from './process.js'
 
 t.test('wrong definitions are errors, and define nothing', async (t) => {
   const handler = async () => {}
@@ -49,47 +25,35 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
     ['a', { retry: { tries: 3 } }, /\.retry\.tries/, 'FST_CONV_OPTION_UNKNOWN'],
     ['a', { runs: 3 }, /\.runs: there is no such option/, 'FST_CONV_OPTION_UNKNOWN'],
   ]
-  const definitions = operationDefinitions(100)
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(operations, { drain: 0 })
+  const { define, start } = app.operations
   for (const [name, options, message, code = 'FST_CONV_OPTION_INVALID'] of rows) {
-    t.throws(() => definitions.define(name, options, handler, log), { code, message })
+    t.throws(() => define(name, options, handler), { code, message })
   }
-  t.throws(() => definitions.define('a', {}, null as never, log), /operations\.define\('a'\) handler/)
-  t.equal(definitions.size, 0)
-  definitions.define('a', {}, handler, log)
-  t.throws(() => definitions.define('a', {}, handler, log), { code: 'FST_CONV_OPERATION_DEFINED' })
-  t.throws(() => definitions.named('b'), { code: 'FST_CONV_OPERATION_UNKNOWN', message: /a/ })
+  t.throws(() => define('a', {}, null as never), /operations\.define\('a'\) handler/)
+  define('a', { input: { type: 'object' } }, handler)
+  t.throws(() => define('a', handler), { code: 'FST_CONV_OPERATION_DEFINED' })
+  await t.rejects(start('b'), { code: 'FST_CONV_OPERATION_UNKNOWN', message: /are: a$/ })
+  await t.rejects(start('a', {}), /the operation 'a' cannot be started before the app is ready/)
+  await app.ready()
+  const late = { code: 'FST_CONV_OPTION_INVALID', message: /before the app is ready/ }
+  t.throws(() => define('late', handler), late)
 })
 
 t.test('`onePer`: one id of one operation is one resource, as a text or as an integer', async (t) => {
-  const definitions = operationDefinitions(1_000)
-  for (const name of ['pay', 'ship']) definitions.define(name, { onePer: 'id' }, async () => {}, log)
-  definitions.define('any', {}, async () => {}, log)
-  const keyOf = (name: string, input: unknown) =>
-    definitions.named(name).onePerOf(definitions.named(name).inputJson(input))
-  const key = keyOf('pay', { id: 7 })
-  t.match(key, /^[0-9a-f]{64}$/)
-  t.strictSame([keyOf('pay', { id: '7', note: 'x' }), keyOf('pay', { id: 7n })], [key, key])
+  const definition = { onePer: 'id' }
+  const pay = await openProcess(t, { engine: handEngine(), name: 'pay', definition })
+  const { clock, memory } = pay
+  const ship = await openProcess(t, { clock, memory, engine: handEngine(), name: 'ship', definition })
   const long = 9_007_199_254_740_993n
-  const others = [keyOf('pay', { id: 8 }), keyOf('ship', { id: 7 }), keyOf('pay', { id: long }), key]
-  t.equal(new Set([...others, keyOf('pay', { id: long - 1n })]).size, 5)
-  t.equal(keyOf('any', { id: 7 }), null)
-  for (const input of [undefined, null, 7, {}, { id: null }, { id: { id: 7 } }, [7]]) {
-    t.throws(() => keyOf('pay', input), { name: 'TypeError', message: /'pay' needs the member id/ })
-  }
-})
-
-t.test('the context of a handler', async (t) => {
-  const { logger, lines } = keepLogs()
-  const contexts: OperationContext[] = []
-  const work = workOf(async (given) => void contexts.push(given), {}, Fastify({ logger }).log)
-  const record = begun({ run: 2, requestId: 'req-1' })
-  await work.run(context({ record, input: '{"id":9223372036854775808}' }))
-  const [given] = contexts
-  t.match(given, { operationId: idOf(1), run: 2, input: { id: 2n ** 63n } })
-  given?.log.info('hello')
-  t.match(lines.at(-1), { operationId: idOf(1), operation: 'payments.retry', reqId: 'req-1', msg: 'hello' })
-  await work.run(context())
-  t.equal(contexts[1]?.input, undefined)
+  for (const id of [7, 8, long, long - 1n]) await pay.begin({}, { id })
+  await ship.begin({}, { id: 7 })
+  for (const input of [{ id: 7 }, { id: '7', note: 'x' }, { id: 7n }, { id: `${long}` }])
+    await t.rejects(pay.begin({}, input), { code: 'operation-in-progress' })
+  for (const input of [undefined, null, 7, {}, { id: null }, { id: { id: 7 } }, [7]])
+    await t.rejects(pay.begin({}, input), { name: 'TypeError', message: /'pay' needs the member id/ })
 })
 
 t.test('an outcome has a JSON result and an allowed resource; others are errors', async (t) => {
@@ -123,32 +87,21 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
     [['/v1/payments/7'], /has to return/],
     ...foreign.map((resource) => [{ resource }, /: resource is neither a path/] as const),
   ]
-  for (const [outcome, end] of rows) {
-    const ran = workOf(async () => outcome as undefined).run(context())
-    if (end instanceof RegExp)
-      await t.rejects(ran, { code: 'operation-result-invalid', cause: { message: end } })
-    else t.strictSame(await ran, end)
+  let outcome: unknown
+  const { begin, ended, record, lines } = await openProcess(t, { work: () => outcome, maxLength: 100 })
+  for (const [returned, end] of rows) {
+    outcome = returned
+    const id = await begin()
+    await ended(id)
+    const { status, resource, result, error } = await record(id)
+    if (end instanceof RegExp) {
+      t.match(error, { code: 'operation-result-invalid' })
+      t.match(
+        lines.findLast(({ msg }) => msg === "operations: 'work' failed"),
+        { err: { message: end } },
+      )
+    } else t.strictSame({ status, resource, result }, end)
   }
-})
-
-t.test('errors of the server are retried, and problems of the input are not', async (t) => {
-  const { isRetried } = workOf(async () => {})
-  for (const error of [new Error('a deadlock'), null, new ProblemError('operations-unavailable')])
-    t.equal(isRetried(error), true)
-  // After an invalid result, the work is done.
-  for (const code of ['not-found', 'operation-result-invalid'])
-    t.equal(isRetried(new ProblemError(code)), false)
-})
-
-t.test('what the app does too early or too late is an error', async (t) => {
-  const definitions = operationDefinitions(100)
-  definitions.define('work', { input: { type: 'object' } }, async () => {}, log)
-  const early = /the operation 'work' cannot be started before the app is ready/
-  t.throws(() => definitions.named('work').inputJson(7), early)
-  definitions.compile({ validator: () => () => true, shared: {}, jsonSchema: (schema) => schema })
-  t.equal(definitions.named('work').inputJson(7), '7')
-  const late = { code: 'FST_CONV_OPTION_INVALID', message: /before the app is ready/ }
-  t.throws(() => definitions.define('late', {}, async () => {}, log), late)
 })
 
 t.test('wrong options are refused at registration, by their name', async (t) => {
@@ -180,18 +133,4 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
     const app = Fastify()
     await t.rejects(async () => app.register(operations, options as OperationsOptions), { code, message })
   }
-})
-
-t.test('path, baseUrl, retryAfter and polls', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  const place = { path: '/v2/jobs', baseUrl: 'https://example.com/' }
-  await app.register(operations, { ...place, retryAfter: 17, polls: false, drain: 0, unwind: 0 })
-  app.operations.define('work', () => new Promise<never>(() => {}))
-  app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
-  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/v1/work' })
-  t.equal(statusCode, 202)
-  t.match(headers, { 'retry-after': '17', location: /^https:\/\/example\.com\/v2\/jobs\/[0-9a-f]{32}$/ })
-  const { pathname } = new URL(String(headers.location))
-  for (let poll = 0; poll < 200; poll += 1) t.equal((await app.inject(pathname)).statusCode, 200)
 })

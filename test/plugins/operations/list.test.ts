@@ -1,6 +1,5 @@
 /** `GET /v1/operations`: the caller's own operations, page by page, with and without the plugin `lists`. */
 import AjvCompiler from '@fastify/ajv-compiler'
-import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { conventions, conventionsReport, problems, serverOptions } from '../../../src/index.js'
@@ -10,7 +9,6 @@ import {
   type StatusDocument,
 } from '../../../src/plugins/operations/index.js'
 import { manualClock } from '../../support/manual-clock.js'
-import { withoutReferences } from '../../support/openapi.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { start } from './samples.js'
 
@@ -183,41 +181,22 @@ t.test('a parameter that the list does not have is treated as by the other lists
 
 t.test('in camelCase, below another path and with a base URL', async (t) => {
   const app = newApp(t)
-  const place = { path: '/v1/long-jobs', baseUrl: 'https://api.example.com/shop' }
+  const place = { path: '/v1/long-jobs', baseUrl: 'https://api.example.com/shop/' }
   await app.register(conventions, {
     responseRules: { keyStyle: 'camelCase' },
-    operations: { ...place, identify: () => 7, drain: 0, unwind: 0 },
+    operations: { ...place, identify: () => 7, polls: false, drain: 0, unwind: 0 },
+    rateLimit: false,
   })
   app.operations.define('work', () => new Promise<never>(() => {}))
-  await app.ready()
-  for (let number = 0; number < 2; number += 1) await app.operations.start('work', null, { owner: 7 })
+  app.post('/v1/works', (_, reply) => reply.startOperation('work'))
+  const start = () => app.inject({ method: 'POST', url: '/v1/works' })
+  const [{ headers }] = [await start(), await start()]
+  t.match(headers.location, /^https:\/\/api\.example\.com\/shop\/v1\/long-jobs\/[0-9a-f]{32}$/)
+  const { pathname } = new URL(String(headers.location))
+  for (let poll = 0; poll < 100; poll += 1)
+    t.equal((await app.inject(pathname.slice(5))).statusCode, 200, 'without a limit of polls')
   const answer = injected(await app.inject('/v1/long-jobs?limit=1'))
   t.match(JSON.parse(answer.body), { longJobs: [{ createdAt: /Z$/ }] })
   const next = /^<https:\/\/api\.example\.com\/shop\/v1\/long-jobs\?limit=1&before_time=/
   t.match(headerOf(answer, 'link'), next)
-})
-
-t.test('the OpenAPI document has the list and its parameters', async (t) => {
-  const app = newApp(t)
-  await app.register(swagger, { openapi: { openapi: '3.1.0' } })
-  await app.register(conventions, { operations: { identify: () => 7 } })
-  app.operations.define('work', async () => {})
-  await app.ready()
-  const get = withoutReferences(app.swagger()).paths?.['/v1/operations']?.get as {
-    readonly parameters: readonly { readonly name: string; readonly schema: object }[]
-    readonly responses: Readonly<Record<string, object>>
-  }
-  const names = ['before_id', 'before_time', 'fields', 'limit']
-  t.strictSame(get.parameters.map(({ name }) => name).sort(), names)
-  const schemas = Object.fromEntries(get.parameters.map(({ name, schema }) => [name, schema]))
-  const limit = { type: 'integer', minimum: 1, default: 50 }
-  t.match(schemas, {
-    limit,
-    before_time: { type: 'string', format: 'date-time' },
-    before_id: { type: 'string' },
-  })
-  t.match(get.responses['200'], {
-    headers: { Link: {} },
-    content: { 'application/json': { schema: { properties: { operations: { type: 'array' } } } } },
-  })
 })

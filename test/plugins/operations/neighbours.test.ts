@@ -12,13 +12,14 @@ import {
   problems,
   serverOptions,
 } from '../../../src/index.js'
-import { inProcessEngine, type OperationsOptions, operations } from '../../../src/plugins/operations/index.js'
+import { operations } from '../../../src/plugins/operations/index.js'
 import { keepLogs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { until } from '../../support/until.js'
-import { start as startOfClock, sure } from './samples.js'
+import { handEngine, openProcess, type ProcessOptions } from './process.js'
+import { lease, start as startOfClock, sure } from './samples.js'
 
 const alive = setInterval(() => {}, 1_000)
 t.teardown(() => clearInterval(alive))
@@ -194,111 +195,143 @@ t.test('registered before its neighbours it writes what they set up', async (t) 
   t.match(answer.json(), { error: { type: 'https://example.com/internal-server-error' } })
 })
 
-t.test('OpenAPI: what starts an operation shows its 202; the routes of operations are there', async (t) => {
-  const app = Fastify()
-  t.teardown(() => app.close())
-  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'a', version: '1' } } })
-  await app.register(conventions)
-  app.operations.define('work', { cancellable: true }, async () => {})
-  const config = { operations: { starts: 'work' } }
-  const response = { 200: { type: 'object', properties: { id: { type: 'string' } } }, 404: { type: 'null' } }
-  app.post('/v1/payments/:id/retry', { config, schema: { response } }, async (_, reply) =>
-    reply.startOperation('work'),
-  )
-  app.post('/v1/orders/:id/retry', { config }, async (_, reply) => reply.startOperation('work'))
-  app.post('/v1/users', async () => ({}))
-  await app.ready()
-  const { paths = {} } = withoutReferences(app.swagger())
-  const schema = {
-    properties: { status: {}, link: { required: ['rel', 'method', 'href'] }, resourceLocation: {} },
-  }
-  const accepted = {
-    headers: { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} },
-    content: { 'application/json': { schema } },
-  }
-  const responsesOf = (path: string) => paths[path]?.post?.responses
-  const own = responsesOf('/v1/payments/{id}/retry')
-  t.match(own, { 200: { content: {} }, 202: accepted, 404: {}, 303: undefined }, 'what it says itself stays')
-  t.match(responsesOf('/v1/orders/{id}/retry'), {
-    200: { description: /within the time/ },
-    202: accepted,
-    303: { headers: { Location: {} } },
-  })
-  t.notOk(responsesOf('/v1/users')?.['202'])
-  const routes = [
-    ['/v1/operations/{id}', 'get', 'readOperation', ['200', '303', '404', '410', '429']],
-    ['/v1/operations/{id}/status', 'get', 'readOperationStatus', ['200', '404', '410', '429']],
-    ['/v1/operations/{id}', 'delete', 'cancelOperation', ['204', '404', '409', '410']],
-  ] as const
-  for (const [path, method, operationId, statuses] of routes) {
-    const responses = Object.fromEntries(statuses.map((status) => [status, {}]))
-    t.match(paths[path]?.[method], { operationId, responses })
-  }
-  const polled = paths['/v1/operations/{id}']?.get?.responses
-  const headers = { 'Retry-After': { schema: { type: 'integer' } } }
-  const code = { type: 'string', description: 'Stable name of the cause' }
-  const problem = { properties: { error: { properties: { code } } } }
-  t.match(polled?.['200'], { headers, content: { 'application/json': { schema: problem } } })
-})
-
-async function paused(t: Test, options: OperationsOptions = {}, mode: 'enforce' | 'report' = 'enforce') {
-  const clock = manualClock(startOfClock)
-  const logs = keepLogs('error')
-  const app: FastifyInstance = Fastify({ ...serverOptions(), logger: logs.logger })
-  t.teardown(() => app.close())
-  const { now, schedule } = clock
-  await app.register(problems)
-  await app.register(operations, { now, schedule, drain: 0, unwind: 0, ...options })
-  await app.register(maintenance, { mode, now, schedule })
-  const ends: (() => void)[] = []
-  const runs: string[] = []
-  app.operations.define('work', ({ operationId }) => {
-    runs.push(operationId)
-    return new Promise<void>((resolve) => void ends.push(resolve))
-  })
-  return { app, clock, runs, ends, logs, begin: async () => (await app.operations.start('work')).id }
-}
-
-t.test('no run begins while there is maintenance; those that run go on; others begin later', async (t) => {
-  const { app, clock, runs, ends, begin } = await paused(t)
-  await app.ready()
-  const first = await begin()
-  await clock.advance(0)
-  t.strictSame(runs, [first])
-  await app.maintenance.enable({ retryAfter: 60 })
-  const second = await begin()
-  ends[0]?.()
-  // The sweeper goes on meanwhile.
-  await clock.advance(60_000)
-  t.match(await app.operations.find(first), { status: 'Succeeded' })
-  t.strictSame(runs, [first])
-  await app.maintenance.disable()
-  await clock.advance(0)
-  t.strictSame(runs, [first, second])
-})
-
 t.test(
-  'an app that gets ready in maintenance begins no run; in a mode that refuses nothing it does',
+  'OpenAPI: what starts an operation shows its answers; the routes of operations are there',
   async (t) => {
-    for (const mode of ['enforce', 'report'] as const) {
-      const { app, clock, runs, begin } = await paused(t, {}, mode)
-      app.addHook('onReady', async () => void (await app.maintenance.enable({ retryAfter: 60 })))
-      await app.ready()
-      const id = await begin()
-      await clock.advance(60_000)
-      t.strictSame(runs, mode === 'report' ? [id] : [])
-      await app.maintenance.disable()
-      await clock.advance(0)
-      t.strictSame(runs, [id])
+    const app = Fastify()
+    t.teardown(() => app.close())
+    await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'a', version: '1' } } })
+    await app.register(conventions, { operations: { identify: () => 7 } })
+    const fee = { type: 'integer', format: 'int64' }
+    const result = { type: 'object', properties: { fee } }
+    app.operations.define('work', { cancellable: true, result, onePer: 'id' }, async () => {})
+    const config = { operations: { starts: 'work' } }
+    const response = {
+      200: { type: 'object', properties: { id: { type: 'string' } } },
+      404: { type: 'null' },
     }
+    app.post('/v1/payments/:id/retry', { config, schema: { response } }, async (_, reply) =>
+      reply.startOperation('work'),
+    )
+    app.post('/v1/orders/:id/retry', { config }, async (_, reply) => reply.startOperation('work'))
+    app.post('/v1/users', async () => ({}))
+    await app.ready()
+    const { paths = {} } = withoutReferences(app.swagger())
+    const link = { required: ['rel', 'method', 'href'] }
+    const schema = { properties: { status: {}, link, resourceLocation: {}, result: { properties: { fee } } } }
+    const accepted = {
+      headers: { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} },
+      content: { 'application/json': { schema } },
+    }
+    const responsesOf = (path: string) => paths[path]?.post?.responses
+    const own = responsesOf('/v1/payments/{id}/retry')
+    t.match(
+      own,
+      { 200: { content: {} }, 202: accepted, 404: {}, 303: undefined },
+      'what it says itself stays',
+    )
+    const orders = responsesOf('/v1/orders/{id}/retry')
+    const ended = { 200: { description: /within the time/ }, 303: { headers: { Location: {} } } }
+    t.match(orders, { ...ended, 202: accepted })
+    t.match(JSON.stringify(orders?.[409]), '"operation-in-progress"')
+    t.notOk(responsesOf('/v1/users')?.['202'])
+
+    const routes = [
+      ['/v1/operations/{id}', 'get', 'readOperation', ['200', '303', '404', '410', '429']],
+      ['/v1/operations/{id}/status', 'get', 'readOperationStatus', ['200', '404', '410', '429']],
+      ['/v1/operations/{id}', 'delete', 'cancelOperation', ['204', '404', '409', '410']],
+      ['/v1/operations', 'get', 'listOperations', ['200', '400', '503']],
+    ] as const
+    for (const [path, method, operationId, statuses] of routes) {
+      const responses = Object.fromEntries(statuses.map((status) => [status, {}]))
+      t.match(paths[path]?.[method], { operationId, responses })
+    }
+    const polled = paths['/v1/operations/{id}']?.get?.responses
+    const headers = { 'Retry-After': { schema: { type: 'integer' } } }
+    const code = { type: 'string', description: 'Stable name of the cause' }
+    const problem = { properties: { error: { properties: { code } } } }
+    t.match(polled?.['200'], { headers, content: { 'application/json': { schema: problem } } })
+    const { parameters = [], responses } = paths['/v1/operations']?.get ?? {}
+    const schemas = (parameters as { name: string; schema: object }[]).map(({ name, schema }) => [
+      name,
+      schema,
+    ])
+    t.match(Object.fromEntries(schemas), {
+      limit: { type: 'integer', minimum: 1, default: 50 },
+      before_time: { type: 'string', format: 'date-time' },
+      before_id: { type: 'string' },
+      fields: {},
+    })
+    t.equal(schemas.length, 4)
+    const page = { properties: { operations: { type: 'array' } } }
+    t.match(responses?.['200'], { headers: { Link: {} }, content: { 'application/json': { schema: page } } })
   },
 )
 
+/** A process with `maintenance`; it has it when it gets ready, if it is told so. */
+function maintained(t: Test, options: ProcessOptions = {}, mode: 'enforce' | 'report' | null = null) {
+  const clock = manualClock(startOfClock)
+  const { now, schedule } = clock
+  const prepare = async (app: FastifyInstance) => {
+    await app.register(maintenance, { now, schedule, ...(mode && { mode }) })
+    if (mode !== null)
+      app.addHook('onReady', async () => void (await app.maintenance.enable({ retryAfter: 60 })))
+  }
+  return openProcess(t, { clock, prepare, ...options })
+}
+
+t.test('no run begins while there is maintenance; those that run go on; others begin later', async (t) => {
+  const { app, clock, memory, contexts, begin, end, record } = await maintained(t, { works: false })
+  const first = await begin()
+  const enable = async () => {
+    await app.maintenance.enable({ retryAfter: 60 })
+    await clock.advance(0)
+  }
+  const disable = async () => {
+    await app.maintenance.disable()
+    await clock.advance(0)
+  }
+  await enable()
+  await disable()
+  await clock.advance(3 * lease)
+  t.equal(contexts.length, 0, 'a process that does not work does not begin to')
+  await enable()
+  await app.operations.work()
+  await clock.advance(0)
+  t.equal(contexts.length, 0)
+  await disable()
+  t.equal(contexts.length, 1)
+  await enable()
+  const second = await begin()
+  await end()
+  t.match(await record(first), { status: 'Succeeded' })
+  const other = await openProcess(t, { clock, memory })
+  await clock.advance(2 * lease)
+  t.equal(contexts.length, 1)
+  t.match(other.contexts, [{ operationId: second }], 'others get what is due')
+  await disable()
+  await begin()
+  await clock.advance(0)
+  t.equal(contexts.length, 2)
+})
+
+t.test('an app that gets ready in maintenance begins no run, except in report mode', async (t) => {
+  for (const mode of ['enforce', 'report'] as const) {
+    const { app, clock, contexts, begin } = await maintained(t, { isShared: false }, mode)
+    await begin()
+    await clock.advance(60_000)
+    t.equal(contexts.length, mode === 'report' ? 1 : 0)
+    await app.maintenance.disable()
+    await clock.advance(0)
+    t.equal(contexts.length, 1)
+  }
+})
+
 t.test('an engine that cannot pause is in the log', async (t) => {
-  const engine = { ...inProcessEngine(), pause: async () => Promise.reject(new Error('no connection')) }
-  const { app, clock, logs } = await paused(t, { engine })
-  await app.ready()
+  const engine = handEngine({ pause: async () => Promise.reject(new Error('no connection')) })
+  const { app, clock, lines } = await maintained(t, { engine })
   await app.maintenance.enable({ retryAfter: 60 })
   await clock.advance(0)
-  t.match(logs.lines, [{ msg: 'operations: work cannot pause', err: { message: 'no connection' } }])
+  const told = lines.filter(({ level }) => level === 50)
+  t.match(told, [{ msg: 'operations: work cannot pause', err: { message: 'no connection' } }])
 })

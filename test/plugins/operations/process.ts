@@ -37,7 +37,7 @@ export interface ProcessOptions extends Omit<OperationsOptions, 'store'> {
   readonly work?: (context: OperationContext) => unknown
   /** Whether it runs operations at once. */
   readonly works?: boolean
-  /** Called before the app is ready. */
+  /** Called before the operation is defined. */
   readonly prepare?: (app: FastifyInstance) => unknown
 }
 
@@ -72,6 +72,7 @@ export async function openProcess(
   const times = { lease: lease * 1.5, drain: 0, unwind: 0, now, schedule }
   const engine = inProcessEngine({ schedule })
   await app.register(operations, { store, engine, ...times, ...options })
+  await prepare?.(app)
   app.operations.define(name, { cancellable: true, ...definition }, (work ?? hold) as OperationHandler)
   app.post('/v1/work', async (request, reply) => reply.startOperation(name, request.body))
   t.teardown(async () => {
@@ -80,7 +81,6 @@ export async function openProcess(
     await clock.advance(lease)
     await closed
   })
-  await prepare?.(app)
   await app.ready()
   if (works) await app.operations.work()
   await clock.advance(0)

@@ -75,13 +75,18 @@ t.test('only dead runs count towards maxRuns, and not hand-backs or retries', as
     await close()
     t.strictSame(await outcome, { kind: 'released' })
   }
-  for (let death = 0; death < 3; death += 1) {
+  for (let death = 0; death < 2; death += 1) {
     await dieWith(id)
     clock.skip(lease)
   }
-  t.strictSame(await engine.run(id), { kind: 'ended', hasFailed: true })
+  const other = handEngine()
+  await openProcess(t, { engine: other, clock, memory })
+  void engine.run(id)
+  await clock.advance(0)
+  t.match([await record(id), events().at(-1)], [{ run: 17, counted: 3 }, 'take-over'])
+  clock.skip(lease)
+  t.strictSame(await other.run(id), { kind: 'ended', hasFailed: true })
   t.match(await record(id), { run: 17, counted: 3, error: { code: 'operation-interrupted' } })
-  t.equal(events().at(-1), 'give-up')
 })
 
 t.test('an engine that takes over claims a run at once, and needs no heartbeats', async (t) => {

@@ -40,9 +40,11 @@ type Running = Awaited<ReturnType<typeof running>>
 const isSettled = (promise: Promise<unknown>) =>
   Promise.race([promise.then(() => true), new Promise((go) => setImmediate(go, false))])
 
-t.test('a run gets the input and a signal; no timer is left after it', async (t) => {
-  const { id, context, end, outcome, record, events, timers } = await running(t)
+t.test('a run gets the input, a signal and a log; no timer is left after it', async (t) => {
+  const { id, context, end, outcome, record, events, timers, lines } = await running(t)
   t.match(context, { operationId: id, run: 1, input: { a: 1 }, signal: { aborted: false } })
+  context.log.info('hello')
+  t.match(lines.at(-1), { operationId: id, operation: 'work', reqId: undefined, msg: 'hello' })
   t.ok(timers() > 0)
   await end({ result: 7 })
   await outcome
@@ -113,28 +115,20 @@ t.test('what happens in a run decides what is stored, logged and returned to the
   }
 })
 
-t.test('a run in place of a dead one is a take-over', async (t) => {
-  const { clock, dieWith, begin, engine, events, record } = await running(t)
-  const id = await begin()
-  await dieWith(id)
-  clock.skip(lease)
-  void engine.run(id)
-  await clock.advance(0)
-  t.strictSame(events(), ['start', 'run', 'start', 'take-over'])
-  t.match(await record(id), { run: 2, counted: 2 })
-})
-
 t.test('a handler that fails runs again if its engine has a retry left', async (t) => {
-  const { id, fail, engine, outcome, record, clock, events } = await running(t)
-  await fail(new Error('a deadlock'))
-  t.strictSame(await outcome, { kind: 'retry' })
-  t.match(await record(id), { status: 'In progress', counted: 0, runUntil: null, dueAt: clock.now() + lease })
-  const last = engine.run(id, true)
-  await clock.advance(0)
-  await fail(new Error('a deadlock'))
-  t.strictSame(await last, { kind: 'ended', hasFailed: true })
-  t.match(await record(id), { status: 'Failed', run: 2 })
-  t.strictSame(events(), ['start', 'run', 'retry', 'run', 'end'])
+  for (const error of [new Error('a deadlock'), null, new ProblemError('operations-unavailable')]) {
+    const { id, fail, engine, outcome, record, clock, events } = await running(t)
+    await fail(error)
+    t.strictSame(await outcome, { kind: 'retry' })
+    const waiting = { status: 'In progress', counted: 0, runUntil: null, dueAt: clock.now() + lease }
+    t.match(await record(id), waiting)
+    const last = engine.run(id, true)
+    await clock.advance(0)
+    await fail(error)
+    t.strictSame(await last, { kind: 'ended', hasFailed: true })
+    t.match(await record(id), { status: 'Failed', run: 2 })
+    t.strictSame(events(), ['start', 'run', 'retry', 'run', 'end'])
+  }
 
   // After an invalid result, the work is done.
   for (const outcome of ['no object', new ProblemError('not-found')]) {

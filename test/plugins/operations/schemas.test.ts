@@ -1,13 +1,11 @@
 /** Operations with schemas of their input and of their result. */
-import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { conventions, problems, serverOptions } from '../../../src/index.js'
 import { exactJson } from '../../../src/json/exact-json.js'
 import { type OperationDefinition, operations } from '../../../src/plugins/operations/index.js'
 import { restorer, validInput } from '../../../src/plugins/operations/typed-value.js'
-import { withoutReferences } from '../../support/openapi.js'
-import { headerOf, injected, isProblem } from '../../support/problem.js'
+import { injected, isProblem } from '../../support/problem.js'
 import { until } from '../../support/until.js'
 import { sure } from './samples.js'
 
@@ -158,17 +156,6 @@ t.test('a validator of the app validates inputs, and the routes of operations do
   t.strictSame(inputs, [8])
   await t.rejects(app.operations.start(work, 7 as never), { code: 'validation', message: /is odd/ })
   t.equal((await status(id)).status, 200)
-})
-
-t.test('the OpenAPI document shows the result of a route that starts the operation', async (t) => {
-  const { app } = await service(t, 'preset', { input, result }, (app) =>
-    app.register(swagger, { openapi: {} }),
-  )
-  const post = withoutReferences(app.swagger()).paths?.['/v1/works']?.post
-  t.match(post?.responses?.['202'], {
-    content: { 'application/json': { schema: { properties: { result: { properties: { id: int64 } } } } } },
-  })
-  t.equal(headerOf(injected(await app.inject('/v1/operations/7')), 'cache-control'), 'no-store')
 })
 
 const objectOf = (properties: object, more: object = {}) => ({ type: 'object', properties, ...more })

@@ -105,18 +105,6 @@ t.test('who waits for an operation is told of its end, also after another one ha
   t.equal((await stays)?.status, 200)
 })
 
-t.test('an operation that only another process defines runs there', async (t) => {
-  const [clock, memory] = [manualClock(start), memoryOperationStore()]
-  const own = await openProcess(t, { clock, memory, name: 'another' })
-  const other = await openProcess(t, { clock, memory, works: false })
-  const id = await other.begin()
-  await clock.advance(lease)
-  await other.app.operations.work()
-  await clock.advance(lease)
-  t.match(other.contexts, [{ operationId: id, run: 1 }])
-  t.strictSame(own.contexts, [])
-})
-
 t.test('Retry-After: that of the definition, or of the options, or the delay of the operation', async (t) => {
   const [clock, memory] = [manualClock(start), memoryOperationStore()]
   const options = { clock, memory, retryAfter: 7 }
