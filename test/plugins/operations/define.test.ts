@@ -76,6 +76,7 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
     [{ resource: 'https://example.com/a%20b' }, { ...none, resource: 'https://example.com/a%20b' }],
     [{ resource: 'HTTP://example.com' }, { ...none, resource: 'http://example.com/' }],
     [7, /has to return \{ resource, result \} or nothing/],
+    [{ result: 'x'.repeat(98) }, { ...none, result: `"${'x'.repeat(98)}"` }],
     [{ result: 'x'.repeat(99) }, /the result is longer than 100 characters/],
     [{ result: () => {} }, /result is a function, which JSON cannot carry/],
     [{ result: { a: [1, Symbol('s')] } }, /result\.a\.1 is a symbol/],

@@ -46,7 +46,7 @@ t.test('an input that is too long, or that is not JSON, is refused and starts no
   const inputs: unknown[] = []
   const work = ({ input }: OperationContext) => void inputs.push(input)
   const { app, ask, begin, ended } = await openProcess(t, { work, maxLength: 100 })
-  const answer = await ask({ method: 'POST', url: '/v1/work', payload: { text: 'x'.repeat(200) } })
+  const answer = await ask({ method: 'POST', url: '/v1/works', payload: { text: 'x'.repeat(200) } })
   isProblem(t, answer, { status: 413, code: 'content-too-large', detail: /longer than 100 characters/ })
   const circle: Record<string, unknown> = {}
   circle.self = circle
@@ -183,7 +183,7 @@ t.test('a client that goes away while it waits leaves nothing behind; the operat
   const connections = []
   for (let count = 0; count < 20; count += 1) {
     const connection = await openConnection(port)
-    connection.send(requestBytes('POST', '/v1/work', { prefer: 'wait=7' }))
+    connection.send(requestBytes('POST', '/v1/works', { prefer: 'wait=7' }))
     connections.push(connection)
   }
   await met(() => waiting(7_000) === 20)
@@ -278,7 +278,7 @@ t.test('a store that cannot be reached: 503, and one line of the log', async (t)
   t.match(await waiting, /^\/v1\/operations\/[0-9a-f]{32}$/, 'it cannot be waited for')
   store.mood = 'fails'
   for (const [method, url] of [
-    ['POST', '/v1/work'],
+    ['POST', '/v1/works'],
     ['GET', path],
     ['GET', `${path}/status`],
     ['DELETE', path],
@@ -329,7 +329,7 @@ t.test('closing does not wait for those who wait', async (t) => {
   const { app } = await openProcess(t)
   const { port } = await serve(t, app)
   const connection = await openConnection(port)
-  connection.send(requestBytes('POST', '/v1/work', { prefer: 'wait=3600' }))
+  connection.send(requestBytes('POST', '/v1/works', { prefer: 'wait=3600' }))
   await pause(100)
   const begun = Date.now()
   await app.close()

@@ -2,15 +2,10 @@
 import AjvCompiler from '@fastify/ajv-compiler'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { conventions, conventionsReport, problems, serverOptions } from '../../../src/index.js'
-import {
-  type OperationsOptions,
-  operations,
-  type StatusDocument,
-} from '../../../src/plugins/operations/index.js'
-import { manualClock } from '../../support/manual-clock.js'
+import { conventions, conventionsReport, serverOptions } from '../../../src/index.js'
+import type { StatusDocument } from '../../../src/plugins/operations/index.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
-import { start } from './samples.js'
+import { openProcess, type ProcessOptions } from './process.js'
 
 const kinds = ['alone', 'preset'] as const
 
@@ -20,24 +15,17 @@ function newApp(t: Test, options: FastifyServerOptions = {}): FastifyInstance {
   return app
 }
 
-/** An app whose callers are known by the header `x-user`, and whose operations end when they are told to. */
-async function service(t: Test, kind: (typeof kinds)[number], options: OperationsOptions = {}) {
-  const clock = manualClock(start)
-  const app = newApp(t)
-  const given: OperationsOptions = {
+/** A process whose callers are known by the header `x-user`. */
+async function service(t: Test, kind: (typeof kinds)[number], options: ProcessOptions = {}) {
+  const process = await openProcess(t, {
     identify: ({ headers }) => (headers['x-user'] === undefined ? null : String(headers['x-user'])),
-    now: clock.now,
-    drain: 0,
-    unwind: 0,
+    isShared: false,
+    preset: kind === 'preset' ? {} : null,
+    work: async ({ input }) =>
+      input === 'wait' ? new Promise(() => {}) : { result: { id: 9007199254740993n } },
     ...options,
-  }
-  if (kind === 'preset') await app.register(conventions, { operations: given })
-  else await app.register(problems).register(operations, given)
-  app.operations.define('work', { cancellable: true }, async ({ input, signal }) => {
-    if (input === 'wait') await new Promise((_, reject) => signal.addEventListener('abort', reject))
-    if (input === 'fail') throw new Error('it fails')
-    return { result: { id: 9007199254740993n } }
   })
+  const { app, clock } = process
   const ask = async (url: string, user: string | null = 'a', more: InjectOptions = {}) =>
     injected(await app.inject({ url, ...(user === null ? {} : { headers: { 'x-user': user } }), ...more }))
   return {
@@ -47,7 +35,7 @@ async function service(t: Test, kind: (typeof kinds)[number], options: Operation
     /** Starts an operation and returns its id, a millisecond after the last one. */
     async begin(input: string, owner: string | null = 'a') {
       await clock.advance(1)
-      return (await app.operations.start('work', input, { owner })).id
+      return process.begin({ owner }, input)
     },
     async list(query: string, user = 'a') {
       const answer = await ask(`/v1/operations${query}`, user)
@@ -61,7 +49,6 @@ async function service(t: Test, kind: (typeof kinds)[number], options: Operation
 for (const kind of kinds) {
   t.test(`${kind}: a caller gets their own operations alone, the newest first`, async (t) => {
     const { app, begin, list, ask } = await service(t, kind)
-    await app.ready()
     const first = await begin('done')
     const second = await begin('wait')
     await begin('wait', 'b')
@@ -83,7 +70,6 @@ for (const kind of kinds) {
 
   t.test(`${kind}: the links lead through all pages, each operation once`, async (t) => {
     const { app, begin, list, clock } = await service(t, kind)
-    await app.ready()
     const begun: string[] = []
     for (let number = 0; number < 7; number += 1) begun.push(await begin('wait'))
     clock.skip(5)
@@ -109,8 +95,7 @@ for (const kind of kinds) {
   })
 
   t.test(`${kind}: an invalid parameter is a 400, and a limit that is too large is lowered`, async (t) => {
-    const { app, begin, list, ask } = await service(t, kind)
-    await app.ready()
+    const { begin, list, ask } = await service(t, kind)
     for (let number = 0; number < 101; number += 1) await begin('wait')
     const { ids, link } = await list('?limit=1000')
     t.equal(ids.length, 100)
@@ -131,8 +116,7 @@ for (const kind of kinds) {
 }
 
 t.test('an operation whose result is deleted is not in the list', async (t) => {
-  const { app, begin, list, clock } = await service(t, 'alone', { retention: '1 hour' })
-  await app.ready()
+  const { begin, list, clock } = await service(t, 'alone', { retention: '1 hour' })
   const old = await begin('done')
   await clock.advance(1)
   t.match((await list('')).documents, [{ id: old, status: 'Succeeded' }])
@@ -143,7 +127,6 @@ t.test('an operation whose result is deleted is not in the list', async (t) => {
 
 t.test('`fields` narrows each operation; `lists` refuses what the list does not support', async (t) => {
   const { app, begin, ask } = await service(t, 'preset')
-  await app.ready()
   const id = await begin('wait')
   const narrow = await ask('/v1/operations?fields=id,status')
   t.strictSame(JSON.parse(narrow.body), { operations: [{ id, status: 'In progress' }] })

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import type { Test } from 'tap'
-import { problems, serverOptions } from '../../../src/index.js'
+import { type ConventionsOptions, conventions, problems, serverOptions } from '../../../src/index.js'
 import {
   type InternalStartOptions,
   inProcessEngine,
@@ -37,11 +37,13 @@ export interface ProcessOptions extends Omit<OperationsOptions, 'store'> {
   readonly work?: (context: OperationContext) => unknown
   /** Whether it runs operations at once. */
   readonly works?: boolean
+  /** The options of the other plugins. Without them, it has only `problems`. */
+  readonly preset?: ConventionsOptions | null
   /** Called before the operation is defined. */
   readonly prepare?: (app: FastifyInstance) => unknown
 }
 
-/** One process of a service: an app with the operation `work`, and `POST /v1/work` that starts it with the body. */
+/** One process of a service: an app with the operation `work`, and `POST /v1/works` that starts it with the body. */
 export async function openProcess(
   t: Test,
   {
@@ -52,6 +54,7 @@ export async function openProcess(
     definition = {},
     work,
     works = true,
+    preset = null,
     prepare,
     ...options
   }: ProcessOptions = {},
@@ -66,15 +69,17 @@ export async function openProcess(
   }
 
   const app: FastifyInstance = Fastify({ ...serverOptions(), logger } as FastifyServerOptions)
-  await app.register(problems)
   const { now, schedule } = clock
   // Two thirds of it are the lease of a run.
   const times = { lease: lease * 1.5, drain: 0, unwind: 0, now, schedule }
   const engine = inProcessEngine({ schedule })
-  await app.register(operations, { store, engine, ...times, ...options })
+  const own = { store, engine, ...times, ...options }
+  if (preset === null) await app.register(problems).register(operations, own)
+  else await app.register(conventions, { ...preset, operations: own })
   await prepare?.(app)
   app.operations.define(name, { cancellable: true, ...definition }, (work ?? hold) as OperationHandler)
-  app.post('/v1/work', async (request, reply) => reply.startOperation(name, request.body))
+  const config = { operations: { starts: name } }
+  app.post('/v1/works', { config }, async (request, reply) => reply.startOperation(name, request.body))
   t.teardown(async () => {
     Object.assign(store, { mood: 'well', moods: {} })
     const closed = app.close()
@@ -86,7 +91,7 @@ export async function openProcess(
   await clock.advance(0)
 
   const ask = async (request: InjectOptions) => injected(await app.inject(request))
-  const post = (headers: Record<string, string> = {}) => ask({ method: 'POST', url: '/v1/work', headers })
+  const post = (headers: Record<string, string> = {}) => ask({ method: 'POST', url: '/v1/works', headers })
   const record = async (id: string) => sure(await memory.get(id))
   return {
     app,

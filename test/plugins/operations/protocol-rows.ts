@@ -10,13 +10,12 @@ import {
   operations,
   type StatusDocument,
 } from '../../../src/plugins/operations/index.js'
-import { operationRegistry } from '../../../src/plugins/operations/registry.js'
+import { begin, finish, newOperationId } from '../../../src/plugins/operations/record.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
-import { scheduleTimeout } from '../../../src/time/async.js'
 import { fetched, headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
 import { until as untilEnough } from '../../support/until.js'
-import { newOperation, stored, sure } from './samples.js'
+import { claimed, newOperation, succeeded, sure } from './samples.js'
 
 /** What the rows are run on: a new store, and an engine with a queue of its own. Both close with the test. */
 export interface ProtocolSetUp {
@@ -112,6 +111,9 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
     t.match(JSON.parse(polled.body), { status: 'Succeeded', resourceLocation: '/v1/payments/8', progress: 1 })
     t.notOk(headerOf(polled, 'retry-after'))
     t.equal(headerOf(polled, 'cache-control'), 'no-store')
+    const head = await service.ask('HEAD', path)
+    t.strictSame([head.status, head.body], [303, ''])
+    for (const name of ['content-length', 'location']) t.equal(headerOf(head, name), headerOf(polled, name))
     const status = await service.ask('GET', `${path}/status`)
     t.strictSame([status.status, status.body], [200, polled.body], 'the status document is always a 200')
     t.equal(headerOf(status, 'cache-control'), 'no-store')
@@ -255,18 +257,18 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
   })
 
   const takeOver = async (t: Test, { store, until, runs }: Service) => {
-    const limits = { checkInterval: 1_000, takesOver: false, retention: day }
-    const clock = { now: Date.now, schedule: scheduleTimeout }
-    const registry = operationRegistry({ store, lease: 1_000, ...limits, ...clock })
-    const ofCaller = { owner: 'ann', access: 'owner', input: '{"does":"creates"}' } as const
-    const { id } = await stored(registry, newOperation({ name: 'payments.retry', ...ofCaller }))
+    const now = Date.now()
+    const waiting = begin(newOperationId(), newOperation({ name: 'payments.retry' }), now, now + 1_000)
+    await store.create(waiting, '{"does":"creates"}')
     // A process claims the operation, and dies.
-    t.match(await registry.claim(id, () => ({ maxRuns: 3, timeout: 60_000 })), { record: { run: 1 } })
+    const running = claimed(waiting, now, false, 1_000)
+    t.ok(await store.replace(waiting, running))
+    const { id } = waiting
     const ended = await until(`/v1/operations/${id}`)
     t.match(ended, { status: 'Succeeded', resourceLocation: '/v1/payments/8' })
     t.strictSame(runs, [{ operationId: id, run: 2 }])
-    const late = { status: 'Succeeded', resource: '/v1/payments/dead', result: null } as const
-    t.match(await registry.finish(id, 1, late), { resource: '/v1/payments/8' })
+    const late = finish(running, 1, succeeded, Date.now(), day)
+    t.notOk(await store.replace(running, sure(late)), 'its result is ignored')
   }
   row('a worker that is killed is followed by another within its lease', takeOver, {
     lease: 1_000,

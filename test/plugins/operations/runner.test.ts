@@ -41,15 +41,22 @@ const isSettled = (promise: Promise<unknown>) =>
   Promise.race([promise.then(() => true), new Promise((go) => setImmediate(go, false))])
 
 t.test('a run gets the input, a signal and a log; no timer is left after it', async (t) => {
-  const { id, context, end, outcome, record, events, timers, lines } = await running(t)
+  const { id, context, end, outcome, record, events, timers, lines, ...process } = await running(t)
+  const { start, engine, clock, contexts } = process
   t.match(context, { operationId: id, run: 1, input: { a: 1 }, signal: { aborted: false } })
   context.log.info('hello')
-  t.match(lines.at(-1), { operationId: id, operation: 'work', reqId: undefined, msg: 'hello' })
+  t.match(lines.at(-1), { operationId: id, operation: 'work', msg: 'hello' })
+  t.notOk('reqId' in sure(lines.at(-1)))
   t.ok(timers() > 0)
   await end({ result: 7 })
   await outcome
   t.match(await record(id), { status: 'Succeeded', result: '7' })
   t.strictSame([events(), timers()], [['start', 'run', 'end'], 0])
+  const path = await start()
+  void engine.run(path.slice(-32))
+  await clock.advance(0)
+  contexts[1]?.log.info('hello')
+  t.match(lines.at(-1), { reqId: /^req-/, msg: 'hello' })
 })
 
 const steps = {

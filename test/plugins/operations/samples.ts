@@ -2,12 +2,10 @@ import {
   begin,
   claim,
   type NewOperation,
-  newOperationId,
   type OperationEnd,
   type OperationFailure,
   type OperationRecord,
 } from '../../../src/plugins/operations/record.js'
-import type { OperationRegistry } from '../../../src/plugins/operations/registry.js'
 
 /** Time of the start in these tests; manual clocks are set to it. */
 export const start = '2026-11-20T08:00:00Z'
@@ -48,11 +46,6 @@ export function newOperation(over: Partial<NewOperation> = {}): NewOperation {
   }
 }
 
-/** Stores an operation. */
-export async function stored(registry: OperationRegistry, operation: NewOperation): Promise<OperationRecord> {
-  return (await registry.create(newOperationId(), operation)).record
-}
-
 /** Returns a record that begins at {@link startTime}, without a run. */
 export function begun(over: Partial<OperationRecord> = {}): OperationRecord {
   const operation = newOperation({ name: 'payments.retry', owner: '42', access: 'owner', input: '{"id":7}' })
@@ -62,9 +55,9 @@ export function begun(over: Partial<OperationRecord> = {}): OperationRecord {
   })
 }
 
-/** Returns the record of the next run, for one lease. */
-export function claimed(record: OperationRecord, now = startTime, takesOver = false): OperationRecord {
-  return sure(claim(record, now, { runUntil: now + lease, dueAt: now + lease, takesOver }))
+/** Returns the record of the next run, for some time. */
+export function claimed(record: OperationRecord, now = startTime, takesOver = false, time = lease) {
+  return sure(claim(record, now, { runUntil: now + time, dueAt: now + time, takesOver }))
 }
 
 /** Returns a value that a test expects to be there. */

@@ -1,13 +1,11 @@
 /** Operations with schemas of their input and of their result. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { conventions, problems, serverOptions } from '../../../src/index.js'
 import { exactJson } from '../../../src/json/exact-json.js'
-import { type OperationDefinition, operations } from '../../../src/plugins/operations/index.js'
+import type { OperationContext, OperationDefinition } from '../../../src/plugins/operations/index.js'
 import { restorer, validInput } from '../../../src/plugins/operations/typed-value.js'
-import { injected, isProblem } from '../../support/problem.js'
-import { until } from '../../support/until.js'
-import { sure } from './samples.js'
+import { isProblem } from '../../support/problem.js'
+import { openProcess } from './process.js'
 
 const int64 = { type: 'integer', format: 'int64' }
 const input = {
@@ -32,39 +30,23 @@ async function service(
   definition: OperationDefinition = { input, result },
   prepare: (app: FastifyInstance) => unknown = () => {},
 ) {
-  const app: FastifyInstance = Fastify(serverOptions())
-  t.teardown(() => app.close())
-  await prepare(app)
-  if (kind === 'preset') await app.register(conventions, { operations: { drain: 0 } })
-  else await app.register(problems).register(operations, { drain: 0 })
   const inputs: unknown[] = []
-  const work = app.operations.define<Record<string, unknown>, unknown>(
-    'work',
-    definition,
-    async (context) => {
-      inputs.push(context.input)
-      return { result: context.input }
-    },
-  )
-  const config = { operations: { starts: 'work' } }
-  const options: { answer?: (end: object) => object } = {}
-  app.post('/v1/works', { config }, (request, reply) => reply.startOperation('work', request.body, options))
-  await app.ready()
+  const work = ({ input }: OperationContext) => {
+    inputs.push(input)
+    return { result: input }
+  }
+  const preset = kind === 'preset' ? {} : null
+  const process = await openProcess(t, { isShared: false, definition, prepare, preset, work })
+  const { ask, begin, ended } = process
   return {
-    app,
-    work,
+    ...process,
     inputs,
-    options,
-    async done(given?: Record<string, unknown>) {
-      const { id } = await app.operations.start(work, given, { owner: null })
-      const isDone = (document: { status: string } | null) => document?.status === 'Succeeded'
-      return sure(await until(() => app.operations.find(id), isDone, 5_000, 2))
-    },
-    async post(payload: string) {
+    done: async (given?: unknown) => ended(await begin({ owner: null }, given)),
+    async post(payload: string, url = '/v1/works') {
       const headers = { 'content-type': 'application/json', prefer: 'wait=5' }
-      return injected(await app.inject({ method: 'POST', url: '/v1/works', headers, payload }))
+      return ask({ method: 'POST', url, headers, payload })
     },
-    status: async (id: string) => injected(await app.inject(`/v1/operations/${id}/status`)),
+    status: (id: string) => ask({ url: `/v1/operations/${id}/status` }),
   }
 }
 
@@ -95,7 +77,7 @@ for (const kind of ['alone', 'preset'] as const) {
   })
 
   t.test(`${kind}: an input that is not valid is a 400 with pointers, and starts nothing`, async (t) => {
-    const { app, work, inputs, post } = await service(t, kind)
+    const { begin, inputs, post } = await service(t, kind)
     for (const [payload, pointer] of [
       ['{"id":"x"}', '/id'],
       ['{}', '/id'],
@@ -107,7 +89,7 @@ for (const kind of ['alone', 'preset'] as const) {
       isProblem(t, answer, { status: 400, code: 'validation' })
       t.match(JSON.parse(answer.body), { errors: [{ in: 'body', pointer }] }, payload)
     }
-    await t.rejects(app.operations.start(work), { code: 'validation', statusCode: 400 })
+    await t.rejects(begin(), { code: 'validation', statusCode: 400 })
     t.strictSame(inputs, [])
   })
 }
@@ -116,21 +98,24 @@ t.test('a result has the twins that its schema declares, also of small integers'
   const alone = await service(t, 'alone')
   const bare = await alone.status((await alone.done({ id: 9007199254740993n })).id)
   t.match(bare.body, '"result":{"id":9007199254740993,"count":3}', 'without `integerTwins` it has none')
-  const { done, status, post, options } = await service(t, 'preset')
+  const ends: object[] = []
+  const { done, status, post } = await service(t, 'preset', undefined, (app) => {
+    app.post('/v1/answers', async ({ body }, reply) =>
+      reply.startOperation('work', body, { answer: (end) => ({ ends: ends.push(end) }) }),
+    )
+  })
   const { id, result: found } = await done({ id: 7, friend_ids: [8], count: 9 })
   t.strictSame(found, { id: 7n, friend_ids: [8n], count: 9 })
   const written = '"result":{"id":7,"id_str":"7","friend_ids":[8],"friend_ids_str":["8"],"count":9}'
   t.match((await status(id)).body, written)
   const payload = '{"id":7,"friend_ids":[8],"count":9}'
   t.match((await post(payload)).body, written)
-  const ends: object[] = []
-  options.answer = (end) => ({ ends: ends.push(end) })
-  t.equal((await post(payload)).body, '{"ends":1}')
+  t.equal((await post(payload, '/v1/answers')).body, '{"ends":1}')
   t.strictSame(ends, [{ status: 'Succeeded', resource: null, result: found }], '`answer` gets no twins')
 })
 
 t.test('schemas may refer to those of the app', async (t) => {
-  const { inputs, done, app, work } = await service(
+  const { inputs, done, begin } = await service(
     t,
     'preset',
     { input: { type: 'object', properties: { payment: { $ref: 'payment#' } } } },
@@ -138,7 +123,7 @@ t.test('schemas may refer to those of the app', async (t) => {
   )
   await done({ payment: { id: 7 } })
   t.strictSame(inputs, [{ payment: { id: 7n } }])
-  await t.rejects(app.operations.start(work, { payment: {} }), { code: 'validation' })
+  await t.rejects(begin({}, { payment: {} }), { code: 'validation' })
   await t.rejects(service(t, 'alone', { input: { type: 'nonsense' } }), 'no schema, no boot')
 })
 
@@ -149,12 +134,12 @@ t.test('a validator of the app validates inputs, and the routes of operations do
     }
   }
   const compiler = ({ schema }: { schema: Even }) => schema.safeParse
-  const { inputs, done, app, work, status } = await service(t, 'alone', { input: new Even() }, (app) =>
+  const { inputs, done, begin, status } = await service(t, 'alone', { input: new Even() }, (app) =>
     app.setValidatorCompiler<Even>(compiler),
   )
-  const { id } = await done('8' as never)
+  const { id } = await done('8')
   t.strictSame(inputs, [8])
-  await t.rejects(app.operations.start(work, 7 as never), { code: 'validation', message: /is odd/ })
+  await t.rejects(begin({}, 7), { code: 'validation', message: /is odd/ })
   t.equal((await status(id)).status, 200)
 })
 

@@ -31,7 +31,8 @@ async function sweeping(t: Test, options: ProcessOptions = {}, engine = handEngi
 }
 
 t.test('an operation that the engine lost is added again, once in each lease', async (t) => {
-  const { clock, begin, app, engine } = await sweeping(t)
+  const definition = { retry: { max: 2, delay: 1_500 } }
+  const { clock, begin, app, engine } = await sweeping(t, { definition })
   const id = await begin({ owner: 'ann', priority: 7 })
   const sweeps: number[] = []
   for (let half = 1; half <= 8; half += 1) {
@@ -40,7 +41,8 @@ t.test('an operation that the engine lost is added again, once in each lease', a
     if (engine.jobs.length > before) sweeps.push(half)
   }
   t.strictSame(sweeps, [2, 4, 6, 8])
-  t.match(engine.jobs[0], { id, name: 'work', owner: 'ann', priority: 7, delay: 0, isNew: false })
+  const job = { id, name: 'work', owner: 'ann', priority: 7, delay: 0, isNew: false }
+  t.match(engine.jobs[0], { ...job, retries: 2, backoff: 2_000 }, 'in whole seconds')
   await app.close()
   t.equal(clock.waiting(), 0)
 })

@@ -39,28 +39,27 @@ const next = { runUntil: later, dueAt: later, takesOver: false }
 const waiting = begun()
 const running = claimed(waiting, startTime + 1_000)
 const cancelling = sure(cancel(running, failure, startTime + 2_000, retention))
-const released = sure(release(running, 1, startTime + 2_000, later))
-const ended = sure(finish(running, 1, succeeded, startTime + 5_000, retention))
-
-t.test('a new operation waits, and is checked after its delay', async (t) => {
-  const version = { version: 1, status: 'In progress', run: 0, counted: 0, runUntil: null }
-  t.match(waiting, { ...version, notBefore: null, dueAt: startTime + lease })
-  t.notOk('input' in waiting, 'the store keeps the input apart')
-  const delayed = begin(idOf(1), newOperation({ delay: 5_000, input: '7' }), startTime, startTime + lease)
-  t.match(delayed, { notBefore: startTime + 5_000, dueAt: startTime + 5_000 + lease, schema: 1 })
-})
+const progressed = sure(renew(running, 1, 0.5, soon, later))
+const released = sure(release(running, 1, soon, later))
+const ended = sure(finish(running, 1, succeeded, soon, retention))
+const delayed = begin(idOf(1), newOperation({ delay: 3_000 }), startTime, startTime + lease)
 
 t.test('each transition, and when it does nothing', async (t) => {
   type Row = readonly [name: string, after: OperationRecord | null, expected: object | null]
   const rows: readonly Row[] = [
-    ['a run begins', running, { run: 1, counted: 1, runUntil: deadAt }],
+    ['a new operation waits', waiting, { version: 1, schema: 1, run: 0, counted: 0, notBefore: null }],
+    ['it is checked', waiting, { status: 'In progress', dueAt: startTime + lease, updatedAt: startTime }],
+    ['after its delay', delayed, { notBefore: soon, dueAt: soon + lease }],
+    ['not earlier', claim(delayed, soon - 1, next), null],
+    ['a run begins', running, { run: 1, counted: 1, runUntil: deadAt, updatedAt: startTime + 1_000 }],
     ['no second run while it may be alive', claim(running, deadAt - 1, next), null],
     ['another run once it is dead', claim(running, deadAt, next), { run: 2, counted: 2, progress: null }],
     ['at once, if the engine takes over', claim(running, soon, { ...next, takesOver: true }), { run: 2 }],
     ['another run after a release', claim(released, soon, next), { run: 2, counted: 1 }],
     ['no run of a cancelled operation', claim(cancelling, deadAt, next), null],
     ['no run of a final operation', claim(ended, deadAt, next), null],
-    ['a heartbeat', renew(running, 1, 0.5, soon, later), { runUntil: later, dueAt: running.dueAt }],
+    ['a heartbeat', progressed, { runUntil: later, dueAt: running.dueAt, progress: 0.5, updatedAt: soon }],
+    ['one without progress', renew(progressed, 1, 0.5, soon + 1, later), { updatedAt: soon }],
     ['a late heartbeat', renew(running, 1, null, deadAt + 1, later), { runUntil: later }],
     ['no heartbeat of another run', renew(running, 2, null, soon, later), null],
     ['no heartbeat after a release', renew(released, 1, null, soon, later), null],
@@ -68,9 +67,10 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['what waits is cancelled at once', cancel(waiting, failure, soon, retention), { error: failure }],
     ['a dead one too', cancel(running, failure, deadAt, retention), { error: failure }],
     ['a running one is asked to end', cancelling, { status: 'In progress', isCancelling: true, run: 1 }],
+    ['which is a change', cancelling, { updatedAt: startTime + 2_000 }],
     ['it is asked once', cancel(cancelling, failure, soon, retention), null],
     ['a final operation is not cancelled', cancel(ended, failure, soon, retention), null],
-    ['a run ends it', ended, { status: 'Succeeded', runUntil: null, progress: 1 }],
+    ['a run ends it', ended, { status: 'Succeeded', runUntil: null, progress: 1, updatedAt: soon }],
     ['another run does not', finish(running, 2, succeeded, soon, retention), null],
     ['nor an earlier one', finish(claimed(running, deadAt), 1, succeeded, deadAt, retention), null],
     ['nor one that released it', finish(released, 1, succeeded, soon, retention), null],
@@ -80,33 +80,18 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['without a run, a live one is not ended', finish(running, null, failed, deadAt - 1, retention), null],
     ['nor a final one', finish(ended, null, failed, deadAt, retention), null],
     ['but a dead one', finish(running, null, failed, deadAt, retention), { error: failure }],
-    ['a release does not count', released, { runUntil: null, dueAt: later, counted: 0 }],
+    ['a release does not count', released, { runUntil: null, dueAt: later, counted: 0, updatedAt: soon }],
     ['only its run releases it', release(running, 2, soon, later), null],
     ['a final operation is not released', release(ended, 1, soon, later), null],
-    ['a check is postponed', postpone(waiting, soon, later), { dueAt: later }],
+    ['a check is postponed', postpone(waiting, soon, later), { dueAt: later, updatedAt: startTime }],
     ['not that of a live run', postpone(running, deadAt - 1, later), null],
     ['nor that of a final operation', postpone(ended, later, later), null],
   ]
+  t.notOk('input' in waiting, 'the store keeps the input apart')
   for (const [name, after, expected] of rows) {
     if (expected === null) t.equal(after, null, name)
     else t.match(after, expected, name)
   }
-})
-
-t.test('updatedAt changes with each change but a heartbeat', async (t) => {
-  const progressed = sure(renew(running, 1, 0.5, soon, later))
-  const alive = sure(renew(progressed, 1, 0.5, soon + 1_000, later))
-  const rows: readonly (readonly [name: string, record: OperationRecord, updatedAt: number])[] = [
-    ['new', waiting, startTime],
-    ['run', running, startTime + 1_000],
-    ['progress', progressed, soon],
-    ['the same progress', alive, soon],
-    ['cancellation', cancelling, startTime + 2_000],
-    ['release, without its progress', sure(release(alive, 1, soon + 2_000, later)), soon + 2_000],
-    ['postponed', sure(postpone(waiting, soon, later)), startTime],
-    ['end', ended, startTime + 5_000],
-  ]
-  for (const [name, record, updatedAt] of rows) t.equal(record.updatedAt, updatedAt, name)
 })
 
 t.test('two changes of one version differ in theirs, so that none is lost after a failover', async (t) => {

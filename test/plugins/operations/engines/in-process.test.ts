@@ -6,28 +6,23 @@ import {
   type InProcessEngineOptions,
   inProcessEngine,
 } from '../../../../src/plugins/operations/engines/in-process.js'
+import { manualClock } from '../../../support/manual-clock.js'
+import { start } from '../samples.js'
 import { keepsEngineContract, type NewEngine } from './engine-contract.js'
 import { fakeWorker, newJob, succeeded } from './fake-worker.js'
 
 /** An engine at work, over a clock of its own, whose runs a test ends. */
 async function setup(options: InProcessEngineOptions = {}) {
-  const clock = { time: 0, timers: new Set<{ at: number; run: () => void }>() }
+  const clock = manualClock(start)
   const open = new Map<string, { resolve(outcome: RunOutcome): void; reject(error: Error): void }>()
   const worker = fakeWorker((id) => new Promise((resolve, reject) => open.set(id, { resolve, reject })))
-  const engine = inProcessEngine({
-    ...options,
-    schedule(run, milliseconds) {
-      const timer = { at: clock.time + milliseconds, run }
-      clock.timers.add(timer)
-      return () => clock.timers.delete(timer)
-    },
-  })
+  const engine = inProcessEngine({ ...options, schedule: clock.schedule })
   await engine.start(worker)
   await engine.work()
   return {
     engine,
     worker,
-    timers: clock.timers,
+    clock,
     enqueue: (...ids: string[]) => Promise.all(ids.map((id) => engine.enqueue(newJob({ id })))),
     end(id: string, outcome: RunOutcome = succeeded) {
       open.get(id)?.resolve(outcome)
@@ -36,14 +31,6 @@ async function setup(options: InProcessEngineOptions = {}) {
     fail(id: string) {
       open.get(id)?.reject(new Error('the registry cannot be reached'))
       return setImmediate()
-    },
-    pass(milliseconds: number) {
-      clock.time += milliseconds
-      for (const timer of clock.timers) {
-        if (timer.at > clock.time) continue
-        clock.timers.delete(timer)
-        timer.run()
-      }
     },
   }
 }
@@ -67,12 +54,12 @@ t.test('so many run at the same time; the others wait in their order', async (t)
 })
 
 t.test('a delayed operation waits for its time, and is counted meanwhile', async (t) => {
-  const { engine, worker, enqueue, pass } = await setup({ maxQueued: 1, concurrency: 1 })
+  const { engine, worker, enqueue, clock } = await setup({ maxQueued: 1, concurrency: 1 })
   await engine.enqueue(newJob({ id: 'a', delay: 100 }))
   await t.rejects(engine.enqueue(newJob({ delay: 1 })), { name: 'OperationQueueFullError' })
   await enqueue('b')
   t.strictSame(worker.ran, ['b'], 'a slot is free')
-  pass(99)
+  await clock.advance(99)
   t.strictSame(worker.ran, ['b'])
   const none = await setup({ concurrency: 2, maxQueued: 0 })
   await none.enqueue('a', 'b')
@@ -111,16 +98,16 @@ t.test('a run that cannot be brought to its end is logged, and makes room', asyn
 })
 
 t.test('close begins no more runs, waits for those there are, and stops the timers', async (t) => {
-  const { engine, worker, timers, enqueue, end } = await setup({ concurrency: 1 })
+  const { engine, worker, clock, enqueue, end } = await setup({ concurrency: 1 })
   await enqueue('a', 'b')
   await engine.enqueue(newJob({ delay: 10 }))
   const closed = engine.close()
   await t.rejects(enqueue('c'), { name: 'Error', message: 'the engine is closed' })
   t.equal(await Promise.race([closed, setImmediate('it waits')]), 'it waits')
-  t.equal(timers.size, 0)
+  t.equal(clock.waiting(), 0)
   await end('a', { kind: 'retry' })
   await closed
-  t.strictSame([worker.ran, timers.size], [['a'], 0])
+  t.strictSame([worker.ran, clock.waiting()], [['a'], 0])
   await t.resolves(engine.close())
 })
 
