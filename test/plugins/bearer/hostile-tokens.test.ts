@@ -76,7 +76,7 @@ t.test('an algorithm that is not listed is refused, although the key fits', asyn
   t.equal(await statusOf(`Bearer ${valid}`), 401)
 })
 
-t.test('credentials are read as RFC 6750 §2.1 writes them', async (t) => {
+t.test('credentials are read as RFC 6750 §2.1 writes them', async () => {
   const b64token = fc.stringMatching(/^[A-Za-z0-9._~+/-]{1,50}={0,2}$/)
   fc.assert(
     fc.property(b64token, fc.constantFrom('Bearer ', 'bearer  ', 'BEARER '), (token, scheme) => {
@@ -85,15 +85,4 @@ t.test('credentials are read as RFC 6750 §2.1 writes them', async (t) => {
       return typeof read === 'object' && read.token === token
     }),
   )
-  const rows = [
-    [undefined, [], 'none'],
-    ['Basic abc', ['authorization', 'Basic abc'], 'none'],
-    ['Bearerx', ['authorization', 'Bearerx'], 'none'],
-    ['', ['authorization', ''], 'none'],
-    ['Bearer a', ['authorization', 'Bearer a', 'AUTHORIZATION', 'Bearer a'], 'malformed'],
-    ['Basic a', ['authorization', 'Basic a', 'Authorization', 'Bearer a'], 'malformed'],
-    ['Bearer a, Bearer b', ['authorization', 'Bearer a, Bearer b'], 'malformed'],
-  ] as const
-  for (const [authorization, rawHeaders, expected] of rows)
-    t.equal(credentialsOf({ headers: { authorization }, rawHeaders: [...rawHeaders] }), expected)
 })
