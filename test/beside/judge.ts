@@ -1,20 +1,12 @@
 import type { Sent } from './responses.js'
 
 /** The header fields that are lists, whose members a second plugin must not repeat. */
-const lists: ReadonlySet<string> = new Set([
-  'access-control-allow-headers',
-  'access-control-allow-methods',
-  'access-control-expose-headers',
-  'allow',
-  'cache-control',
-  'link',
-  'ratelimit',
-  'ratelimit-policy',
-  'vary',
-])
+const lists =
+  `access-control-allow-headers access-control-allow-methods access-control-expose-headers allow cache-control link
+  ratelimit ratelimit-policy vary`.split(/\s+/)
 
 /** What becomes another one with the body of an error. */
-const ofErrorBody: ReadonlySet<string> = new Set(['content-type', 'content-length', 'cache-control', 'etag'])
+const ofErrorBody = ['content-type', 'content-length', 'cache-control', 'etag']
 
 const membersOf = (value: string): string[] => value.split(',').map((member) => member.trim().toLowerCase())
 
@@ -23,7 +15,7 @@ export function repeatedIn({ fields }: Sent): string[] {
   const once = fields.filter(([name]) => name !== 'set-cookie')
   const names = once.map(([name]) => name)
   const inLists = once
-    .filter(([name]) => lists.has(name))
+    .filter(([name]) => lists.includes(name))
     .flatMap(([name, value]) => membersOf(value).map((member) => `${name}: ${member}`))
   const cookies = fields
     .filter(([name]) => name === 'set-cookie')
@@ -35,7 +27,7 @@ export function repeatedIn({ fields }: Sent): string[] {
 export function lostIn(before: Sent, after: Sent): string[] {
   const isError = before.status >= 400
   const lost = before.fields
-    .filter(([name]) => !(isError && ofErrorBody.has(name)))
+    .filter(([name]) => !(isError && ofErrorBody.includes(name)))
     .filter(([name, value]) => {
       const found = after.fields.filter(([other]) => other === name).map(([, other]) => other)
       if (name === 'vary') {

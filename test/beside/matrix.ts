@@ -13,10 +13,7 @@ import { upstreamApp } from './upstream.js'
 
 const orders = ['conventions first', 'conventions last'] as const
 
-interface Registration {
-  readonly mode: 'report' | 'enforce'
-  readonly order: (typeof orders)[number]
-}
+type Registration = readonly [mode: 'report' | 'enforce', order: (typeof orders)[number]]
 
 /** Tests set-ups, by name. */
 export const testSetUps = (setUps: Readonly<Record<string, SetUp>>) =>
@@ -24,11 +21,11 @@ export const testSetUps = (setUps: Readonly<Record<string, SetUp>>) =>
     const { origin: upstream } = await serve(t, upstreamApp())
 
     for (const [name, setUp] of Object.entries(setUps)) {
-      const bare = await answersOf(await appWith(setUp, upstream, null), setUp)
+      const bare = await answersOf(await appWith(setUp, upstream, []), setUp)
 
       t.test(`${name}: in report mode no byte changes`, async (t) => {
         for (const order of orders) {
-          const app = await appWith(setUp, upstream, { mode: 'report', order })
+          const app = await appWith(setUp, upstream, ['report', order])
           same(t, await answersOf(app, setUp), bare, order)
           t.strictSame(overlapsOf(app), setUp.overlaps ?? {}, `${order}: the report`)
         }
@@ -37,7 +34,7 @@ export const testSetUps = (setUps: Readonly<Record<string, SetUp>>) =>
       t.test(`${name}: nothing is taken away, and nothing is repeated`, async (t) => {
         const all: (typeof bare)[] = []
         for (const order of orders) {
-          const app = await appWith(setUp, upstream, { mode: 'enforce', order })
+          const app = await appWith(setUp, upstream, ['enforce', order])
           const answers = await answersOf(app, setUp)
           const changes: Record<string, readonly string[]> = {}
           for (const [request, before] of Object.entries(bare)) {
@@ -63,10 +60,9 @@ function same(t: Test, found: unknown, wanted: unknown, name: string): void {
   else t.strictSame(found, wanted, name)
 }
 
-async function appWith(setUp: SetUp, upstream: string, registration: Registration | null) {
+async function appWith(setUp: SetUp, upstream: string, [mode, order]: Registration | readonly []) {
   // A busy machine takes long to load plugins.
   const app = Fastify({ pluginTimeout: 60_000 })
-  const { mode, order } = registration ?? {}
   const register = async () =>
     app.register(conventions, { ...(mode === 'enforce' ? setUp.options : {}), mode: mode ?? 'report' })
   if (order === 'conventions first') await register()

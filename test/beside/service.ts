@@ -28,45 +28,32 @@ export const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
 const user = { id: 7, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
 
+const updated_at = { type: 'string', format: 'date-time' }
 const userSchema = {
   type: 'object',
-  properties: {
-    id: { type: 'integer' },
-    name: { type: 'string' },
-    updated_at: { type: 'string', format: 'date-time' },
-  },
+  properties: { id: { type: 'integer' }, name: { type: 'string' }, updated_at },
 }
-
 const usersSchema = { type: 'object', properties: { users: { type: 'array', items: userSchema } } }
 
 /** Declares the routes of a service that follows the conventions: JSON, and the answers that are none. */
 export function addRoutes(app: FastifyInstance): void {
   app.get('/v1/users', { schema: { response: { 200: usersSchema } } }, async () => ({ users: [user] }))
   app.get('/v1/users/:id', { schema: { response: { 200: userSchema } } }, async () => user)
-  app.post(
-    '/v1/users',
-    { schema: { body: userSchema, response: { 201: userSchema } } },
-    async (request, reply) => reply.code(201).header('location', '/v1/users/7').send(request.body),
+  const ofCreate = { body: userSchema, response: { 201: userSchema } }
+  app.post('/v1/users', { schema: ofCreate }, async (request, reply) =>
+    reply.code(201).header('location', '/v1/users/7').send(request.body),
   )
   app.delete('/v1/users/:id', async (_request, reply) => reply.code(204).send())
-  app.get('/v1/faults', async () => {
-    throw new Error('broken')
-  })
+  app.get('/v1/faults', async () => Promise.reject(new Error('broken')))
   app.get('/v1/pages', async (_request, reply) => reply.type('text/html').send('<!doctype html><p>Page</p>'))
   app.get('/v1/addresses', async (_request, reply) => reply.redirect('/v1/users', 301))
   app.get('/v1/names', async (_request, reply) => reply.redirect('/v1/users', 308))
   app.get('/v1/parts', async (_request, reply) =>
     reply.code(206).header('content-range', 'bytes 0-2/9').type('text/plain').send('abc'),
   )
+  const own = { vary: 'Accept-Language', 'cache-control': 'max-age=60', etag: '"own"' }
   app.get('/v1/own_headers', { config: { pathGuard: false } }, async (_request, reply) =>
-    reply
-      .headers({
-        vary: 'Accept-Language',
-        'cache-control': 'max-age=60',
-        etag: '"own"',
-        'x-frame-options': 'SAMEORIGIN',
-      })
-      .send({ name: 'Ada' }),
+    reply.headers({ ...own, 'x-frame-options': 'SAMEORIGIN' }).send({ name: 'Ada' }),
   )
 }
 

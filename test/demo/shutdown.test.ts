@@ -7,7 +7,7 @@ import { openConnection } from '../support/raw.js'
 import { until } from '../support/until.js'
 import { serve } from './client.js'
 
-t.test('while the server closes, what came before gets its response, and it counts as down', async (t) => {
+t.test('while the server closes, requests that have arrived are served, and it counts as down', async (t) => {
   const events = new EventEmitter()
   const asked = once(events, 'asked')
   // It answers reads of orders only when it is told to.
@@ -18,9 +18,13 @@ t.test('while the server closes, what came before gets its response, and it coun
   })
   const client = await serve(t, slow)
   const { server } = client.app
-  const accepted = once(server, 'connection')
-  const probe = await openConnection(Number(new URL(client.origin).port))
-  await accepted
+  const connect = async () => {
+    const accepted = once(server, 'connection')
+    const connection = await openConnection(Number(new URL(client.origin).port))
+    await accepted
+    return connection
+  }
+  const [probe, late] = [await connect(), await connect()]
   t.match(await client.anonymous.get('/health'), { status: 200, text: '{"status":"ok"}' })
   const answer = client.get('/v1/orders')
   await asked
@@ -29,6 +33,8 @@ t.test('while the server closes, what came before gets its response, and it coun
     async () => server.listening,
     (isListening) => !isListening,
   )
+  late.send('GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  t.match(await late.ended(), /^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is)
   probe.send('GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n')
   t.match(await probe.ended(), /^HTTP\/1\.1 503 .*\r\nconnection: close\r\n.*"code":"server-closing"/is)
   events.emit('release')
