@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -24,14 +24,6 @@ export interface CacheProgram {
   configure(folder: string, socket: string): Promise<readonly string[]>
 }
 
-/** A program that runs. */
-export interface RunningProgram {
-  /** All that it keeps is in there. */
-  readonly folder: string
-  /** The Unix socket that it listens on. */
-  readonly socket: string
-}
-
 // Debian installs servers where only root looks for programs.
 const serverFolders = ['/usr/sbin', '/usr/local/sbin']
 
@@ -52,15 +44,18 @@ export function nginxFolders(folder: string): string {
 }
 
 /** Starts the program as {@link startProgram} does, and sends requests through it. */
-export async function startCache(t: Test, cacheProgram: CacheProgram): Promise<Cache & RunningProgram> {
-  const running = await startProgram(t, cacheProgram)
-  const agent = new Agent({ connect: { socketPath: running.socket } })
+export async function startCache(
+  t: Test,
+  cacheProgram: CacheProgram,
+): Promise<Cache & { readonly folder: string }> {
+  const { folder, socket } = await startProgram(t, cacheProgram)
+  const agent = new Agent({ connect: { socketPath: socket } })
   t.teardown(() => agent.close())
-  return { ...running, ...cacheThrough(agent, 'http://cache.test') }
+  return { folder, ...cacheThrough(agent, 'http://cache.test') }
 }
 
-/** Starts the program and waits until it listens; it ends, and its folder goes, with the test. */
-export async function startProgram(t: Test, cacheProgram: CacheProgram): Promise<RunningProgram> {
+/** Starts the program and waits until it listens on the socket; it ends, and the folder with all that it keeps goes, with the test. */
+export async function startProgram(t: Test, cacheProgram: CacheProgram) {
   const { program, debianPackage } = cacheProgram
   const path = findProgram([program], serverFolders)
   if (path === null) throw new Error(`there is no ${program}: install the Debian package ${debianPackage}`)
@@ -72,20 +67,14 @@ export async function startProgram(t: Test, cacheProgram: CacheProgram): Promise
   // A test that is killed takes its cache along.
   process.once('exit', () => child.kill('SIGTERM'))
   t.teardown(() => endChild(child, 'SIGTERM'))
-  await listening(child, socket)
-  return { folder, socket }
-}
-
-async function listening(child: ChildProcess, socket: string): Promise<void> {
   const output: string[] = []
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => output.push(String(text)))
-  await until(
-    async () => {
-      if (child.exitCode !== null) throw new Error(`${child.spawnfile} did not start: ${output.join('')}`)
-      return accepts(socket)
-    },
-    (accepted) => accepted,
-  )
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => output.push(String(text)))
+  const isUp = async () => {
+    if (child.exitCode !== null) throw new Error(`${program} did not start: ${output.join('')}`)
+    return accepts(socket)
+  }
+  await until(isUp, (isUp) => isUp)
+  return { folder, socket }
 }
 
 function accepts(socket: string): Promise<boolean> {

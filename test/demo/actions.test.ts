@@ -1,5 +1,5 @@
 import { type Answer, type Caller, serve } from './client.js'
-import { onDatabase } from './each-database.js'
+import { onDatabase } from './databases.js'
 import { type CollectionName, newBody, newUser } from './samples.js'
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -27,21 +27,13 @@ export interface Sent {
 }
 
 /** Talks to a service over real sockets. An integer that is answered without a true twin is an error. */
-export interface Caller {
-  readonly origin: string
-  call(method: string, target: string, sent?: Sent): Promise<Answer>
-  get(target: string): Promise<Answer>
-  post(target: string, body: unknown): Promise<Answer>
-  put(target: string, body: unknown): Promise<Answer>
-  patch(target: string, body: unknown): Promise<Answer>
-  delete(target: string): Promise<Answer>
-}
+export type Caller = ReturnType<typeof callerOf>
 
 /** Talks to a service of this process. */
 export type Client = Awaited<ReturnType<typeof serve>>
 
 /** How a {@link Caller} sends requests. */
-export interface CallerOptions {
+interface CallerOptions {
   /** Default: for the records of all users. */
   readonly token?: Promise<string> | null
   readonly send?: Fetch
@@ -50,7 +42,7 @@ export interface CallerOptions {
 }
 
 /** Sends requests as `fetch` does. */
-export type Fetch = (
+type Fetch = (
   url: string,
   request: { method: string; redirect: 'manual'; headers: Record<string, string>; body?: string },
 ) => Promise<Pick<Response, 'status' | 'headers' | 'text'>>
@@ -84,10 +76,7 @@ export async function serve(t: Test, database: Database, pace = 0.02) {
 }
 
 /** Talks to the service at an origin. */
-export function callerOf(
-  origin: string,
-  { token = adminToken(), send = fetch, judge }: CallerOptions = {},
-): Caller {
+export function callerOf(origin: string, { token = adminToken(), send = fetch, judge }: CallerOptions = {}) {
   async function call(method: string, target: string, { body, headers: sent }: Sent = {}): Promise<Answer> {
     const authorization = token === null ? {} : { authorization: `Bearer ${await token}` }
     const headers = { ...authorization, ...sent }
@@ -110,11 +99,11 @@ export function callerOf(
   return {
     origin,
     call,
-    get: (target) => call('GET', target),
-    post: (target, body) => call('POST', target, { body }),
-    put: (target, body) => call('PUT', target, { body }),
-    patch: (target, body) => call('PATCH', target, { body }),
-    delete: (target) => call('DELETE', target),
+    get: (target: string) => call('GET', target),
+    post: (target: string, body: unknown) => call('POST', target, { body }),
+    put: (target: string, body: unknown) => call('PUT', target, { body }),
+    patch: (target: string, body: unknown) => call('PATCH', target, { body }),
+    delete: (target: string) => call('DELETE', target),
   }
 }
 

@@ -23,12 +23,15 @@ interface Service {
 const demoFile = (name: string) =>
   readFile(new URL(`../../examples/demo-server/${name}`, import.meta.url), 'utf8')
 const text = (await demoFile('docker-compose.yml')).replace(/\$\{\w+:-([^}]*)\}/g, '$1')
-const { services, networks } = parse(text, { merge: true }) as {
+const {
+  services,
+  networks,
+}: {
   readonly services: Readonly<Record<string, Service>>
   readonly networks: {
     readonly default: { readonly ipam: { readonly config: [{ readonly subnet: string }] } }
   }
-}
+} = parse(text, { merge: true })
 const ofDemo = Object.entries(services).filter(([, { image }]) => image === 'fastify-conventions-demo')
 
 t.test('two instances, a worker, an issuer, and what they need', async (t) => {

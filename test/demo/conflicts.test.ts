@@ -1,5 +1,5 @@
 import { serve } from './client.js'
-import { onEachDatabase } from './each-database.js'
+import { onEachDatabase } from './databases.js'
 import { newOrder, newUser, sampleOf } from './samples.js'
 
 await onEachDatabase(async (t, database) => {

@@ -6,7 +6,7 @@ import { seed } from '../../examples/demo-server/seed.js'
 import { defaultSeedSize, seedRows } from '../../examples/demo-server/seed-data.js'
 import { itemsOf, type Json, serve, walk } from './client.js'
 import { collections, readOnlyFields } from './collections.js'
-import { onEachDatabase } from './each-database.js'
+import { onEachDatabase } from './databases.js'
 import { query } from './query.js'
 import { sampleOf } from './samples.js'
 

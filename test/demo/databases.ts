@@ -1,14 +1,47 @@
 import type { PostgresPool } from 'kysely'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
 import { type Database, databaseOf } from '../../examples/demo-server/database.js'
 import { openEmbeddedPool } from '../../examples/demo-server/database-embedded.js'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
-import { obstacleToPostgres, type PrivatePostgres, startPostgres } from '../support/postgres.js'
+import {
+  obstacleToPostgres,
+  type PrivatePostgres,
+  skipWithoutPostgres,
+  startPostgres,
+} from '../support/postgres.js'
+import { isThorough } from '../support/thorough.js'
 import { query } from './query.js'
 
+/** The tests of a file, run on a database that is empty at first and theirs alone. */
+type DatabaseSuite = (t: Test, database: Database) => Promise<void>
+
+const skip = await skipWithoutPostgres()
 let embedded: Promise<PostgresPool> | undefined
 let server: Promise<PrivatePostgres> | undefined
 let databases = 0
+
+/**
+ * Runs the tests on a PostgreSQL server, or on the embedded database where there is no PostgreSQL: each takes all of their
+ * statements. `npm run test:all` runs them on both.
+ */
+export async function onDatabase(suite: DatabaseSuite): Promise<void> {
+  await onEachDatabase(suite, { isBoth: isThorough })
+}
+
+/**
+ * Runs the same tests on the embedded database and on a PostgreSQL server. Without PostgreSQL on the machine the second half is
+ * skipped, but where `CI` is set it fails.
+ */
+export async function onEachDatabase(suite: DatabaseSuite, { isBoth = true } = {}): Promise<void> {
+  if (isBoth || skip !== false)
+    await t.test('embedded database', async (t) => suite(t, await emptyEmbeddedDatabase()))
+  if (!isBoth && skip !== false) return
+  await t.test('PostgreSQL server', { skip }, async (t) => {
+    const database = await emptyServerDatabase()
+    t.teardown(() => database.destroy())
+    await suite(t, database)
+  })
+}
 
 /**
  * An embedded database with nothing in it. It takes seconds to start, so the tests of a process have the same, one after
@@ -37,7 +70,7 @@ export async function emptyDatabase(t: Test): Promise<Database> {
 }
 
 /** {@link emptyServerUrl}, opened. Whoever calls closes it. */
-export async function emptyServerDatabase(): Promise<Database> {
+async function emptyServerDatabase(): Promise<Database> {
   return openServerDatabase(await emptyServerUrl())
 }
 
@@ -46,17 +79,14 @@ export async function emptyServerDatabase(): Promise<Database> {
  * tap's root would end the root as soon as it waits.)
  */
 export async function emptyServerUrl(): Promise<string> {
-  server ??= startServer()
+  server ??= startPostgres().then((started) => {
+    started.unref()
+    return started
+  })
   const { url } = await server
   const name = `suite_${++databases}`
   const first = await openServerDatabase(url)
   await query(first, `create database ${name}`)
   await first.destroy()
   return url.replace(/\/postgres$/, `/${name}`)
-}
-
-async function startServer(): Promise<PrivatePostgres> {
-  const started = await startPostgres()
-  started.unref()
-  return started
 }

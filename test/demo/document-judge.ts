@@ -46,21 +46,19 @@ export function judgeOf(swagger: object): Judge {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   formats.default(ajv)
   // By the text of the schema: most responses have their headers and their problems in common.
-  const byText = new Map<string, ValidateFunction>()
-  const bySchema = new WeakMap<object, ValidateFunction>()
+  const validators = new Map<Schema | string, ValidateFunction>()
   const paths = Object.keys(document.paths).map((path) => {
     const pattern = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')
     return [path, new RegExp(`^${pattern}/?$`)] as const
   })
 
   function validatorOf(schema: Schema): ValidateFunction {
-    const known = bySchema.get(schema)
+    const known = validators.get(schema)
     if (known !== undefined) return known
     const text = JSON.stringify(schema)
     // References lead into the components.
-    const validate = byText.get(text) ?? ajv.compile({ ...schema, components })
-    bySchema.set(schema, validate)
-    byText.set(text, validate)
+    const validate = validators.get(text) ?? ajv.compile({ ...schema, components })
+    for (const key of [schema, text]) validators.set(key, validate)
     return validate
   }
 
@@ -84,12 +82,10 @@ export function judgeOf(swagger: object): Judge {
         fail(`has ${name}, which is not in the document`)
     for (const [field, { schema }] of documented) {
       const value = headers.get(field)
-      if (value === null) {
-        if (!sometimes.has(field.toLowerCase())) fail(`has no ${field}`)
-        continue
-      }
+      if (value === null && !sometimes.has(field.toLowerCase())) fail(`has no ${field}`)
       const isValid = validatorOf(schema)
-      if (!isValid(schema.type === 'integer' ? Number(value) : value)) fail(`${field}: ${value}`)
+      if (value !== null && !isValid(schema.type === 'integer' ? Number(value) : value))
+        fail(`${field}: ${value}`)
     }
     if (text === '') return
     const mediaType = headers.get('content-type')?.split(';', 1)[0] ?? ''

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { OperationEvent } from 'fastify-conventions'
 import { until } from '../support/until.js'
 import { type Json, serve, tagOf } from './client.js'
-import { onDatabase } from './each-database.js'
+import { onDatabase } from './databases.js'
 import { spyOn } from './query-spy.js'
 import { newUser, sampleOf } from './samples.js'
 

@@ -1,7 +1,7 @@
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { type Answer, callerOf, itemsOf, type Json, serve, walk } from './client.js'
-import { onDatabase } from './each-database.js'
+import { onDatabase } from './databases.js'
 
 const userCount = 1000
 

@@ -2,7 +2,7 @@ import type { Database } from '../../examples/demo-server/database.js'
 import { once } from '../../examples/demo-server/work.js'
 import { until } from '../support/until.js'
 import { type Client, endOf, type Json, serve } from './client.js'
-import { onDatabase } from './each-database.js'
+import { onDatabase } from './databases.js'
 import { query } from './query.js'
 import { newUser, sampleOf } from './samples.js'
 

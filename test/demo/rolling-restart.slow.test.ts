@@ -43,15 +43,15 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
   )
 
   const load = startLoad(t, socket)
-  await load.moreRounds()
   for (const [index, port] of ports.entries()) {
+    await load.moreRounds()
     const stopped = endsWell(t, running[index] as RunningDemo, `web ${index}`)
     await load.moreRounds()
     await stopped
     await load.moreRounds()
     running[index] = await startWeb(port)
-    await load.moreRounds()
   }
+  await load.moreRounds()
   await endsWell(t, worker, 'the worker')
   await load.moreRounds()
   worker = await startWorker(t, environment)
@@ -93,18 +93,14 @@ function startLoad(t: Test, socketPath: string) {
     const dispatcher = new Agent({ connections: 1, pipelining: 1, connect: { socketPath } })
     t.teardown(() => dispatcher.close())
     const client = callerOf('http://demo.test', {
-      send: (url, request) => {
+      send(url, request) {
         answers += 1
         return fetch(url, { ...request, dispatcher })
       },
     })
     const place = rounds.push(0) - 1
     while (!isOver) {
-      try {
-        await round(client)
-      } catch (error) {
-        faults.push(`${(error as Error).stack} ${String((error as Error).cause ?? '')}`)
-      }
+      await round(client).catch((error) => faults.push(`${error.stack} ${error.cause ?? ''}`))
       rounds[place] = (rounds[place] ?? 0) + 1
       // The processes that start need the processor too.
       await setTimeout(pause)
@@ -117,27 +113,19 @@ function startLoad(t: Test, socketPath: string) {
       expectStatus(await client.get(`/v1/orders/${firstId}`), 200)
     },
     async (client) => {
-      const created = await client.call('POST', '/v1/orders', newOrder())
-      expectStatus(created, 201)
-      const path = created.headers.get('location') ?? ''
-      let tag = tagOf(created)
+      let last = expectStatus(await client.call('POST', '/v1/orders', newOrder()), 201)
+      const path = last.headers.get('location') ?? ''
       for (const total_amount of [1, 2]) {
-        const headers = { 'if-match': tag }
-        const changed = await client.call('PATCH', path, { headers, body: { total_amount } })
-        expectStatus(changed, 200)
-        tag = tagOf(changed)
+        const headers = { 'if-match': tagOf(last) }
+        last = expectStatus(await client.call('PATCH', path, { headers, body: { total_amount } }), 200)
       }
-      const read = await client.get(path)
-      expectStatus(read, 200)
+      const read = expectStatus(await client.get(path), 200)
       if (Number(read.json.total_amount) !== 2) throw new Error(`a change is lost: ${read.text}`)
     },
     async (client) => {
-      const { body, headers } = newOrder()
-      const started = await client.call('POST', '/v1/orders', {
-        body,
-        headers: { ...headers, prefer: 'respond-async' },
-      })
-      expectStatus(started, 202)
+      const { body, headers: key } = newOrder()
+      const headers = { ...key, prefer: 'respond-async' }
+      const started = expectStatus(await client.call('POST', '/v1/orders', { body, headers }), 202)
       // An operation may be polled sixty times in a minute.
       const end = await until(
         () => client.get(started.headers.get('location') ?? ''),
@@ -170,8 +158,9 @@ function startLoad(t: Test, socketPath: string) {
   }
 }
 
-function expectStatus({ status, text }: Answer, expected: number): void {
-  if (status !== expected) throw new Error(`expected ${expected}, received ${status}: ${text}`)
+function expectStatus(answer: Answer, expected: number): Answer {
+  if (answer.status === expected) return answer
+  throw new Error(`expected ${expected}, received ${answer.status}: ${answer.text}`)
 }
 
 /** The nginx of the demo. */

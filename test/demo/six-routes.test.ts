@@ -1,6 +1,6 @@
 /** The six routes of each collection: what they do, and that each convention is mounted on them. */
 import { itemsOf, type Json, serve, tagOf } from './client.js'
-import { onDatabase } from './each-database.js'
+import { onDatabase } from './databases.js'
 import { spyOn } from './query-spy.js'
 import { type CollectionName, newBody, newUser } from './samples.js'
 

@@ -1,7 +1,7 @@
 /** What each collection refuses, and where the fault is. */
 import { longestBody } from '../../examples/demo-server/validation.js'
 import { serve } from './client.js'
-import { onDatabase } from './each-database.js'
+import { onDatabase } from './databases.js'
 import { writeExact } from './exact-json.js'
 import { type CollectionName, newBody, newUser, sampleOf } from './samples.js'
 

@@ -17,12 +17,6 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = await readFile(join(root, 'docs', 'recipes.md'), 'utf8')
 const recipes = page.split(/^## /m).slice(1)
 
-interface Stage {
-  readonly t: Test
-  readonly app: FastifyInstance
-  send(method: 'GET' | 'POST' | 'PATCH', url: string, rest?: Partial<InjectOptions>): Promise<Answer>
-}
-
 type Answer = Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'body'>
 
 /** What a recipe needs from its app, and what is checked. */
@@ -31,7 +25,11 @@ interface Check {
   readonly tables?: string
   /** Further names that the blocks use. */
   readonly names?: (db: PGlite) => Readonly<Record<string, unknown>>
-  readonly run: (stage: Stage) => Promise<void>
+  run(stage: {
+    readonly t: Test
+    readonly app: FastifyInstance
+    send(method: 'GET' | 'POST' | 'PATCH', url: string, rest?: InjectOptions): Promise<Answer>
+  }): Promise<void>
 }
 
 // It takes seconds to start.
@@ -112,11 +110,9 @@ const checks: Readonly<Record<string, Check>> = {
   'The tag of a `PATCH`': {
     tables: `create table documents (id int, text text, version int); insert into documents values (1, 'a', 1)`,
     async run({ t, send }) {
+      const payload = { text: 'b' }
       const patch = (tag?: string) =>
-        send('PATCH', '/v1/documents/1', {
-          payload: { text: 'b' },
-          headers: tag === undefined ? {} : { 'if-match': tag },
-        })
+        send('PATCH', '/v1/documents/1', { payload, headers: { ...(tag && { 'if-match': tag }) } })
       t.match(await patch(), { statusCode: 200, headers: { etag: '"2"' } })
       t.match(await patch('"2"'), { statusCode: 200, headers: { etag: '"3"' } })
       t.match(await patch('"2"'), { statusCode: 412 })
@@ -184,8 +180,7 @@ for (const recipe of recipes) {
       await app.register(conventions, check.options ?? {})
       const { default: cook } = await import(pathToFileURL(join(folder, 'recipe.mjs')).href)
       await cook(app, db, names, (answer: Answer) => seen.push(answer))
-      const send: Stage['send'] = (method, url, rest) => app.inject({ method, url, ...rest })
-      await check.run({ t, app, send })
+      await check.run({ t, app, send: (method, url, rest) => app.inject({ method, url, ...rest }) })
     })
   }
 }
@@ -196,17 +191,9 @@ function titleOf(recipe: string): string {
 
 /** The block as a function of what the page says that it uses; responses to its own requests are noted. */
 function moduleOf(block: string, names: readonly string[]): string {
-  const isImport = (line: string) => line.startsWith('import ')
-  const lines = block.split('\n')
-  const body = lines
-    .filter((line) => !isImport(line))
-    .map((line) => line.replace(/^(await testApp\.inject\([^)]*\))/, 'note($1)'))
-  return [
-    ...lines.filter(isImport),
-    `export default async function (app, db, { ${names.join(', ')} }, note) {`,
-    ...body,
-    '}',
-  ].join('\n')
+  const [, imports, body = ''] = /^((?:import .*\n)*)([\s\S]*)$/.exec(block) ?? []
+  const noted = body.replace(/^(await testApp\.inject\([^)]*\))/gm, 'note($1)')
+  return `${imports}export default async function (app, db, { ${names.join(', ')} }, note) {\n${noted}\n}`
 }
 
 function kyselyOf(db: PGlite): Kysely<{ books: { id: bigint; created_at: Date } }> {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -21,15 +21,11 @@ export function programArguments(source: URL): string[] {
 }
 
 /** A program that is up. */
-export interface Program {
-  readonly process: ChildProcess
-  /** What it wrote after `at`. */
-  readonly at: string
-}
+export type Program = Awaited<ReturnType<typeof startProgram>>
 
 /**
  * Starts a program with its set-up as JSON in its first argument; it ends with the test. Resolves when it writes a line that
- * begins with `at`.
+ * begins with `at`, with the process and what it wrote after `at`.
  *
  * @param onLine gets each other line that it writes
  */
@@ -38,7 +34,7 @@ export async function startProgram(
   source: URL,
   setUp: object,
   onLine: (line: string) => void = () => {},
-): Promise<Program> {
+) {
   const child = spawn(process.execPath, [...programArguments(source), JSON.stringify(setUp)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
