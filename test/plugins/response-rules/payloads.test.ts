@@ -4,41 +4,38 @@ import { problems } from '../../../src/plugins/problems/index.js'
 import { responseRules } from '../../../src/plugins/response-rules/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 
-t.test(
-  'a payload that breaks a rule is sent, counted and logged: no write that is done is a 500',
-  async (t) => {
-    const logs = keepLogs()
-    const app = Fastify({ logger: logs.logger })
-    await app.register(problems)
-    await app.register(responseRules)
-    const sent = { data: { id: 1, createdAt: 'secret' } }
-    app.post('/v1/things', async (_request, reply) => reply.code(201).send(sent))
-    app.post('/v1/others', async () => ({ createdBy: 'secret' }))
-    for (const path of ['things', 'things', 'others']) {
-      const response = await app.inject({ method: 'POST', url: `/v1/${path}` })
-      t.equal(response.statusCode, path === 'things' ? 201 : 200)
-      if (path === 'things') t.same(response.json(), sent)
-    }
-    const rows = [
-      ['envelope', 'POST /v1/things', 2],
-      ['keys', 'POST /v1/things', 2],
-      ['dates', 'POST /v1/things', 2],
-      ['keys', 'POST /v1/others', 1],
-    ] as const
-    const { observations } = app.conventions.report()
-    t.strictSame(
-      observations.map(({ rule, route, count, effect }) => [rule, route, count, effect]),
-      rows.map((row) => [...row, 'none']),
-    )
-    const warnings = logs.lines.filter((line) => line.level === levels.warn)
-    t.strictSame(
-      warnings.map(({ convention, route }) => [convention, route]),
-      rows.map(([rule, route]) => [`responseRules.${rule}`, route]),
-      'once for each rule and route',
-    )
-    t.notMatch(JSON.stringify(logs.lines), /secret/, 'never a value')
-  },
-)
+t.test('a payload that breaks a rule is sent, counted and logged: what is done is no 500', async (t) => {
+  const logs = keepLogs()
+  const app = Fastify({ logger: logs.logger })
+  await app.register(problems)
+  await app.register(responseRules)
+  const sent = { data: { id: 1, createdAt: 'secret' } }
+  app.post('/v1/things', async (_request, reply) => reply.code(201).send(sent))
+  app.post('/v1/others', async () => ({ createdBy: 'secret' }))
+  for (const path of ['things', 'things', 'others']) {
+    const response = await app.inject({ method: 'POST', url: `/v1/${path}` })
+    t.equal(response.statusCode, path === 'things' ? 201 : 200)
+    if (path === 'things') t.same(response.json(), sent)
+  }
+  const rows = [
+    ['envelope', 'POST /v1/things', 2],
+    ['keys', 'POST /v1/things', 2],
+    ['dates', 'POST /v1/things', 2],
+    ['keys', 'POST /v1/others', 1],
+  ] as const
+  const { observations } = app.conventions.report()
+  t.strictSame(
+    observations.map(({ rule, route, count, effect }) => [rule, route, count, effect]),
+    rows.map((row) => [...row, 'none']),
+  )
+  const warnings = logs.lines.filter((line) => line.level === levels.warn)
+  t.strictSame(
+    warnings.map(({ convention, route }) => [convention, route]),
+    rows.map(([rule, route]) => [`responseRules.${rule}`, route]),
+    'once for each rule and route',
+  )
+  t.notMatch(JSON.stringify(logs.lines), /secret/, 'never a value')
+})
 
 t.test('the boot and the report say which routes have no response schema', async (t) => {
   const logs = keepLogs('info')
@@ -88,28 +85,29 @@ t.test('a local offset is only counted, in enforce mode too', async (t) => {
     await app.register(responseRules, options)
     app.get('/v1/things', () => payload)
     t.equal((await app.inject('/v1/things')).body, JSON.stringify(payload))
-    t.match(app.conventions.report().observations, told)
-    t.equal(app.conventions.report().observations.length, told.length)
+    const { observations } = app.conventions.report()
+    t.strictSame(
+      observations.map(({ rule, example }) => ({ rule, example })),
+      told,
+    )
   }
 })
 
-t.test('the check runs after the hooks of the route', async (t) => {
+t.test('the payload is checked after the hooks of the route, if it is JSON', async (t) => {
   const app = Fastify()
   await app.register(responseRules)
   const wrap = async (_request: unknown, _reply: unknown, payload: unknown) => ({ data: payload })
   app.get('/v1/things', { preSerialization: wrap }, async () => ({ id: 1 }))
-  t.same((await app.inject('/v1/things')).json(), { data: { id: 1 } })
-  t.match(app.conventions.report().observations, [{ rule: 'envelope' }])
-})
-
-t.test('payloads that are not JSON are not checked', async (t) => {
-  const app = Fastify()
-  await app.register(responseRules)
   const xml = () => '<x/>'
   app.get('/v1/xml', (_request, reply) => void reply.type('application/xml').serializer(xml).send({ aB: 1 }))
   app.get('/v1/hal', (_request, reply) => void reply.type('application/hal+json').send({ aB: 1 }))
   t.equal((await app.inject('/v1/xml')).body, '<x/>')
   t.same(app.conventions.report().observations, [])
   await app.inject('/v1/hal')
-  t.match(app.conventions.report().observations, [{ rule: 'keys', route: 'GET /v1/hal' }])
+  t.same((await app.inject('/v1/things')).json(), { data: { id: 1 } })
+  const { observations } = app.conventions.report()
+  t.match(observations, [
+    { rule: 'keys', route: 'GET /v1/hal' },
+    { rule: 'envelope', route: 'GET /v1/things' },
+  ])
 })

@@ -17,6 +17,7 @@ const object = (properties: Properties, others: Properties = {}): Json => {
   return { type: 'object', properties, ...others }
 }
 const camelCase = { keyStyle: 'camelCase' } as const
+const domain = { words: new Set(['embedding', 'textEmbedding', 'half_time']) }
 const integer: Json = { type: 'integer' }
 const number: Json = { type: 'number' }
 const truth: Json = { type: 'boolean' }
@@ -105,7 +106,9 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [object({ range: list(number, { minItems: 2, maxItems: 2 }) }), 'an array of a fixed length'],
     [object({ friend_ids: list(word), friend_ids_str: list(word) }), 'a twin of a list'],
     [object({ tag: { anyOf: [word, list(word)] } }), 'a word or a list'],
-    [object({ embedding: list(number) }), 'a word of the domain', { words: new Set(['embedding']) }],
+    [object({ embedding: list(number), text_embedding: list(number) }), 'a word of the domain', domain],
+    [object({ textEmbedding: list(number) }), 'two words of the domain', { ...domain, ...camelCase }],
+    [object({ embedding_id: list(word) }), [[/^\/embedding_id /, /^embedding_ids$/]], domain],
     [object({ user: list(anything) }), [[/^\/user is a list under a singular name/, /^users$/]]],
     [object({ tag: { type: ['array', 'null'], items: word } }), [[/^\/tag /, /^tags$/]]],
     [object({ order: object({ line_item: list(anything) }) }), [[/^\/order\/line_item /, /^line_items$/]]],
@@ -118,7 +121,8 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [object({ sex: { oneOf: [{ const: 'male' }, { const: 'female' }] } }), 'alternatives'],
     [object({ gender: word }), 'a gender of free text'],
     [object({ gender: { enum: ['female', 'male', 'nonbinary', 'other'] } }), 'genders'],
-    [object({ same_sex: truth, sextant: word, genders: word }), 'other things'],
+    [object({ same_sex: truth, sextant: word, genders: word, sexton: word }), 'other things'],
+    [object({ sex_assigned_at_birth: word }), [[/^\/sex_assigned_at_birth has no enum/, /./]]],
     [
       object({ sex: word }),
       [[/^\/sex has no enum of the biological/, /"male","female","intersex","unknown"/]],
@@ -146,7 +150,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [object({ response_time: integer, seat: word, up_to_date: truth }), 'names that are not times'],
     [object({ best_time: { type: 'string', enum: ['morning', 'noon'] } }), 'listed words'],
     [object({ created_at: {} }), 'no type'],
-    [object({ half_time: integer }), 'a word of the domain', { words: new Set(['half_time']) }],
+    [object({ half_time: integer }), 'a word of the domain', domain],
     [
       { allOf: [object({ paid_at: word }), object({ paid_at: { format: 'date-time' } })] },
       'a format elsewhere',

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { payloadBounds, payloadBreaches } from '../../../src/plugins/response-rules/payload.js'
 import type { ResponseVocabulary } from '../../../src/plugins/response-rules/words.js'
@@ -59,17 +60,12 @@ t.test('payloads that break a rule', async (t) => {
   for (const [about, payload, problems] of cases) t.same(problemsOf(payload), problems, about)
 })
 
-t.test('keyStyle and words of the domain apply', async (t) => {
+t.test('keyStyle and words of the domain apply; of each rule, the first breach is reported', async (t) => {
   t.same(problemsOf({ createdBy: 1, id: 1, id_str: '1' }, { keyStyle: 'camelCase' }), [])
   t.same(problemsOf({ created_by: 1 }, { keyStyle: 'camelCase' }), ['keys: /created_by is not in camelCase'])
   t.same(problemsOf({ embedding: [0.1], half_time: 'x' }, { words: new Set(['embedding', 'half_time']) }), [])
-})
-
-t.test('the first breach of each rule is reported', async (t) => {
-  t.same(problemsOf({ aB: 1, cD: 2, user: [], tag: [] }), [
-    'keys: /aB is not in snake_case',
-    'plural: /user is a list under a singular name',
-  ])
+  const first = ['keys: /aB is not in snake_case', 'plural: /user is a list under a singular name']
+  t.same(problemsOf({ aB: 1, cD: 2, user: [], tag: [] }), first)
 })
 
 t.test('values, and keys that may be data, are not reported', async (t) => {
@@ -112,4 +108,15 @@ t.test('no code of a payload runs', async (t) => {
   const { proxy, revoke } = Proxy.revocable({}, {})
   revoke()
   t.same(problemsOf({ proxy, aB: 1 }), [], 'a payload whose members cannot be read is not a breach')
+})
+
+t.test('no payload makes the check throw or changes by it', async () => {
+  const anything = fc.anything({ withDate: true, withMap: true, withBigInt: true, withTypedArray: true })
+  fc.assert(
+    fc.property(anything, (payload) => {
+      const before = fc.stringify(payload)
+      payloadBreaches(payload, vocabulary)
+      return fc.stringify(payload) === before
+    }),
+  )
 })

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { schemaBreaches, successSchemas } from '../../../src/plugins/response-rules/breaches.js'
 import type { Json } from '../../../src/schema/json-schema.js'
@@ -8,41 +9,34 @@ const bad: Json = { type: 'object', properties: { badKey: { type: 'string' } } }
 const problemsOf = (schema: Json, shared: Record<string, unknown> = {}): string[] =>
   schemaBreaches(schema, shared, vocabulary).breaches.map(({ problem }) => problem)
 
-t.test('schemas behind a reference are checked', async (t) => {
-  const shared = { user: { $id: 'user', ...(bad as object), definitions: { part: bad } } }
-  const places: [string, Json, string][] = [
+t.test('schemas behind a reference are checked, a recursive one in finite time', async (t) => {
+  const home = { $ref: '#/$defs/home' }
+  const shared = {
+    user: { $id: 'user', ...(bad as object), definitions: { part: bad } },
+    own: { $id: 'own', properties: { home }, $defs: { home: bad } },
+    tree: { $id: 'tree', properties: { childNodes: { type: 'array', items: { $ref: 'tree#' } } } },
+    a: { $id: 'a', allOf: [{ $ref: 'b#' }] },
+    b: { $id: 'b', allOf: [{ $ref: 'a#' }, bad] },
+  }
+  const places: [string, Json, string | null][] = [
     ['the whole', { $ref: 'user#' }, '/badKey'],
     ['without a hash', { $ref: 'user' }, '/badKey'],
     ['with siblings', { $ref: 'user#', description: 'one' }, '/badKey'],
     ['a part', { properties: { home: { $ref: 'user#/definitions/part' } } }, '/home/badKey'],
-    ['its own part', { properties: { home: { $ref: '#/$defs/x' } }, $defs: { x: bad } }, '/home/badKey'],
+    ['its own part', { properties: { home }, $defs: { home: bad } }, '/home/badKey'],
+    ['a part of the shared schema', { $ref: 'own#', $defs: { home: { type: 'string' } } }, '/home/badKey'],
     ['items', { properties: { users: { items: { $ref: 'user#' } } } }, '/users/*/badKey'],
     ['an alternative', { properties: { home: { oneOf: [{ $ref: 'user#' }, true] } } }, '/home/badKey'],
     ['a condition', { properties: { home: condition({ $ref: 'user#' }, true) } }, '/home/badKey'],
     ['a part of allOf in allOf', { allOf: [{ allOf: [{ $ref: 'user#' }] }] }, '/badKey'],
+    ['recursive', { $ref: 'tree#' }, '/childNodes'],
+    ['itself', { properties: { badKey: { $ref: '#' } } }, '/badKey'],
+    ['itself twice', { anyOf: [{ $ref: '#' }, { $ref: '#' }, bad] }, '/badKey'],
+    ['two in a circle', { $ref: 'a#' }, '/badKey'],
+    ['nothing but itself', { $ref: '#' }, null],
   ]
-  for (const [about, schema, place] of places) {
-    t.same(problemsOf(schema, shared), [`${place} is not in snake_case`], about)
-  }
-})
-
-t.test('a local reference in a shared schema is relative to that schema', async (t) => {
-  const shared = {
-    user: { $id: 'user', properties: { home: { $ref: '#/$defs/home' } }, $defs: { home: bad } },
-  }
-  t.same(problemsOf({ $ref: 'user#', $defs: { home: { type: 'string' } } }, shared), [
-    '/home/badKey is not in snake_case',
-  ])
-})
-
-t.test('a recursive schema is checked in finite time', async (t) => {
-  const tree = { $id: 'tree', properties: { childNodes: { type: 'array', items: { $ref: 'tree#' } } } }
-  t.same(problemsOf({ $ref: 'tree#' }, { tree }), ['/childNodes is not in snake_case'])
-  t.same(problemsOf({ properties: { badKey: { $ref: '#' } } }), ['/badKey is not in snake_case'], 'itself')
-  t.same(problemsOf({ $ref: '#' }), [], 'nothing but itself')
-  t.same(problemsOf({ anyOf: [{ $ref: '#' }, { $ref: '#' }, bad] }), ['/badKey is not in snake_case'])
-  const circle = { a: { $id: 'a', allOf: [{ $ref: 'b#' }] }, b: { $id: 'b', allOf: [{ $ref: 'a#' }, bad] } }
-  t.same(problemsOf({ $ref: 'a#' }, circle), ['/badKey is not in snake_case'], 'two in a circle')
+  for (const [about, schema, place] of places)
+    t.same(problemsOf(schema, shared), place === null ? [] : [`${place} is not in snake_case`], about)
 })
 
 t.test('many combined alternatives are checked in bounded time', async (t) => {
@@ -118,11 +112,33 @@ t.test('the schemas of success are found', async (t) => {
   ]
   for (const [about, response, judged, excluded = []] of cases) {
     const found = successSchemas(response)
-    t.strictSame(
-      found.judged.map(({ status }) => status),
-      judged,
-      `${about}: judged`,
-    )
+    const statuses = found.judged.map(({ status }) => status)
+    t.strictSame(statuses, judged, `${about}: judged`)
     t.same(found.excluded, excluded, `${about}: excluded`)
   }
+})
+
+const keywords =
+  '$ref type properties items prefixItems allOf anyOf oneOf if then else enum const format description ' +
+  'patternProperties additionalProperties minItems sex created_at data'
+const keyword = fc.constantFrom(...keywords.split(' '))
+
+t.test('no JSON value as a schema makes the check throw', async () => {
+  const { value } = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 6 },
+      fc.constantFrom<Json>('#', '#/properties', 'shared#', 'array', 'object', 'string', null, true, 0),
+      fc.string(),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(fc.oneof(keyword, fc.string()), tie('value'), { maxKeys: 5 }),
+    ),
+  }))
+  fc.assert(
+    fc.property(value, value, (schema, shared) => {
+      const { breaches } = schemaBreaches(schema, { shared }, vocabulary)
+      return breaches.every(({ problem, instead }) => problem !== '' && instead !== '')
+    }),
+    { numRuns: 500 },
+  )
+  fc.assert(fc.property(fc.jsonValue(), (schema) => schemaBreaches(schema as Json, {}, vocabulary) !== null))
 })
