@@ -1,4 +1,3 @@
-// Own process: a timer keeps it alive
 /** Operations by themselves: input and handlers of every kind, requests that wait, stores that fail, closing. */
 import { setTimeout as pause } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -21,10 +20,6 @@ import { until } from '../../support/until.js'
 import { handEngine, openProcess } from './process.js'
 import { start as startOfClock, sure } from './samples.js'
 import { unruly } from './unruly-store.js'
-
-// Timers of the package do not keep the process alive, and `inject` has no socket that would.
-const alive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(alive))
 
 const never = () => new Promise<never>(() => {})
 const untilAborted = ({ signal }: OperationContext) =>

@@ -1,7 +1,6 @@
-// Own process: a timer keeps it alive
 /** Operations beside the other plugins of the preset, and in the OpenAPI document. */
 import swagger from '@fastify/swagger'
-import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import t, { type Test } from 'tap'
 import {
@@ -10,90 +9,40 @@ import {
   conventionsReport,
   maintenance,
   problems,
-  serverOptions,
 } from '../../../src/index.js'
 import { operations } from '../../../src/plugins/operations/index.js'
-import { keepLogs } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { withoutReferences } from '../../support/openapi.js'
-import { headerOf, injected, isProblem } from '../../support/problem.js'
-import { until } from '../../support/until.js'
+import { headerOf, isProblem } from '../../support/problem.js'
 import { handEngine, openProcess, type ProcessOptions } from './process.js'
-import { lease, start as startOfClock, sure } from './samples.js'
+import { lease, start as startOfClock } from './samples.js'
 
-const alive = setInterval(() => {}, 1_000)
-t.teardown(() => clearInterval(alive))
-
-/** The whole preset, one operation that waits until it is let go, and a route that starts it. */
-async function preset(t: Test, options: ConventionsOptions = {}, path = '/v1/operations', root = '/v1') {
-  const logs = keepLogs('info')
-  const app = Fastify({ ...serverOptions(), logger: logs.logger })
-  t.teardown(() => app.close())
-  const own = { path, drain: 0, ...(options.operations || {}) }
-  await app.register(conventions, { ...options, identify: () => null, operations: own })
-  const waiting: (() => void)[] = []
-  const outcome = { resource: `${root}/payments/8`, result: { payment_id: 9007199254740993n, note: 'a' } }
-  app.operations.define(
-    'payments.retry',
-    { cancellable: true },
-    ({ signal }) =>
-      new Promise<typeof outcome>((resolve, reject) => {
-        waiting.push(() => resolve(outcome))
-        signal.addEventListener('abort', () => reject(signal.reason))
-      }),
-  )
-  const config = { operations: { starts: 'payments.retry' } }
-  app.post(`${root}/payments/:id/retry`, { config }, async (_, reply) =>
-    reply.startOperation('payments.retry'),
-  )
-  const ask = async (request: InjectOptions) => injected(await app.inject(request))
-  const post = (headers = {}) => ask({ method: 'POST', url: `${root}/payments/7/retry`, headers })
-  return {
-    app,
-    logs,
-    ask,
-    post,
-    /** Starts an operation; its path. */
-    async start() {
-      const answer = await post()
-      if (answer.status !== 202) throw new Error(`${answer.status} ${answer.body}`)
-      return sure(headerOf(answer, 'location'))
-    },
-    /** Lets the work that waits end, and waits until it has. */
-    letGo: (location: string) =>
-      until(
-        async () => {
-          for (const end of waiting.splice(0)) end()
-          return app.operations.find(location.slice(-32))
-        },
-        (document) => sure(document).status !== 'In progress',
-      ),
-  }
+/** A process with the whole preset, whose operation creates something. */
+async function preset(t: Test, options: ConventionsOptions = {}, own: ProcessOptions = {}) {
+  const outcome = { resource: '/v1/payments/8', result: { payment_id: 9007199254740993n, note: 'a' } }
+  const given = { preset: { ...options, identify: () => null }, isShared: false, ...own }
+  const { end, ...process } = await openProcess(t, given)
+  return { ...process, end: () => end(outcome) }
 }
 
 t.test('the whole preset boots without findings and warnings, also with a path of its own', async (t) => {
-  for (const [path, root] of [
-    ['/v1/operations', '/v1'],
-    ['/v2/jobs', '/v2'],
-    ['/v1/background-tasks', '/v1'],
-  ] as const) {
-    const { app, logs, start, letGo, ask } = await preset(t, {}, path, root)
-    await t.resolves(async () => app.ready(), path)
+  for (const path of ['/v1/operations', '/v2/jobs', '/v1/background-tasks']) {
+    const { app, lines, start, end, ask } = await preset(t, {}, { path })
     const location = await start()
     t.ok(location.startsWith(`${path}/`))
     for (const status of [200, 303]) {
       t.equal((await ask({ url: location })).status, status)
       t.equal((await ask({ url: `${location}/status` })).status, 200)
-      await letGo(location)
+      await end()
     }
-    const warnings = logs.lines.filter(({ level }) => level >= 40)
+    const warnings = lines.filter(({ level }) => level >= 40)
     const { findings } = app.conventions.report()
     t.strictSame({ warnings, findings }, { warnings: [], findings: [] })
   }
 })
 
 t.test('rateLimit: polls count; a 429 of the poll limit is not that of the rate limit', async (t) => {
-  const { ask, start } = await preset(t, { rateLimit: { max: 5 }, operations: { polls: 2 } })
+  const { ask, start } = await preset(t, { rateLimit: { max: 5 } }, { polls: 2 })
   const url = await start()
   const seen = []
   for (let poll = 0; poll < 5; poll += 1) {
@@ -106,7 +55,7 @@ t.test('rateLimit: polls count; a 429 of the poll limit is not that of the rate 
 })
 
 t.test('caching: a poll has no tag, is not stored, and never is a 304', async (t) => {
-  const { ask, post, start, letGo } = await preset(t)
+  const { ask, post, start, end } = await preset(t)
   const location = await start()
   const since = new Date(Date.now() + 1e9).toUTCString()
   for (const _ of ['in progress', 'ended']) {
@@ -116,20 +65,20 @@ t.test('caching: a poll has no tag, is not stored, and never is a 304', async (t
       t.equal(headerOf(answer, 'cache-control'), 'no-store')
       for (const name of ['etag', 'expires']) t.equal(headerOf(answer, name), undefined, name)
     }
-    await letGo(location)
+    await end()
   }
   t.equal(headerOf(await post(), 'cache-control'), 'no-store')
 })
 
 t.test('fields: a poll can be narrowed to what is asked for', async (t) => {
-  const { ask, start, letGo } = await preset(t)
+  const { ask, start, end } = await preset(t)
   const location = await start()
   const select = (fields: string) => ask({ url: `${location}/status?fields=${fields}` })
   const narrow = await select('status')
   t.equal(narrow.body, '{"status":"In progress"}')
   t.match(headerOf(narrow, 'retry-after'), /^\d+$/)
   isProblem(t, await select('owner'), { status: 400, code: 'fields-invalid' })
-  await letGo(location)
+  await end()
   const [status, resourceLocation] = ['Succeeded', '/v1/payments/8']
   t.strictSame(JSON.parse((await select('status,resourceLocation')).body), { status, resourceLocation })
 })
