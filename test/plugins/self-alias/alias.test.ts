@@ -1,39 +1,7 @@
-/** Which parameter may be an alias, and what becomes of the path and of the response. */
+/** What becomes of the path, and of the tags of the response. */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  lastCollection,
-  ownTarget,
-  placeAfter,
-  placeOf,
-  withCaller,
-  withoutCaller,
-} from '../../../src/plugins/self-alias/alias.js'
-
-t.test('the parameter directly after a collection', async (t) => {
-  const users = new Set(['users'])
-  const rows = [
-    ['/v1/users/:id/', { parameter: 'id', before: 2, after: 0 }],
-    ['/v1/orgs/:org/users/:user_id(^\\w+$)/x/:x', { parameter: 'user_id', before: 4, after: 2 }],
-    ['/v1/users/:id?', { parameter: 'id', before: 2, after: 0 }],
-    ['/:id', null],
-    ['/v1/users/all/:id', null],
-  ] as const
-  for (const [pattern, place] of rows) t.strictSame(placeAfter(pattern, users), place, pattern)
-})
-
-t.test('the parameter of a name, or the only one', async (t) => {
-  const rows = [
-    ['/a/:a', undefined, 'a'],
-    ['/a/:a/b/:b', 'b', 'b'],
-    ['/a/:a/b/:b', undefined, null],
-    ['/a', undefined, null],
-  ] as const
-  for (const [pattern, name, parameter] of rows) {
-    t.equal(placeOf(pattern, name)?.parameter ?? null, parameter, `${pattern} ${name}`)
-  }
-  t.strictSame(['/v1/users/', '/v1/users/:id', '/'].map(lastCollection), ['users', null, null])
-})
+import { ownTarget, withCaller, withoutCaller } from '../../../src/plugins/self-alias/alias.js'
 
 t.test('the target with the id in place of the alias', async (t) => {
   const place = { parameter: 'id', before: 2, after: 1 }

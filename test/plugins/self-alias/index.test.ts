@@ -205,21 +205,6 @@ t.test('status, headers and body of a web Response are used', async (t) => {
   }
 })
 
-t.test('wildcard and hidden routes keep the alias, unless they configure the plugin', async (t) => {
-  const app = await presetWith((app) => {
-    const echo = async (request: FastifyRequest) => request.params
-    app.get('/v1/users/:id/*', echo)
-    app.get('/v1/users/:id/hidden', { schema: { hide: true } as object }, echo)
-    app.get('/v1/users/:id/a/*', { config: { selfAlias: { param: 'id' } } }, echo)
-  })
-  for (const [path, id] of [
-    ['file', 'me'],
-    ['hidden', 'me'],
-    ['a/file', '7'],
-  ] as const)
-    t.equal((await app.inject({ url: `/v1/users/me/${path}`, headers: eve })).json().id, id, path)
-})
-
 t.test('the tags of two accounts differ, even if their records have the same version', async (t) => {
   const app = await presetWith((app) => {
     const validators = () => ({ version: 7, lastModified: new Date(0) })
@@ -274,24 +259,47 @@ t.test('a record whose id is an alias cannot be created', async (t) => {
   }
 })
 
-t.test('config.selfAlias turns the plugin on or off for a route', async (t) => {
+t.test('the parameter after a collection is the alias, unless config.selfAlias says otherwise', async (t) => {
+  type Row = readonly [
+    pattern: string,
+    url: string,
+    ids: string,
+    own?: object | boolean | undefined,
+    schema?: object,
+  ]
+  const rows: readonly Row[] = [
+    ['/v1/users/:id', '/v1/users/me', 'me', false],
+    ['/v1/users/:id/:page', '/v1/users/me/me', '7/me'],
+    ['/v1/users/:id/x/:page?', '/v1/users/me/x', '7'],
+    ['/v1/orgs/:org/users/:user_id(^\\w+$)/x/:x', '/v1/orgs/o/users/me/x/me', 'o/7/me'],
+    ['/v1/users/:org_id/members/:id', '/v1/users/me/members/me', 'me/7', { param: 'id' }],
+    ['/v1/users/all/:id', '/v1/users/all/me', 'me'],
+    ['/v1/things/:id', '/v1/things/me', 'me'],
+    ['/:id', '/me', 'me'],
+    ['/v1/accounts/:account_id', '/v1/accounts/me', '7', true],
+    ['/v1/teams/:id?', '/v1/teams/me', '7', true],
+    ['/v1/users/:id/files/*', '/v1/users/me/files/a', 'me/a'],
+    ['/v1/users/:id/pages/*', '/v1/users/me/pages/a', '7/a', { param: 'id' }],
+    ['/v1/users/:id/hidden', '/v1/users/me/hidden', 'me', undefined, { hide: true }],
+  ]
   const app = await presetWith((app) => {
-    const echo = async (request: FastifyRequest) => request.params
-    app.get('/v1/accounts/:account_id', { config: { selfAlias: true } }, echo)
-    app.get('/v1/users/:org_id/members/:id', { config: { selfAlias: { param: 'id' } } }, echo)
-    app.post('/v1/accounts', { config: { selfAlias: true } }, async () => ({}))
-    app.get('/v1/users/:id', { config: { selfAlias: false } }, echo)
-    app.get('/v1/users/:id/:page', echo)
-    app.get('/v1/things/:id', echo)
+    for (const [pattern, , , own, schema] of rows) {
+      const config = { pathGuard: false as const, ...(own !== undefined && { selfAlias: own as true }) }
+      app.get(pattern, { config, ...(schema && { schema }) }, async ({ params }) => params)
+    }
+    const config = { pathGuard: false as const, selfAlias: true as const }
+    for (const url of ['/v1/accounts', '/v1/teams/', '/v1/teams/:id/'])
+      app.route({ method: ['POST', 'PUT'], url, config, handler: async () => ({}) })
   })
-  const of = async (url: string) => (await app.inject({ url, headers: eve })).json()
-  t.strictSame(await of('/v1/accounts/me'), { account_id: '7' })
-  t.strictSame(await of('/v1/users/me/members/me'), { org_id: 'me', id: '7' })
-  t.strictSame(await of('/v1/users/me'), { id: 'me' })
-  t.strictSame(await of('/v1/users/me/me'), { id: '7', page: 'me' })
-  t.strictSame(await of('/v1/things/me'), { id: 'me' })
-  const made = await app.inject({ method: 'POST', url: '/v1/accounts', payload: { id: 'me' } })
-  t.equal(made.statusCode, 400)
+  for (const [pattern, url, ids] of rows)
+    t.equal(Object.values((await app.inject({ url, headers: eve })).json()).join('/'), ids, pattern)
+  const urls = ['/v1/accounts', '/v1/teams/', '/v1/teams/7/']
+  const posts = urls.map((url) => app.inject({ method: 'POST', url, payload: { id: 'me' } }))
+  t.same(
+    (await Promise.all(posts)).map(({ statusCode }) => statusCode),
+    [400, 400, 400],
+    'me is reserved',
+  )
 })
 
 t.test('collections without a route are logged', async (t) => {
@@ -362,36 +370,33 @@ t.test('invalid options are refused', async (t) => {
   }
 })
 
-t.test(
-  'without identify the caller is request.caller; an app that does not set it does not boot',
-  async (t) => {
-    const config = { selfAlias: true }
-    const unknown = Fastify()
-    await unknown.register(selfAlias)
-    unknown.get('/v1/users/:id', { config }, async (request) => request.params)
-    await t.rejects(async () => unknown.ready().then(undefined, rethrowUnwrapped), {
-      code: 'FST_CONV_FINDINGS',
-      message: /GET \/v1\/users\/:id +selfAlias\.identify +.*selfAlias: \{ identify \}, or bearer/,
-    })
+t.test('without identify the caller is request.caller, which an app has to set to boot', async (t) => {
+  const config = { selfAlias: true }
+  const unknown = Fastify()
+  await unknown.register(selfAlias)
+  unknown.get('/v1/users/:id', { config }, async (request) => request.params)
+  await t.rejects(async () => unknown.ready().then(undefined, rethrowUnwrapped), {
+    code: 'FST_CONV_FINDINGS',
+    message: /GET \/v1\/users\/:id +selfAlias\.identify +.*selfAlias: \{ identify \}, or bearer/,
+  })
 
-    const reporting = Fastify()
-    await reporting.register(selfAlias, { mode: 'report' })
-    reporting.get('/v1/users/:id', { config }, async () => ({}))
-    await t.resolves(async () => reporting.ready(), 'in report mode it does')
+  const reporting = Fastify()
+  await reporting.register(selfAlias, { mode: 'report' })
+  reporting.get('/v1/users/:id', { config }, async () => ({}))
+  await t.resolves(async () => reporting.ready(), 'in report mode it does')
 
-    const app = Fastify()
-    await app.register(problems)
-    await app.register(selfAlias, { aliases: ['me', 'my-self'] })
-    await app.register(async (callers) => {
-      callers.decorateRequest('caller', null)
-      callers.addHook('onRequest', async (request) => {
-        const { authorization: subject } = request.headers
-        request.caller = subject === undefined ? null : { subject, scopes: [], claims: {} }
-      })
-      callers.get('/v1/users/:id', { config }, async (request) => request.params)
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(selfAlias, { aliases: ['me', 'my-self'] })
+  await app.register(async (callers) => {
+    callers.decorateRequest('caller', null)
+    callers.addHook('onRequest', async (request) => {
+      const { authorization: subject } = request.headers
+      request.caller = subject === undefined ? null : { subject, scopes: [], claims: {} }
     })
-    for (const alias of ['me', 'my-self'])
-      t.same((await app.inject({ url: `/v1/users/${alias}`, headers: ada })).json(), { id: 'ada' })
-    isProblem(t, injected(await app.inject('/v1/users/me')), { status: 401, code: 'unauthorized' })
-  },
-)
+    callers.get('/v1/users/:id', { config }, async (request) => request.params)
+  })
+  for (const alias of ['me', 'my-self'])
+    t.same((await app.inject({ url: `/v1/users/${alias}`, headers: ada })).json(), { id: 'ada' })
+  isProblem(t, injected(await app.inject('/v1/users/me')), { status: 401, code: 'unauthorized' })
+})
