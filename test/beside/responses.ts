@@ -1,6 +1,5 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 
-/** A response, as it is on the wire. */
 export interface Sent {
   readonly status: number
   /** Name in lowercase and value, in the order of the response, repeated fields included. */

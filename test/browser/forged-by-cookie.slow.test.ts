@@ -27,7 +27,6 @@ import { fetchIn, skipWithoutBrowser, startWithThirdPartyCookies } from '../supp
 import { serve } from '../support/serve.js'
 import { until } from '../support/until.js'
 
-/** The demo with a cookie that authenticates. */
 type Demo = Awaited<ReturnType<typeof serveDemo>>
 
 const secret = 'a secret of at least 32 characters'

@@ -13,7 +13,6 @@ export interface Arrival {
   readonly status: number
 }
 
-/** A service that a page calls. */
 export type Service = Awaited<ReturnType<typeof serveUsers>>
 
 const time = '2026-01-02T03:04:05Z'

@@ -197,7 +197,6 @@ t.test('each route of the document needs a token with the scopes that it names',
   t.strictSame(open, ['GET /v1/terms'])
 })
 
-/** Makes a user with one record in each collection. */
 async function recordsOf(client: Caller): Promise<Records> {
   const user = await newUser(client)
   const make = async (name: CollectionName, body: object) => (await client.post(`/v1/${name}`, body)).json

@@ -9,7 +9,6 @@ import { type Judge, judgeOf } from './document-judge.js'
 import { faultyTwin, parseExact, writeExact } from './exact-json.js'
 import { adminToken, issuer, userToken } from './issuer.js'
 
-/** A JSON object of an answer. */
 export type Json = Record<string, unknown>
 
 export interface Answer {
@@ -29,10 +28,8 @@ export interface Sent {
 /** Talks to a service over real sockets. An integer that is answered without a true twin is an error. */
 export type Caller = ReturnType<typeof callerOf>
 
-/** Talks to a service of this process. */
 export type Client = Awaited<ReturnType<typeof serve>>
 
-/** How a {@link Caller} sends requests. */
 interface CallerOptions {
   /** Default: for the records of all users. */
   readonly token?: Promise<string> | null
@@ -107,7 +104,6 @@ export function callerOf(origin: string, { token = adminToken(), send = fetch, j
   }
 }
 
-/** The items of a list. */
 export function itemsOf(answer: Answer, collection: string): Json[] {
   return answer.json[collection] as Json[]
 }

@@ -2,7 +2,6 @@ import { items } from '../../examples/demo-server/collections/index.js'
 
 /** A collection of the demo, as its schema describes it. */
 export interface Collection {
-  /** Plural. */
   readonly name: string
   readonly singular: string
   /** Schemas of the members, without `id`, `created_at` and `updated_at`. */

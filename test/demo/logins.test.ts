@@ -264,7 +264,6 @@ t.test('the authorization server of the demo', async (t) => {
     return target.searchParams.get('code') ?? ''
   }
 
-  /** A client that keeps cookies. */
   function browserOf() {
     const cookies = new Map<string, string>()
     const send = async (request: InjectOptions): Promise<LightMyRequestResponse> => {

@@ -1,7 +1,6 @@
 import { type KyselyPlugin, PostgresQueryCompiler } from 'kysely'
 import type { Database } from '../../examples/demo-server/database.js'
 
-/** A database that tells what it was asked. */
 export interface SpiedDatabase {
   readonly database: Database
   /** The columns that the statements since the last call read, one list for each `select … from` the table, or any. */

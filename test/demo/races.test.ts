@@ -11,7 +11,6 @@ import { query } from './query.js'
 import { startDemo } from './run-demo.js'
 import { newUser, sampleOf } from './samples.js'
 
-/** What one of two racers does. */
 interface Write extends Sent {
   readonly method: 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string

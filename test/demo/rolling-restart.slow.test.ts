@@ -68,7 +68,6 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
   for (const last of [...running, worker]) await endsWell(t, last, 'at the end')
 })
 
-/** Tells a process to end. */
 async function endsWell(t: Test, { process: child, complaints }: RunningDemo, name: string): Promise<void> {
   t.equal(await endChild(child, 'SIGTERM'), 0, `${name} ends with exit code 0`)
   t.strictSame(complaints, [])
@@ -163,7 +162,6 @@ function expectStatus(answer: Answer, expected: number): Answer {
   throw new Error(`expected ${expected}, received ${answer.status}: ${answer.text}`)
 }
 
-/** The nginx of the demo. */
 function nginxBefore(addresses: Readonly<Record<string, string>>): CacheProgram {
   return {
     program: 'nginx',

@@ -20,7 +20,6 @@ export interface RunningDemo {
   readonly complaints: readonly string[]
 }
 
-/** The variables of the demo. */
 export const variables: ReadonlySet<string> = new Set(
   `HOST PORT HTTPS TLS_CERT TLS_KEY LOG_LEVEL ISSUER_URL ISSUER_ADDRESS AUDIENCE CLIENT_ID SESSION_SECRET DATABASE_URL
   REDIS_URL OPERATIONS WORK PACE MAINTENANCE_FILE CORS_ORIGIN TRUST_PROXY RATE_LIMIT_MAX`.split(/\s+/),

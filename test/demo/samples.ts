@@ -29,7 +29,6 @@ export const sampleOf = {
 /** The collections, what others refer to first. */
 export const collectionNames = Object.keys(sampleOf) as readonly CollectionName[]
 
-/** Name of a collection. */
 export type CollectionName = keyof typeof sampleOf
 
 let emails = 0
@@ -41,7 +40,6 @@ export async function newUser(client: Caller, fields: Json = {}): Promise<Json> 
   return (await client.post('/v1/users', body)).json
 }
 
-/** Creates an order of a new user. */
 export async function newOrder(client: Caller): Promise<Json> {
   const user = await newUser(client)
   return (await client.post('/v1/orders', sampleOf.orders(user.id))).json

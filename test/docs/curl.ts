@@ -5,7 +5,6 @@ export const curlSettings = {
   '.curlrc': 'silent\nshow-error\nnoproxy = "*"\nwrite-out = "%{stderr}answered %{http_code}\\n"\n',
 } as const
 
-/** Is curl there? */
 export async function hasCurl(): Promise<boolean> {
   return (await runLine('command -v curl', '')).exitCode === 0
 }

@@ -8,7 +8,6 @@ export interface Block {
 
 const fence = /^```(\w*)\n([\s\S]*?)^```$(?=(?:\s*^```(?:http|json)\n([\s\S]*?)^```$)?)/gm
 
-/** The fenced blocks of a page. */
 export function blocksOf(markdown: string): Block[] {
   const found = [...markdown.matchAll(fence)]
   return found.map(([, language = '', text = '', shown = null]) => ({ language, text, shown }))

@@ -134,7 +134,6 @@ async function appOf(t: Test, code: string): Promise<FastifyInstance> {
   return app
 }
 
-/** The responses of both apps. */
 async function both(before: FastifyInstance, after: FastifyInstance, request: InjectOptions) {
   return [await before.inject(request), await after.inject(request)] as const
 }

@@ -14,7 +14,6 @@ import { ask, requestBytes } from '../support/raw.js'
 import { manifestOf, pack } from './pack.js'
 import { runCommand } from './run-command.js'
 
-/** A request and what has to come back. */
 interface Row {
   readonly asked: `${string} ${string}`
   readonly status: number
@@ -165,7 +164,6 @@ async function program(folder: string, name: string, config: object): Promise<st
   return file
 }
 
-/** Runs a version of TypeScript. */
 function compile(version: string, folder: string, ...options: readonly string[]): Promise<string> {
   const compiler = join(work, `node_modules/typescript-${version}/bin/tsc`)
   // tap adds its loader to every Node.js, and it cannot load the compiler of TypeScript 7.

@@ -6,7 +6,6 @@ import Fastify, { type FastifyInstance, type FastifyPluginAsync, type FastifySer
 import fastifyPlugin from 'fastify-plugin'
 import type { OwnTests } from './own-tests.js'
 
-/** An app of this folder. */
 export type AppName = 'tasks' | 'graph' | 'generated'
 
 /** An app as it is, or after a step of `docs/into-a-running-service.md`, which is the diff of this name. */
@@ -15,7 +14,6 @@ export type State = 'bare' | 'report' | 'enforce'
 /** In which context fastify-cli registers an app: one of its own in production, the root in its tests. */
 export type Place = 'root' | 'context'
 
-/** An app on the disk. */
 export interface AppFolder {
   readonly file: string
   readonly ownTests: OwnTests
@@ -47,7 +45,6 @@ async function boot(file: string, place: Place = 'root'): Promise<FastifyInstanc
   return app
 }
 
-/** What the tests of an app set. */
 interface AppOptions {
   readonly now: () => Date
   readonly sessionId: () => string

@@ -11,7 +11,6 @@ export type Row = readonly [
   },
 ]
 
-/** The tests of an app. */
 export interface OwnTests {
   readonly rows: readonly Row[]
   /** The request that logs a user in. */
