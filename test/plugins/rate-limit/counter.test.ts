@@ -1,8 +1,15 @@
-/** Counts in memory: they are exact, and the memory stays small. */
+/** Counts in memory are exact, and the memory stays small; how a response tells them. */
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { limitsWith, memoryCounter, type State } from '../../../src/plugins/rate-limit/counter.js'
+import {
+  limitsWith,
+  memoryCounter,
+  quotaFields,
+  quotaProblem,
+  type State,
+  sfString,
+} from '../../../src/plugins/rate-limit/counter.js'
 import type { Quota } from '../../../src/plugins/rate-limit/options.js'
 
 function counterAt(callers: number, now: () => number) {
@@ -100,4 +107,45 @@ t.test('the least recently seen caller is dropped first', async (t) => {
   t.strictSame([used('a'), used('b'), used('a'), used('a')], [1, 1, 2, 2])
   used('c')
   t.strictSame([used('a'), used('b')], [2, 1], 'a refused request counts as seen')
+})
+
+t.test('the quota whose window ends last decides when a refused request is sent again', async (t) => {
+  const quotas = [1000, 3_600_000, 86_400_000].map((timeWindow, index) => ({
+    name: `q${index}`,
+    max: 1,
+    timeWindow,
+  }))
+  const { list, policy } = limitsWith(quotas, [10, 100, 1000])
+  const states = (...rows: readonly (readonly [used: number, ttl: number, isExceeded: boolean])[]): State[] =>
+    list.flatMap((limit, index) => {
+      const [used, ttl, isExceeded] = rows[index] ?? []
+      return used === undefined ? [] : [{ limit, used, ttl: Number(ttl), isExceeded: isExceeded === true }]
+    })
+  const both = states([10, 700, true], [100, 90_001, true], [999, 80_000_000, false])
+  for (const given of [both, both.toReversed()]) {
+    const violated = given.flatMap(({ limit, isExceeded }) => (isExceeded ? [limit.quota.name] : []))
+    t.match(quotaProblem(policy, given, 'v'), {
+      message: 'There were more than 100 requests in 3600 seconds; try again in 91 seconds',
+      headers: { 'retry-after': '91' },
+      extensions: { v: violated },
+    })
+  }
+  const headers = { 'retry-after': '1', ratelimit: '"q0";r=0;t=0' }
+  t.match(quotaProblem(policy, states([10, 0, true]), 'v'), { headers }, 'after a second, at least')
+  t.equal(
+    quotaFields(policy, states([11, 1000, false])).ratelimit,
+    '"q0";r=0;t=1',
+    'after its max was lowered',
+  )
+})
+
+t.test('any name is written as a string of RFC 9651', async (t) => {
+  t.equal(sfString('POST /v1/orders/:id/retry'), '"POST /v1/orders/:id/retry"')
+  t.equal(sfString('a "quoted" \\ one'), '"a \\"quoted\\" \\\\ one"')
+  t.equal(sfString('/v1/bücher'), '"/v1/b%C3%BCcher"')
+  t.equal(sfString('/v1/😀'), '"/v1/%F0%9F%98%80"')
+  t.equal(sfString('/v1/\ud800'), '"/v1/%EF%BF%BD"')
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (name) => /^"(?:[ !#-[\]-~]|\\["\\])*"$/.test(sfString(name))),
+  )
 })

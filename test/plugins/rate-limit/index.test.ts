@@ -330,21 +330,6 @@ t.test('while Redis is down, requests are served without counting, and one line 
   t.strictSame(told, [levels.error, levels.info])
 })
 
-t.test('a key function that throws: the request is served uncounted', async (t) => {
-  const key = () => {
-    throw new ProblemError('unauthorized')
-  }
-  for (const options of [{}, { mode: 'report' }] as const) {
-    const { logger, lines } = keepLogs()
-    const app = await appWith({ key, ...options }, { logger })
-    t.equal((await app.inject('/v1/users')).statusCode, 200)
-    t.equal(await leftOf(app), 'undefined')
-    const errors = lines.filter(({ level }) => level === levels.error)
-    t.match(errors, [{ msg: /served uncounted/, err: { code: 'unauthorized' } }])
-    t.equal(errors.length, 1, 'logged once')
-  }
-})
-
 t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
@@ -452,6 +437,19 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
 const as = (user: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-user': user } })
 const byUser: Pick<RateLimitOptions, 'key'> = { key: ({ headers }) => headers['x-user']?.toString() }
 
+t.test('keys are bounded, and an invented address is never equal to a key of the app', async (t) => {
+  const redis = fakeRedis()
+  const app = await appWith({ ...byUser, redis })
+  const users = ['k'.repeat(64), `${'k'.repeat(65)}a`, `${'k'.repeat(65)}b`]
+  for (const request of [...users.map(as), from('key:admin'), from('1'.repeat(10_000))])
+    await app.inject(request)
+  const keys = redis.keys().map((key) => key.replace(/^.*-(?=(?:key|address):)/, ''))
+  const digest = '[\\w-]{43} default$'
+  const ofUsers = [`key:${users[0]} default`, RegExp(`^key:${digest}`), RegExp(`^key:${digest}`)]
+  t.match(keys, [...ofUsers, 'address:key:admin default', RegExp(`^address:${digest}`)])
+  t.equal(new Set(keys).size, 5)
+})
+
 t.test('the fields list all quotas; a request that one refuses takes nothing from the others', async (t) => {
   const app = await appWith({ quotas: [burst, daily] })
   const first = await ask(app)
@@ -485,6 +483,7 @@ t.test('a route may have several quotas of its own', async (t) => {
 })
 
 t.test('max by caller: a function, sync or async, whose result is kept for a minute', async (t) => {
+  const longest = 'x'.repeat(65)
   for (const isAsync of [false, true]) {
     const calls: string[] = []
     const plans = new Map<string, number | null>([
@@ -514,11 +513,13 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
       ['unlimited', 200, undefined],
       ['infinite', 200, undefined],
       ['blocked', 429, '"default";r=0;t=60'],
+      [longest, 200, undefined],
     ] as const) {
       const answer = await ask(app, user === undefined ? '/v1/users' : as(user))
       t.strictSame([answer.status, answer.left], [status, left], String(user))
     }
-    t.same(calls, ['free', 'paid', 'largest', '', 'unlimited', 'infinite', 'blocked'], 'once for each caller')
+    const callers = ['free', 'paid', 'largest', '', 'unlimited', 'infinite', 'blocked', longest]
+    t.same(calls, callers, 'once for each caller')
     const { headers } = await ask(app, as('free'))
     t.equal(headers['ratelimit-policy'], '"default";q=2;w=60')
     t.equal((await ask(app, as('blocked'))).headers['retry-after'], '60')
@@ -527,21 +528,34 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
     t.match(await ask(app, as('free')), { status: 429 })
     mock.timers.tick(1)
     t.match(await ask(app, as('free')), { left: '"default";r=9;t=60' })
+    plans.set('free', 5)
+    mock.timers.setTime(Date.now() - 3_600_000)
+    t.match(await ask(app, as('free')), { left: '"default";r=4;t=60' }, 'also if the clock is set back')
   }
 })
 
-t.test('with a max that fails or is no max, requests are served uncounted', async (t) => {
-  const failing = () => {
-    throw new Error('no plans')
-  }
-  const values = [-1, 1.5, Number.NaN, 1e15, undefined, '10', Promise.resolve({})].map((value) => () => value)
-  for (const max of [failing, async () => failing(), ...values]) {
-    const { logger, lines } = keepLogs()
-    const app = await appWith({ max: max as () => number }, { logger })
-    t.same(await statusesOf(app, times(2)), [200, 200], String(max))
-    t.equal(lines.filter(({ level }) => level === levels.error).length, 1)
-  }
-})
+t.test(
+  'with a key that throws, or a max that fails or is no max, requests are served uncounted',
+  async (t) => {
+    const failing = () => {
+      throw new ProblemError('unauthorized')
+    }
+    const values = [-1, 1.5, Number.NaN, 1e15, undefined, '10', Promise.resolve({})].map(
+      (value) => () => value,
+    )
+    const maxima = [failing, async () => failing(), ...values].map((max) => ({ max: max as () => number }))
+    for (const options of [{ key: failing }, { key: failing, mode: 'report' } as const, ...maxima]) {
+      const { logger, lines } = keepLogs()
+      const app = await appWith(options, { logger })
+      t.same(await statusesOf(app, times(2)), [200, 200])
+      t.equal(await leftOf(app), 'undefined')
+      const errors = lines.filter(({ level }) => level === levels.error)
+      t.match(errors, [{ msg: /served uncounted/ }])
+      t.equal(errors.length, 1, 'logged once')
+      if ('key' in options) t.match(errors, [{ err: { code: 'unauthorized' } }])
+    }
+  },
+)
 
 t.test('several quotas by plan: a limit of one does not lift the other', async (t) => {
   const max = async (_: unknown, caller: string) => (caller === 'gold' ? null : 1)

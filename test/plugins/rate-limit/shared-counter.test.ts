@@ -1,8 +1,13 @@
-/** A Redis that fails, or does not answer, does not delay requests for longer than half a second. */
+/** What fails, or does not answer, does not delay requests for longer than half a second: Redis, and a function for `max`. */
 import { setImmediate as flush } from 'node:timers/promises'
 import t from 'tap'
-import type { State } from '../../../src/plugins/rate-limit/counter.js'
-import { boundedCounter, type Counter, patience } from '../../../src/plugins/rate-limit/counter.js'
+import { limitsOf } from '../../../src/plugins/rate-limit/caller.js'
+import {
+  boundedCounter,
+  type Counter,
+  patience,
+  type State,
+} from '../../../src/plugins/rate-limit/counter.js'
 import { manualClock } from '../../support/manual-clock.js'
 
 const states: readonly State[] = []
@@ -72,4 +77,22 @@ t.test('calls before the first failure all run, and do not end the wait of the r
   count()
   await flush()
   t.equal(asked.length, 3, 'it still waits')
+})
+
+t.test('a max that does not come in time is a failure, and is looked up again', async (t) => {
+  const clock = manualClock('2026-11-20T08:00:00Z')
+  let calls = 0
+  const max = (): Promise<number> => {
+    calls += 1
+    return calls === 1 ? new Promise(() => {}) : Promise.resolve(5)
+  }
+  const limits = limitsOf([{ name: 'default', max, timeWindow: 60_000 }], clock.now, clock.schedule)
+  const ask = async () => limits({} as never, { key: 'key:ann', id: 'ann' })
+  const both = [ask(), ask()].map((limits) => t.rejects(limits, { message: /did not come within 500 ms/ }))
+  t.equal(calls, 1, 'both wait for one result')
+  await clock.advance(patience)
+  await Promise.all(both)
+  t.match(await ask(), { policy: '"default";q=5;w=60' })
+  t.equal(calls, 2)
+  t.equal(clock.waiting(), 0)
 })
