@@ -12,30 +12,6 @@ const urlencoded = { 'content-type': 'application/x-www-form-urlencoded' }
 t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
 
-  await t.test('an image, a script, a style, a frame, a link and a form by get send a GET', async (t) => {
-    const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
-    const { url, arrived, handled } = await serveUsers(t)
-    const target = (id: number) => `${url}/v1/users/${id}?_method=delete`
-    await page.setContent(`
-      <img src="${target(1)}">
-      <script src="${target(2)}"></script>
-      <link rel="stylesheet" href="${target(3)}">
-      <iframe src="${target(4)}"></iframe>
-      <a href="${target(5)}">a link</a>`)
-    await page.click('a')
-    await page.waitForURL(target(5))
-    const { page: another } = await openPage(t, page.context(), 'localhost')
-    await another.setContent(`
-        <form action="${url}/v1/users/6"><input name="_method" value="DELETE"><button>send</button></form>`)
-    await another.click('button')
-    await another.waitForURL(`${url}/v1/users/6?_method=DELETE`)
-
-    const targets = new Set(arrived.map((arrival) => arrival.url.toLowerCase()))
-    for (const id of [1, 2, 3, 4, 5, 6]) t.ok(targets.has(`/v1/users/${id}?_method=delete`), `${id} was sent`)
-    t.strictSame(new Set(arrived.map(({ method }) => method)), new Set(['GET']))
-    t.strictSame(new Set(handled.map((call) => call.split(' ')[0])), new Set(['GET']))
-  })
-
   await t.test('a script of another origin cannot send the override header', async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
     const { url, arrived, handled } = await serveUsers(t)

@@ -1,20 +1,19 @@
-import { type Answer, type Caller, serve } from './client.js'
+/** Actions on items: those that are done at once, and operations. */
+import type { Database } from '../../examples/demo-server/database.js'
+import { once } from '../../examples/demo-server/work.js'
+import { until } from '../support/until.js'
+import { type Answer, type Caller, type Client, endOf, type Json, serve } from './client.js'
 import { onDatabase } from './databases.js'
-import { type CollectionName, newBody, newUser } from './samples.js'
+import { query } from './query.js'
+import { type CollectionName, newBody, newUser, sampleOf } from './samples.js'
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** The statuses that an action leads from, and the one in which it is refused. */
+/** The status that an action leads to, those that it leads from, and the one in which it is refused. */
 const transitions = [
-  {
-    name: 'orders',
-    verb: 'cancel',
-    from: ['pending', 'paid', 'failed'],
-    to: 'cancelled',
-    never: 'fulfilled',
-  },
-  { name: 'subscriptions', verb: 'suspend', from: ['active'], to: 'suspended', never: 'cancelled' },
-  { name: 'subscriptions', verb: 'cancel', from: ['active', 'suspended'], to: 'cancelled', never: null },
+  ['orders', 'cancel', 'cancelled', ['pending', 'paid', 'failed'], 'fulfilled'],
+  ['subscriptions', 'suspend', 'suspended', ['active'], 'cancelled'],
+  ['subscriptions', 'cancel', 'cancelled', ['active', 'suspended'], null],
 ] as const
 
 await onDatabase(async (t, database) => {
@@ -22,7 +21,7 @@ await onDatabase(async (t, database) => {
   const create = async (name: CollectionName, status: string): Promise<Answer> =>
     client.post(`/v1/${name}`, { ...(await newBody(client, name)), status })
 
-  for (const { name, verb, from, to, never } of transitions) {
+  for (const [name, verb, to, from, never] of transitions) {
     await t.test(`${verb} of ${name} makes them ${to}; repeated, it changes nothing`, async (t) => {
       for (const status of from) {
         const before = await create(name, status)
@@ -104,4 +103,177 @@ await onDatabase(async (t, database) => {
     t.equal(me.headers.get('content-location'), `/v1/users/${id}`)
     t.match(await client.get('/v1/users/me'), { status: 403, json: { code: 'forbidden' } })
   })
+
+  await t.test('retry of a failed payment: 202, then 303 to the new payment', async (t) => {
+    const { payment, order } = await failedPayment(client, 'timeout')
+    const start = await client.post(`/v1/payments/${payment.id}/retry`, { retry_reason: 'again, please' })
+    t.match(start, { status: 202, json: { status: 'In progress' } })
+    t.equal(start.headers.get('retry-after'), '2', 'about the time that it takes')
+    const end = await endOf(client, start)
+    t.match(end, { status: 303, json: { status: 'Succeeded' } })
+    const created = await client.get(end.headers.get('location') ?? '')
+    const paid = { status: 'succeeded', order_id: order.id, amount: payment.amount }
+    t.match(created, { status: 200, json: paid })
+    t.not(created.json.id, payment.id)
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'paid' } })
+
+    const { json: another } = await client.post('/v1/payments', sampleOf.payments(order.id))
+    const twice = await endOf(client, await client.post(`/v1/payments/${another.id}/retry`, {}))
+    t.match(twice, { status: 200, json: { status: 'Failed', error: { code: 'not-retryable' } } })
+    t.equal(await paymentsOf(database, order), 3n, 'an order is paid once')
+  })
+
+  await t.test('a retry without funds fails again, unless it is forced', async (t) => {
+    const { payment, order } = await failedPayment(client, 'insufficient_funds')
+    for (const path of [`/v1/payments/${payment.id}/retry`, `/v1/orders/${order.id}/retry`]) {
+      const error = { code: 'insufficient-funds', message: /not enough/ }
+      const end = await endOf(client, await client.post(path, {}))
+      t.match(end, { status: 200, json: { status: 'Failed', error } })
+    }
+    const forced = await client.post(`/v1/payments/${payment.id}/retry`, { force_retry: true })
+    t.match(await endOf(client, forced), { status: 303 })
+  })
+
+  await t.test('what has not failed cannot be retried, unless it is forced', async (t) => {
+    const { payment, order } = await failedPayment(client, 'timeout')
+    await client.patch(`/v1/payments/${payment.id}`, { status: 'succeeded', failure_reason: null })
+    await client.patch(`/v1/orders/${order.id}`, { status: 'fulfilled' })
+    for (const path of [`/v1/payments/${payment.id}/retry`, `/v1/orders/${order.id}/retry`]) {
+      for (const body of [undefined, {}, { force_retry: false }])
+        t.match(await client.call('POST', path, { body }), { status: 409, json: { code: 'not-retryable' } })
+      for (const body of [{ retry_reason: 1 }, { force_retry: 'yes' }, { other: 1 }, []])
+        t.match(await client.post(path, body), { status: 400 }, JSON.stringify(body))
+      const forced = await endOf(client, await client.post(path, { force_retry: true }))
+      t.match(forced.json, { status: 'Succeeded' })
+    }
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'fulfilled' } }, 'it stays so')
+    t.match(await client.post('/v1/payments/1/retry', {}), { status: 404 })
+  })
+
+  await t.test('a successful retry cannot be repeated, even if it is forced', async (t) => {
+    // The first retry has to run still when the third one begins.
+    const client = await serve(t, database, 0.5)
+    for (const collection of ['payments', 'orders'] as const) {
+      const { payment, order } = await failedPayment(client, 'timeout')
+      const path = `/v1/${collection}/${collection === 'payments' ? payment.id : order.id}/retry`
+      const starts = await Promise.all([client.post(path, {}), client.post(path, { force_retry: true })])
+      const [started, refused] = starts.sort((one, other) => one.status - other.status)
+      t.match([started, refused], [{ status: 202 }, { status: 409, json: { code: 'retry-running' } }])
+      const byOtherRoute = await client.post(`/v1/orders/${order.id}/retry`, { force_retry: true })
+      t.match(byOtherRoute, { status: 409, json: { code: 'retry-running' } }, 'one at a time for an order')
+      t.match((await endOf(client, started)).json, { status: 'Succeeded' })
+      const again = await client.post(path, { force_retry: true })
+      t.match(again, { status: 409, json: { code: 'already-retried' } }, 'nor is it afterwards')
+      t.equal(await paymentsOf(database, order), 2n)
+    }
+  })
+
+  await t.test('retry of an order: the result has its payment and its new status', async (t) => {
+    const { order } = await failedPayment(client, 'timeout')
+    const end = await endOf(client, await client.call('POST', `/v1/orders/${order.id}/retry`))
+    const result = { order: `/v1/orders/${order.id}`, status: 'paid' }
+    t.match(end, { status: 200, json: { status: 'Succeeded', result } })
+    const { payment } = end.json.result as { payment: string }
+    t.match(await client.get(payment), { json: { order_id: order.id, status: 'succeeded' } })
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'paid' } })
+  })
+
+  await t.test('verification of an address: Succeeded, without a resource, and with progress', async (t) => {
+    const slow = await serve(t, database, 1.5)
+    const user = await newUser(client)
+    const path = `/v1/users/${user.id}`
+    const start = await slow.call('POST', `${path}/verify_email`)
+    const seen = new Set<unknown>()
+    const end = await until(
+      () => slow.get(start.headers.get('location') ?? ''),
+      ({ json }) => seen.add(json.progress) && json.status !== 'In progress',
+    )
+    t.match(end, { status: 200, json: { status: 'Succeeded' } })
+    seen.delete(undefined)
+    t.ok(seen.size > 1, [...seen].join())
+    const verified = await client.get(path)
+    t.match(verified, { json: { email_verified: true } })
+    await endOf(client, await client.call('POST', `${path}/verify_email`))
+    t.strictSame((await client.get(path)).json, verified.json, 'again changes nothing')
+  })
+
+  await t.test('POST /v1/orders waits for the result, unless the client prefers respond-async', async (t) => {
+    const user = await newUser(client)
+    const create = (prefer: string, body: Json = sampleOf.orders(user.id)) =>
+      client.call('POST', '/v1/orders', { body, headers: { prefer } })
+    t.match(await create('wait=5'), { status: 201 })
+    const start = await create('respond-async')
+    t.equal(start.status, 202)
+    t.match(await endOf(client, start), { status: 303 })
+    const waited = await create('respond-async, wait=5')
+    t.match(waited, { status: 201, json: { user_id: user.id } })
+    const { json } = await client.get(`/v1/orders?user_id=${user.id}`)
+    t.match(json, { orders: { length: 3 } }, 'each of the three requests created one order')
+    const unknown = { status: 422, json: { code: 'reference-not-found', errors: [{ pointer: '/user_id' }] } }
+    t.match(await create('respond-async', sampleOf.orders(1n)), unknown, 'refused before it starts')
+  })
+
+  await t.test('an operation is visible only to the caller who started it', async (t) => {
+    const { payment, order } = await failedPayment(client, 'timeout')
+    const start = await client.as(order.user_id).post(`/v1/payments/${payment.id}/retry`, {})
+    const statuses = [client.as(order.user_id), client.as((await newUser(client)).id), client].map(
+      async (caller) => (await caller.get(start.headers.get('location') ?? '')).status,
+    )
+    t.strictSame(await Promise.all(statuses), [200, 404, 404], 'an admin did not start it')
+  })
+
+  await t.test('of two runs of one operation, the second has the outcome of the first', async (t) => {
+    let runs = 0
+    const work = async () => ({ resource: `/v1/orders/${++runs}` })
+    const run = () => once(database, { operationId: 'run-twice' }, work)
+    const outcome = { resource: '/v1/orders/1' }
+    t.strictSame([...(await Promise.all([run(), run()])), await run()], [outcome, outcome, outcome])
+  })
+
+  await t.test('a cancelled retry makes no payment', async (t) => {
+    const slow = await serve(t, database, 1)
+    const { payment, order } = await failedPayment(client, 'timeout')
+    const start = await slow.post(`/v1/payments/${payment.id}/retry`, {})
+    t.equal((await slow.delete(start.headers.get('location') ?? '')).status, 204)
+    t.match((await endOf(slow, start)).json, { status: 'Failed', error: { code: 'operation-cancelled' } })
+    t.match(await client.get(`/v1/orders/${order.id}`), { json: { status: 'failed' } })
+    t.equal(await paymentsOf(database, order), 1n)
+  })
+
+  await t.test('what changes or goes while an operation runs makes it fail, with the reason', async (t) => {
+    const slow = await serve(t, database, 0.3)
+    const user = await newUser(client)
+    const failed = { ...sampleOf.orders(user.id), status: 'failed' }
+    const orders = [await client.post('/v1/orders', failed), await client.post('/v1/orders', failed)]
+    const [deleted = '', cancelled = ''] = orders.map(({ headers }) => headers.get('location') ?? '')
+    const { payment, order } = await failedPayment(client, 'timeout')
+    const starts = await Promise.all([
+      slow.call('POST', `/v1/users/${user.id}/verify_email`),
+      slow.call('POST', `${deleted}/retry`),
+      slow.call('POST', `${cancelled}/retry`),
+      slow.call('POST', `/v1/payments/${payment.id}/retry`),
+    ])
+    await client.patch(`/v1/users/${user.id}`, { email: `other-${user.id}@example.com` })
+    await client.delete(deleted)
+    await client.post(`${cancelled}/cancel`, {})
+    await client.post(`/v1/orders/${order.id}/cancel`, {})
+    const ends = await Promise.all(starts.map((start) => endOf(slow, start)))
+    const codes = ends.map(({ json }) => (json.error as Json | undefined)?.code)
+    t.strictSame(codes, ['email-changed', 'not-found', 'not-retryable', 'not-retryable'])
+    t.match(await client.get(`/v1/users/${user.id}`), { json: { email_verified: false } })
+    t.match(await client.get(cancelled), { json: { status: 'cancelled' } })
+  })
 })
+
+async function failedPayment(client: Client, failure_reason: string) {
+  const user = await newUser(client)
+  const { json: order } = await client.post('/v1/orders', { ...sampleOf.orders(user.id), status: 'failed' })
+  const body = { ...sampleOf.payments(order.id), failure_reason }
+  const { json: payment } = await client.post('/v1/payments', body)
+  return { order, payment }
+}
+
+async function paymentsOf(database: Database, { id }: Json): Promise<unknown> {
+  const text = 'select count(*) as count from payments where order_id = $1'
+  return (await query(database, text, [id as bigint]))[0]?.count
+}

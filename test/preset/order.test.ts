@@ -4,7 +4,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import t from 'tap'
 import { order } from '../../src/convention/order.js'
 import * as exported from '../../src/index.js'
-import { expected, hooksOf, options, own } from './sample-hooks.js'
+import { expected, hooksOf, options } from './sample-hooks.js'
 
 const { conventions } = exported
 const plugins: ReadonlyMap<string, unknown> = new Map(Object.entries(exported))
@@ -22,19 +22,6 @@ t.test('hooks stand in the order of the table, also if the plugins are registere
       await app.register(plugins.get(name) as FastifyPluginAsync<object>, given[name] ?? {})
   })
   t.strictSame(hooks, expected)
-})
-
-t.test('each list of hooks is a part of the table', async (t) => {
-  const table: Readonly<Record<string, readonly string[]>> = order
-  for (const [name, phases] of Object.entries(expected).slice(1)) {
-    for (const [phase, steps] of Object.entries(phases)) {
-      const named = steps
-        .filter((step) => step !== 'of Fastify')
-        .map((step) => (step === own ? 'hooks of the route' : step))
-      const ofTable = (table[phase] ?? []).filter((step) => named.includes(step))
-      t.strictSame([...new Set(named)], ofTable, `${name} ${phase}`)
-    }
-  }
 })
 
 t.test('docs/path-of-a-request.md shows the table', async (t) => {

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import { order } from '../../src/convention/order.js'
 
 /** Stands for the hook that a sample route has in its options. */
-export const own = 'the hook of the route'
+const own = 'the hook of the route'
 const identify = (): string => '1'
 const cachingOfRoute = { validators: () => ({ etag: 'v1' }), vary: ['accept-language'] }
 const id = { type: 'integer', format: 'int64' }
