@@ -1,19 +1,67 @@
 /** XML and CSV beside JSON, on routes that opt in: what a request gets, and what it does not. */
 import { Readable } from 'node:stream'
 import compress from '@fastify/compress'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { caching, formats } from '../../../src/index.js'
+import conventions, { type ConventionsOptions, caching, formats, serverOptions } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
 import { serve } from '../../support/serve.js'
-import { addUsers, presetApp, rows, User } from './service.js'
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
 const xmlType = 'application/xml; charset=utf-8'
 const csvType = 'text/csv; charset=utf-8; header=present'
 const jsonType = 'application/json; charset=utf-8'
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8'
+
+const text = { type: 'string' }
+const id = { type: 'integer', format: 'int64' }
+
+/** A user, as all routes of the service have it. */
+const User = {
+  type: 'object',
+  properties: {
+    id,
+    name: text,
+    tags: { type: 'array', items: text },
+    address: { type: 'object', properties: { city: text, zip: { type: ['string', 'null'] } } },
+    secret: text,
+  },
+}
+
+const Users = { type: 'object', properties: { users: { type: 'array', items: User } } }
+
+const rows = [
+  { id: 9007199254740993n, name: 'Ada & Co', tags: ['x'], address: { city: '=1+1', zip: null }, secret: 's' },
+  { id: 2n, name: '', tags: [], address: { city: 'K', zip: '1' }, secret: 's' },
+]
+
+/** An app with the preset and formats. */
+async function presetApp(options: ConventionsOptions = {}) {
+  const app = Fastify(serverOptions())
+  const quiet = { pathGuard: false, responseRules: false, rateLimit: false, securityHeaders: false } as const
+  await app.register(conventions, { ...quiet, formats: {}, ...options })
+  return app
+}
+
+/** Routes of users that opt in: a list and an item. */
+function addUsers(app: FastifyInstance) {
+  app.get(
+    '/v1/users',
+    {
+      schema: { response: { 200: Users } },
+      config: { formats: ['xml', 'csv'], lists: { total: false }, fields: { hidden: { secret: true } } },
+    },
+    async (_request, reply) => reply.list([...rows]),
+  )
+  app.get(
+    '/v1/users/:id',
+    { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
+    async ({ params }) => rows.find((row) => row.id === BigInt((params as { readonly id: string }).id)) ?? {},
+  )
+  app.get('/v1/plain', { schema: { response: { 200: User } } }, async () => rows[1])
+  return app
+}
 
 t.test('the query parameter has precedence over Accept, which decides without it', async (t) => {
   const app = addUsers(await presetApp())
@@ -114,25 +162,22 @@ t.test('an empty list still has the header row; without twins there are no colum
   }
 })
 
-t.test(
-  'CSV has the list of config.lists, the name of the handler, and formulas if they are kept',
-  async (t) => {
-    const app = Fastify()
-    await app.register(formats, { formulas: 'keep' })
-    const list = (name: string) => ({ type: 'array', items: { type: 'object', properties: { [name]: {} } } })
-    const properties = { tags: list('tag'), people: list('name') }
-    const options = {
-      schema: { response: { 200: { type: 'object', properties } } },
-      config: { formats: ['csv'], lists: { member: 'people' } },
-    } as const
-    app.get('/v1/users', options, async (_request, reply) =>
-      reply.header('content-disposition', 'inline').send({ tags: [], people: [{ name: '=1+1' }] }),
-    )
-    const { headers, body } = await app.inject('/v1/users?format=csv')
-    t.equal(headers['content-disposition'], 'inline')
-    t.equal(body, 'name\r\n=1+1\r\n')
-  },
-)
+t.test('CSV has the list of config.lists, the name of the handler, and formulas if kept', async (t) => {
+  const app = Fastify()
+  await app.register(formats, { formulas: 'keep' })
+  const list = (name: string) => ({ type: 'array', items: { type: 'object', properties: { [name]: {} } } })
+  const properties = { tags: list('tag'), people: list('name') }
+  const options = {
+    schema: { response: { 200: { type: 'object', properties } } },
+    config: { formats: ['csv'], lists: { member: 'people' } },
+  } as const
+  app.get('/v1/users', options, async (_request, reply) =>
+    reply.header('content-disposition', 'inline').send({ tags: [], people: [{ name: '=1+1' }] }),
+  )
+  const { headers, body } = await app.inject('/v1/users?format=csv')
+  t.equal(headers['content-disposition'], 'inline')
+  t.equal(body, 'name\r\n=1+1\r\n')
+})
 
 t.test('the root element has the title of the schema, or the singular of the path', async (t) => {
   const app = await presetApp({ integerTwins: false })
@@ -236,16 +281,6 @@ t.test('HEAD has the headers of GET, and compression follows', async (t) => {
   t.equal(await coded.text(), body)
 })
 
-t.test('errors are problem documents, whatever format the client asks for', async (t) => {
-  const app = await presetApp()
-  app.get('/v1/users/:id', { config: { formats: ['xml'] } }, async () => {
-    throw Object.assign(new Error('gone'), { statusCode: 404 })
-  })
-  const response = await app.inject({ url: '/v1/users/1', headers: { accept: 'application/xml' } })
-  isProblem(t, injected(response), { status: 404, code: 'not-found' })
-  t.equal(response.headers.vary, 'accept')
-})
-
 t.test('payloads that are not JSON are sent as they are, and counted', async (t) => {
   const app = await presetApp({ problems: false })
   const json = '{"a":1.5}'
@@ -265,6 +300,7 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
     })
   app.get('/v1/nothing', { config }, async (_request, reply) => reply.code(204).send())
   app.get('/v1/conflicts', { config }, async (_request, reply) => reply.code(409).send({ a: 1 }))
+  app.get('/v1/gone', { config }, () => Promise.reject(Object.assign(new Error('gone'), { statusCode: 404 })))
   const get = (path: string) => app.inject({ url: `/v1/${path}`, headers: { accept: 'application/xml' } })
   for (const [path, , , expected] of bodies) {
     const { body, headers } = await get(path)
@@ -277,6 +313,7 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
   }
   t.equal((await get('nothing')).headers['content-type'], undefined)
   t.equal((await get('conflicts')).body, '{"a":1}', 'an error of the handler')
+  t.match((await get('gone')).headers, { 'content-type': /^application\/(?!xml)/, vary: 'accept' })
   const observed = app.conventions.report().observations.filter(({ plugin }) => plugin === 'formats')
   t.strictSame(
     observed.map(({ rule, route, example }) => [rule, route, example]),
