@@ -2,6 +2,7 @@
  * A generic client of long-running operations ends right: @azure/core-lro, over sockets, knowing nothing
  * of this service.
  */
+import { once } from 'node:events'
 import { createHttpPoller, type LongRunningOperation, type LroResponse } from '@azure/core-lro'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -44,16 +45,15 @@ t.test('a failure and a cancellation are errors that say why', async (t) => {
 async function start(t: Test, work: string, created: object = {}) {
   const app = Fastify(serverOptions())
   await app.register(conventions, { operations: { retryAfter: 1 }, rateLimit: false })
-  app.operations.define('create', async () => ({ resource: '/v1/users/8' }))
-  app.operations.define('verify', async () => {})
-  app.operations.define('count', async () => ({ result: { counted: 3 } }))
-  app.operations.define('fail', async () => {
-    throw new ProblemError('insufficient-funds', { status: 402, detail: 'There is too little left' })
-  })
-  app.operations.define('wait', { cancellable: true }, async ({ signal }) => {
-    await new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason))
-    })
+  const { define } = app.operations
+  define('create', async () => ({ resource: '/v1/users/8' }))
+  define('verify', async () => {})
+  define('count', async () => ({ result: { counted: 3 } }))
+  const detail = 'There is too little left'
+  define('fail', () => Promise.reject(new ProblemError('insufficient-funds', { status: 402, detail })))
+  define('wait', { cancellable: true }, async ({ signal }) => {
+    await once(signal, 'abort')
+    signal.throwIfAborted()
   })
   app.post('/v1/users', (_request, reply) => reply.startOperation(work))
   app.get('/v1/users/:id', () => ({ id: 8, name: 'Eve', updated_at: time, ...created }))

@@ -1,6 +1,6 @@
 /** `GET /v1/operations`: the caller's own operations, page by page, with and without the plugin `lists`. */
 import AjvCompiler from '@fastify/ajv-compiler'
-import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
+import Fastify, { type FastifyServerOptions, type InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { conventions, conventionsReport, serverOptions } from '../../../src/index.js'
 import type { StatusDocument } from '../../../src/plugins/operations/index.js'
@@ -8,12 +8,6 @@ import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { openProcess, type ProcessOptions } from './process.js'
 
 const kinds = ['alone', 'preset'] as const
-
-function newApp(t: Test, options: FastifyServerOptions = {}): FastifyInstance {
-  const app = Fastify({ ...serverOptions(), ...options } as FastifyServerOptions)
-  t.teardown(() => app.close())
-  return app
-}
 
 /** A process whose callers are known by the header `x-user`. */
 async function service(t: Test, kind: (typeof kinds)[number], options: ProcessOptions = {}) {
@@ -142,7 +136,8 @@ t.test('a parameter that the list does not have is treated as by the other lists
     ['removeAdditional: false', { customOptions }, undefined],
     ['a compiler of the app', {}, ownCompiler],
   ] as const) {
-    const app = newApp(t, { ajv })
+    const app = Fastify({ ...serverOptions(), ajv } as FastifyServerOptions)
+    t.teardown(() => app.close())
     if (validatorCompiler !== undefined) app.setValidatorCompiler(validatorCompiler as never)
     await app.register(conventions, { operations: { identify: () => '42' } })
     app.operations.define('work', async () => {})
@@ -163,22 +158,20 @@ t.test('a parameter that the list does not have is treated as by the other lists
 })
 
 t.test('in camelCase, below another path and with a base URL', async (t) => {
-  const app = newApp(t)
-  const place = { path: '/v1/long-jobs', baseUrl: 'https://api.example.com/shop/' }
-  await app.register(conventions, {
-    responseRules: { keyStyle: 'camelCase' },
-    operations: { ...place, identify: () => 7, polls: false, drain: 0, unwind: 0 },
-    rateLimit: false,
+  const { ask, post } = await openProcess(t, {
+    path: '/v1/long-jobs',
+    baseUrl: 'https://api.example.com/shop/',
+    polls: false,
+    identify: () => 7,
+    preset: { responseRules: { keyStyle: 'camelCase' }, rateLimit: false },
   })
-  app.operations.define('work', () => new Promise<never>(() => {}))
-  app.post('/v1/works', (_, reply) => reply.startOperation('work'))
-  const start = () => app.inject({ method: 'POST', url: '/v1/works' })
-  const [{ headers }] = [await start(), await start()]
-  t.match(headers.location, /^https:\/\/api\.example\.com\/shop\/v1\/long-jobs\/[0-9a-f]{32}$/)
-  const { pathname } = new URL(String(headers.location))
+  const location = String(headerOf(await post(), 'location'))
+  t.match(location, /^https:\/\/api\.example\.com\/shop\/v1\/long-jobs\/[0-9a-f]{32}$/)
+  const url = `/v1/long-jobs/${location.slice(-32)}`
   for (let poll = 0; poll < 100; poll += 1)
-    t.equal((await app.inject(pathname.slice(5))).statusCode, 200, 'without a limit of polls')
-  const answer = injected(await app.inject('/v1/long-jobs?limit=1'))
+    t.equal((await ask({ url })).status, 200, 'without a limit of polls')
+  await post()
+  const answer = await ask({ url: '/v1/long-jobs?limit=1' })
   t.match(JSON.parse(answer.body), { longJobs: [{ createdAt: /Z$/ }] })
   const next = /^<https:\/\/api\.example\.com\/shop\/v1\/long-jobs\?limit=1&before_time=/
   t.match(headerOf(answer, 'link'), next)

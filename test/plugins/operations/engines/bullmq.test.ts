@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { type BullmqEngineOptions, bullmqEngine } from '../../../../src/plugins/operations/engines/bullmq.js'
 import { startProgram } from '../../../support/program.js'
 import { redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
@@ -31,7 +31,8 @@ t.test('an operation whose job has ended runs again; one that waits does not', {
   })
   const engine = await started(t, bullmqEngine({ redis: url }), worker)
   const job = newJob()
-  const queue = queueOf(t, url)
+  const queue = new Queue('operations', { connection: { url } })
+  t.teardown(() => queue.close())
   for (const [count, state] of ['completed', 'failed', 'delayed'].entries()) {
     await engine.enqueue(job)
     await until(async () => worker.ran.length > count, `run ${count + 1}`)
@@ -90,7 +91,10 @@ for (const [how, away, back] of [
       await until(() => isDone(engine.enqueue(job)), 'Redis is back')
       t.strictSame(worker.log, [unreachable, 'recovered'])
 
-      const { process, ran } = await workerProcess(t, redis.url)
+      const ran: string[] = []
+      const source = new URL('worker-process.ts', import.meta.url)
+      const setUp = { redis: redis.url, lease: 30_000, concurrency: 1 }
+      const { process } = await startProgram(t, source, setUp, (id) => ran.push(id))
       await until(() => ran.length > 0, 'one runs')
       await redis[away]()
       t.teardown(() => redis.resume())
@@ -181,21 +185,6 @@ t.test('invalid options are refused by their name', async (t) => {
     t.throws(() => bullmqEngine(options as BullmqEngineOptions), { message }, JSON.stringify(options))
   }
 })
-
-/** Starts a process that takes operations out of the queue, and ends none before it closes. */
-async function workerProcess(t: Test, redis: string) {
-  const ran: string[] = []
-  const source = new URL('worker-process.ts', import.meta.url)
-  const setUp = { redis, lease: 30_000, concurrency: 1 }
-  const { process } = await startProgram(t, source, setUp, (id) => ran.push(id))
-  return { process, ran }
-}
-
-function queueOf(t: Test, url: string): Queue {
-  const queue = new Queue('operations', { connection: { url } })
-  t.teardown(() => queue.close())
-  return queue
-}
 
 const connections = async (client: Redis) =>
   String(await client.client('LIST'))
