@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { startProgram } from '../../../support/program.js'
+import { until } from '../../../support/until.js'
 
 /** The set-up of a member. */
 export interface MemberSetUp {
@@ -28,6 +28,9 @@ export interface Member {
   readonly log: readonly string[]
 }
 
+/** Where to ask. */
+type Server = Pick<Member, 'origin'>
+
 /** How an operation stands. */
 export interface State {
   readonly status: string
@@ -47,42 +50,31 @@ export async function startMember(t: Test, setUp: MemberSetUp): Promise<Member> 
 }
 
 /** Starts an operation; its path, and `null` for a 503. */
-export async function startWork(
-  { origin }: Pick<Member, 'origin'>,
-  milliseconds: number,
-): Promise<string | null> {
-  const response = await fetch(`${origin}/v1/works`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ milliseconds }),
-    signal: AbortSignal.timeout(15_000),
-  })
-  await response.arrayBuffer()
-  if (response.status === 503 && Number(response.headers.get('retry-after')) >= 1) return null
-  if (response.status !== 202) throw new Error(`a start was answered with ${response.status}`)
-  return response.headers.get('location') ?? ''
+export async function startWork(member: Server, milliseconds: number): Promise<string | null> {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ milliseconds })
+  const answer = await ask(member, '/v1/works', 202, { method: 'POST', headers, body })
+  return answer && (answer.headers.get('location') ?? '')
 }
 
 /** Polls an operation; `null` for a 503. */
-export async function stateOf({ origin }: Pick<Member, 'origin'>, path: string): Promise<State | null> {
-  const response = await fetch(`${origin}${path}`, {
-    redirect: 'manual',
-    signal: AbortSignal.timeout(15_000),
-  })
-  const body = (await response.json()) as State
-  if (response.status === 503 && Number(response.headers.get('retry-after')) >= 1) return null
-  if (response.status !== 200) throw new Error(`a poll was answered with ${response.status}`)
-  return body
+export async function stateOf(member: Server, path: string): Promise<State | null> {
+  const answer = await ask(member, path, 200)
+  return answer === null ? null : ((await answer.json()) as State)
+}
+
+async function ask({ origin }: Server, path: string, expected: number, init: RequestInit = {}) {
+  const answer = await fetch(`${origin}${path}`, { ...init, signal: AbortSignal.timeout(15_000) })
+  if (answer.status === expected) return answer
+  await answer.arrayBuffer()
+  if (answer.status === 503 && Number(answer.headers.get('retry-after')) >= 1) return null
+  throw new Error(`a request was answered with ${answer.status}`)
 }
 
 /** Polls the members by turns until the operation has ended. */
 export async function endOf(members: readonly Member[], path: string, within = 60_000): Promise<State> {
-  const deadline = Date.now() + within
-  for (let turn = 0; Date.now() < deadline; turn += 1) {
-    const member = members[turn % members.length] as Member
-    const state = await stateOf(member, path)
-    if (state !== null && state.status !== 'In progress') return state
-    await pause(100)
-  }
-  throw new Error(`${path} has not ended after ${within / 1000} seconds`)
+  let turn = 0
+  const poll = () => stateOf(members[turn++ % members.length] as Member, path)
+  const isOver = (state: State | null) => state !== null && state.status !== 'In progress'
+  return (await until(poll, isOver, within, 100)) as State
 }
