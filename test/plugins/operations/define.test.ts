@@ -7,7 +7,8 @@ import {
   type OperationsOptions,
   operations,
 } from '../../../src/plugins/operations/index.js'
-import { handEngine, openProcess } from './process.js'
+import { isProblem } from '../../support/problem.js'
+import { openProcess } from './process.js'
 
 t.test('wrong definitions are errors, and define nothing', async (t) => {
   const handler = async () => {}
@@ -44,16 +45,22 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
 
 t.test('`onePer`: one id of one operation is one resource, as a text or as an integer', async (t) => {
   const definition = { onePer: 'id' }
-  const pay = await openProcess(t, { engine: handEngine(), name: 'pay', definition })
-  const { clock, memory } = pay
-  const ship = await openProcess(t, { clock, memory, engine: handEngine(), name: 'ship', definition })
-  const long = 9_007_199_254_740_993n
-  for (const id of [7, 8, long, long - 1n]) await pay.begin({}, { id })
+  const { ask, begin, end, clock, memory } = await openProcess(t, { name: 'pay', definition })
+  const ship = await openProcess(t, { clock, memory, name: 'ship', definition })
+  const pay = (id: number) => ask({ method: 'POST', url: '/v1/works', payload: { id } })
+  const answers = await Promise.all([pay(7), pay(7), pay(8)])
+  t.strictSame(answers.map(({ status }) => status).sort(), [202, 202, 409], 'also of two at once')
+  const detail = /no operation was started/
+  isProblem(t, await pay(7), { status: 409, code: 'operation-in-progress', detail })
   await ship.begin({}, { id: 7 })
-  for (const input of [{ id: 7 }, { id: '7', note: 'x' }, { id: 7n }, { id: `${long}` }])
-    await t.rejects(pay.begin({}, input), { code: 'operation-in-progress' })
+  const long = 9_007_199_254_740_993n
+  for (const id of [long, long - 1n]) await begin({}, { id })
+  for (const input of [{ id: '7', note: 'x' }, { id: 7n }, { id: `${long}` }])
+    await t.rejects(begin({}, input), { code: 'operation-in-progress' })
   for (const input of [undefined, null, 7, {}, { id: null }, { id: { id: 7 } }, [7]])
-    await t.rejects(pay.begin({}, input), { name: 'TypeError', message: /'pay' needs the member id/ })
+    await t.rejects(begin({}, input), { name: 'TypeError', message: /'pay' needs the member id/ })
+  await end()
+  t.equal((await pay(7)).status, 202, 'it has ended')
 })
 
 t.test('an outcome has a JSON result and an allowed resource; others are errors', async (t) => {

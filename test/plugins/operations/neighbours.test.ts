@@ -84,28 +84,16 @@ t.test('fields: a poll can be narrowed to what is asked for', async (t) => {
 })
 
 t.test('report mode and a serializer of the app: operations work, and send a BigInt', async (t) => {
-  for (const prepare of [
-    (app: FastifyInstance) => app.register(conventions, { mode: 'report', operations: { drain: 0 } }),
-    (app: FastifyInstance) =>
-      app
-        .setSerializerCompiler(serializerCompiler)
-        .setValidatorCompiler(validatorCompiler)
-        .register(operations),
-  ]) {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await prepare(app)
-    app.operations.define('work', async () => ({ result: 9007199254740993n }))
-    app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
-    const waited = await app.inject({ method: 'POST', url: '/v1/work', headers: { prefer: 'wait=5' } })
-    const own = `/v1/operations/${waited.json().id}`
-    for (const { statusCode, payload } of [
-      waited,
-      await app.inject(own),
-      await app.inject(`${own}/status`),
-    ]) {
-      t.equal(statusCode, 200)
-      t.match(payload, '"result":9007199254740993')
+  const compilers = (app: FastifyInstance) =>
+    app.setSerializerCompiler(serializerCompiler).setValidatorCompiler(validatorCompiler)
+  for (const options of [{ preset: { mode: 'report' } }, { prepare: compilers }] as const) {
+    const work = () => ({ result: 9007199254740993n })
+    const { ask, post } = await openProcess(t, { work, isShared: false, ...options })
+    const waited = await post({ prefer: 'wait=5' })
+    const url = `/v1/operations/${JSON.parse(waited.body).id}`
+    for (const { status, body } of [waited, await ask({ url }), await ask({ url: `${url}/status` })]) {
+      t.equal(status, 200)
+      t.match(body, '"result":9007199254740993')
     }
   }
 })
@@ -144,78 +132,68 @@ t.test('registered before its neighbours it writes what they set up', async (t) 
   t.match(answer.json(), { error: { type: 'https://example.com/internal-server-error' } })
 })
 
-t.test(
-  'OpenAPI: what starts an operation shows its answers; the routes of operations are there',
-  async (t) => {
-    const app = Fastify()
-    t.teardown(() => app.close())
-    await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'a', version: '1' } } })
-    await app.register(conventions, { operations: { identify: () => 7 } })
-    const fee = { type: 'integer', format: 'int64' }
-    const result = { type: 'object', properties: { fee } }
-    app.operations.define('work', { cancellable: true, result, onePer: 'id' }, async () => {})
-    const config = { operations: { starts: 'work' } }
-    const response = {
-      200: { type: 'object', properties: { id: { type: 'string' } } },
-      404: { type: 'null' },
-    }
-    app.post('/v1/payments/:id/retry', { config, schema: { response } }, async (_, reply) =>
-      reply.startOperation('work'),
-    )
-    app.post('/v1/orders/:id/retry', { config }, async (_, reply) => reply.startOperation('work'))
-    app.post('/v1/users', async () => ({}))
-    await app.ready()
-    const { paths = {} } = withoutReferences(app.swagger())
-    const link = { required: ['rel', 'method', 'href'] }
-    const schema = { properties: { status: {}, link, resourceLocation: {}, result: { properties: { fee } } } }
-    const accepted = {
-      headers: { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} },
-      content: { 'application/json': { schema } },
-    }
-    const responsesOf = (path: string) => paths[path]?.post?.responses
-    const own = responsesOf('/v1/payments/{id}/retry')
-    t.match(
-      own,
-      { 200: { content: {} }, 202: accepted, 404: {}, 303: undefined },
-      'what it says itself stays',
-    )
-    const orders = responsesOf('/v1/orders/{id}/retry')
-    const ended = { 200: { description: /within the time/ }, 303: { headers: { Location: {} } } }
-    t.match(orders, { ...ended, 202: accepted })
-    t.match(JSON.stringify(orders?.[409]), '"operation-in-progress"')
-    t.notOk(responsesOf('/v1/users')?.['202'])
+t.test('OpenAPI has the answers of a start, and the routes of operations', async (t) => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'a', version: '1' } } })
+  await app.register(conventions, { operations: { identify: () => 7 } })
+  const fee = { type: 'integer', format: 'int64' }
+  const result = { type: 'object', properties: { fee } }
+  app.operations.define('work', { cancellable: true, result, onePer: 'id' }, async () => {})
+  const config = { operations: { starts: 'work' } }
+  const response = {
+    200: { type: 'object', properties: { id: { type: 'string' } } },
+    404: { type: 'null' },
+  }
+  app.post('/v1/payments/:id/retry', { config, schema: { response } }, async (_, reply) =>
+    reply.startOperation('work'),
+  )
+  app.post('/v1/orders/:id/retry', { config }, async (_, reply) => reply.startOperation('work'))
+  app.post('/v1/users', async () => ({}))
+  await app.ready()
+  const { paths = {} } = withoutReferences(app.swagger())
+  const link = { required: ['rel', 'method', 'href'] }
+  const schema = { properties: { status: {}, link, resourceLocation: {}, result: { properties: { fee } } } }
+  const accepted = {
+    headers: { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} },
+    content: { 'application/json': { schema } },
+  }
+  const responsesOf = (path: string) => paths[path]?.post?.responses
+  const own = responsesOf('/v1/payments/{id}/retry')
+  t.match(own, { 200: { content: {} }, 202: accepted, 404: {}, 303: undefined }, 'what it says itself stays')
+  const orders = responsesOf('/v1/orders/{id}/retry')
+  const ended = { 200: { description: /within the time/ }, 303: { headers: { Location: {} } } }
+  t.match(orders, { ...ended, 202: accepted })
+  t.match(JSON.stringify(orders?.[409]), '"operation-in-progress"')
+  t.notOk(responsesOf('/v1/users')?.['202'])
 
-    const routes = [
-      ['/v1/operations/{id}', 'get', 'readOperation', ['200', '303', '404', '410', '429']],
-      ['/v1/operations/{id}/status', 'get', 'readOperationStatus', ['200', '404', '410', '429']],
-      ['/v1/operations/{id}', 'delete', 'cancelOperation', ['204', '404', '409', '410']],
-      ['/v1/operations', 'get', 'listOperations', ['200', '400', '503']],
-    ] as const
-    for (const [path, method, operationId, statuses] of routes) {
-      const responses = Object.fromEntries(statuses.map((status) => [status, {}]))
-      t.match(paths[path]?.[method], { operationId, responses })
-    }
-    const polled = paths['/v1/operations/{id}']?.get?.responses
-    const headers = { 'Retry-After': { schema: { type: 'integer' } } }
-    const code = { type: 'string', description: 'Stable name of the cause' }
-    const problem = { properties: { error: { properties: { code } } } }
-    t.match(polled?.['200'], { headers, content: { 'application/json': { schema: problem } } })
-    const { parameters = [], responses } = paths['/v1/operations']?.get ?? {}
-    const schemas = (parameters as { name: string; schema: object }[]).map(({ name, schema }) => [
-      name,
-      schema,
-    ])
-    t.match(Object.fromEntries(schemas), {
-      limit: { type: 'integer', minimum: 1, default: 50 },
-      before_time: { type: 'string', format: 'date-time' },
-      before_id: { type: 'string' },
-      fields: {},
-    })
-    t.equal(schemas.length, 4)
-    const page = { properties: { operations: { type: 'array' } } }
-    t.match(responses?.['200'], { headers: { Link: {} }, content: { 'application/json': { schema: page } } })
-  },
-)
+  const routes = [
+    ['/v1/operations/{id}', 'get', 'readOperation', ['200', '303', '404', '410', '429']],
+    ['/v1/operations/{id}/status', 'get', 'readOperationStatus', ['200', '404', '410', '429']],
+    ['/v1/operations/{id}', 'delete', 'cancelOperation', ['204', '404', '409', '410']],
+    ['/v1/operations', 'get', 'listOperations', ['200', '400', '503']],
+  ] as const
+  for (const [path, method, operationId, statuses] of routes) {
+    const responses = Object.fromEntries(statuses.map((status) => [status, {}]))
+    t.match(paths[path]?.[method], { operationId, responses })
+  }
+  const polled = paths['/v1/operations/{id}']?.get?.responses
+  const headers = { 'Retry-After': { schema: { type: 'integer' } } }
+  const code = { type: 'string', description: 'Stable name of the cause' }
+  const problem = { properties: { error: { properties: { code } } } }
+  t.match(polled?.['200'], { headers, content: { 'application/json': { schema: problem } } })
+  const { parameters = [], responses } = paths['/v1/operations']?.get ?? {}
+  const schemas = (parameters as { name: string; schema: object }[]).map(({ name, schema }) => [name, schema])
+  t.match(Object.fromEntries(schemas), {
+    limit: { type: 'integer', minimum: 1, default: 50 },
+    before_time: { type: 'string', format: 'date-time' },
+    before_id: { type: 'string' },
+    fields: {},
+  })
+  t.equal(schemas.length, 4)
+  const page = { properties: { operations: { type: 'array' } } }
+  t.match(responses?.['200'], { headers: { Link: {} }, content: { 'application/json': { schema: page } } })
+})
 
 /** A process with `maintenance`; it has it when it gets ready, if it is told so. */
 function maintained(t: Test, options: ProcessOptions = {}, mode: 'enforce' | 'report' | null = null) {

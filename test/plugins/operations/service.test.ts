@@ -15,7 +15,9 @@ t.test(
     for (const isShared of [true, false]) {
       const [clock, memory] = [manualClock(start), memoryOperationStore()]
       const engine = inProcessEngine({ concurrency: 2, schedule: clock.schedule })
-      const options = { clock, memory, isShared, engine, drain: '5s', unwind: '10s' }
+      const usual = undefined as never
+      const times = isShared ? { drain: usual, unwind: usual } : { drain: '5s', unwind: '10s' }
+      const options = { clock, memory, isShared, engine, ...times }
       const { app, begin, contexts, end, lines, record } = await openProcess(t, options)
       const ids = [await begin(), await begin(), await begin()]
       const closed = app.close()

@@ -45,6 +45,10 @@ t.test('an operation that the engine lost is added again, once in each lease', a
   t.match(engine.jobs[0], { ...job, retries: 2, backoff: 2_000 }, 'in whole seconds')
   await app.close()
   t.equal(clock.waiting(), 0)
+  const usual = await sweeping(t, { lease: undefined as never })
+  const lost = await usual.begin()
+  await usual.clock.advance(30_000)
+  t.strictSame(usual.queued(), [lost], 'by default, within thirty seconds')
 })
 
 t.test('a dead run is found within half a lease; live and delayed ones are left alone', async (t) => {
