@@ -65,11 +65,7 @@ t.test('reads: a page of another origin cannot use the response', async (t) => {
     ['a URL that the user types', site('none', 'document'), null],
     ['fetch of another page: CORS decides', { ...site('cross-site'), 'sec-fetch-mode': 'cors' }, null],
     ['EventSource of another host of the site', { ...site('same-site'), 'sec-fetch-mode': 'cors' }, null],
-    [
-      'a service worker of another page',
-      { ...site('cross-site'), 'sec-fetch-mode': 'no-cors' },
-      'requestedWith',
-    ],
+    ['a foreign service worker', { ...site('cross-site'), 'sec-fetch-mode': 'no-cors' }, 'requestedWith'],
     ['a destination without a mode', site('cross-site'), 'requestedWith'],
     ['a script by CORS', { ...site('cross-site', 'script'), 'sec-fetch-mode': 'cors' }, 'requestedWith'],
     ['a service worker of the own page', { ...site('same-origin'), 'sec-fetch-mode': 'no-cors' }, null],

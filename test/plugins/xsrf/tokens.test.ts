@@ -29,10 +29,7 @@ t.test('a token that was changed anywhere is invalid', async (t) => {
     const start = token.slice(0, at)
     others.push(start, `${start}${character === 'A' ? 'B' : 'A'}${token.slice(at + 1)}`)
   }
-  t.strictSame(
-    others.filter((other) => tokens.isValid(other, 'session=1')),
-    [],
-  )
+  for (const other of others) t.notOk(tokens.isValid(other, 'session=1'), other.slice(0, 100))
   t.notOk(tokens.isValid('', ''))
 })
 
@@ -60,9 +57,6 @@ t.test('tokens of an old secret stay valid while it is listed', async (t) => {
 
 t.test('the session is the values of its cookies, all of them', async (t) => {
   const names = ['session', 'user']
-  t.equal(sessionOf(names, undefined), null)
-  t.equal(sessionOf(names, 'other=1'), null)
-  t.equal(sessionOf(names, 'session='), null)
   t.equal(sessionOf(names, 'user=2; session=1'), 'session=1;user=2', 'whatever their order')
   t.not(sessionOf(names, 'session=1; session=2'), sessionOf(names, 'session=1'))
   t.not(sessionOf(names, 'session=1;user=2'), sessionOf(names, 'session=1%3Buser%3D2'))
