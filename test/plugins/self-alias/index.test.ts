@@ -274,6 +274,7 @@ t.test('the parameter after a collection is the alias, unless config.selfAlias s
     ['/v1/orgs/:org/users/:user_id(^\\w+$)/x/:x', '/v1/orgs/o/users/me/x/me', 'o/7/me'],
     ['/v1/users/:org_id/members/:id', '/v1/users/me/members/me', 'me/7', { param: 'id' }],
     ['/v1/users/all/:id', '/v1/users/all/me', 'me'],
+    ['/v1/users/all/users/:id', '/v1/users/all/users/me', '7'],
     ['/v1/things/:id', '/v1/things/me', 'me'],
     ['/:id', '/me', 'me'],
     ['/v1/accounts/:account_id', '/v1/accounts/me', '7', true],
@@ -287,13 +288,17 @@ t.test('the parameter after a collection is the alias, unless config.selfAlias s
       const config = { pathGuard: false as const, ...(own !== undefined && { selfAlias: own as true }) }
       app.get(pattern, { config, ...(schema && { schema }) }, async ({ params }) => params)
     }
-    const config = { pathGuard: false as const, selfAlias: true as const }
-    for (const url of ['/v1/accounts', '/v1/teams/', '/v1/teams/:id/'])
+    const [guarded, config] = [
+      { pathGuard: false as const },
+      { pathGuard: false as const, selfAlias: true as const },
+    ]
+    app.post('/v1/users/', { config: guarded }, async () => ({}))
+    for (const url of ['/v1/accounts', '/v1/teams/:id/'])
       app.route({ method: ['POST', 'PUT'], url, config, handler: async () => ({}) })
   })
   for (const [pattern, url, ids] of rows)
     t.equal(Object.values((await app.inject({ url, headers: eve })).json()).join('/'), ids, pattern)
-  const urls = ['/v1/accounts', '/v1/teams/', '/v1/teams/7/']
+  const urls = ['/v1/accounts', '/v1/users/', '/v1/teams/7/']
   const posts = urls.map((url) => app.inject({ method: 'POST', url, payload: { id: 'me' } }))
   t.same(
     (await Promise.all(posts)).map(({ statusCode }) => statusCode),
