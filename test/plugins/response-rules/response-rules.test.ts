@@ -122,6 +122,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [object({ gender: word }), 'a gender of free text'],
     [object({ gender: { enum: ['female', 'male', 'nonbinary', 'other'] } }), 'genders'],
     [object({ same_sex: truth, sextant: word, genders: word, sexton: word }), 'other things'],
+    [object({ '': word }), 'no name'],
     [object({ sex_assigned_at_birth: word }), [[/^\/sex_assigned_at_birth has no enum/, /./]]],
     [
       object({ sex: word }),
