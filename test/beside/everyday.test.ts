@@ -23,16 +23,9 @@ import { folder, form, secret } from './service.js'
 // Its types would merge with those of this package in all tests.
 const sensible: FastifyPluginAsync = createRequire(import.meta.url)('@fastify/sensible')
 
-/** What @fastify/sensible adds. */
-interface Sensible {
-  readonly httpErrors: { notFound(message: string): Error }
-}
-
-interface SensibleReply {
-  gone(message: string): FastifyReply
-  vary(name: string): void
-  cacheControl(directive: string, value: number): void
-}
+/** What @fastify/sensible adds to an app and a reply. */
+type Sensible = Record<'httpErrors', { notFound(message: string): Error }>
+type SensibleReply = Record<'gone' | 'vary' | 'cacheControl', (name: string, value?: number) => FastifyReply>
 
 const proxiedForm = { method: 'POST', url: '/proxied/form' } as const
 const json = { 'content-type': 'application/json' }
@@ -85,9 +78,7 @@ await testSetUps({
       app.get('/v1/missings', async () => {
         throw (app as unknown as Sensible).httpErrors.notFound('no such user')
       })
-      app.get('/v1/losses', async (_request, reply) =>
-        (reply as unknown as SensibleReply).gone('it was here'),
-      )
+      app.get('/v1/losses', async (_, reply) => (reply as unknown as SensibleReply).gone('it was here'))
       app.get('/v1/varieties', async (_request, reply) => {
         const helpers = reply as unknown as SensibleReply
         helpers.vary('Accept-Language')

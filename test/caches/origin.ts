@@ -4,16 +4,7 @@ import conventions, { type CachingRouteOptions, ProblemError, serverOptions } fr
 import { serve } from '../support/serve.js'
 
 /** A service behind a cache, and what of it the cache let through. */
-export interface Origin {
-  readonly port: number
-  readonly url: string
-  /** How many requests came in for a path, whatever their method. */
-  asked(path: string): number
-  /** How often a handler made an answer to a GET of a path. */
-  made(path: string): number
-  /** Replaces what is at a path, past the cache. */
-  write(path: string, text: string): void
-}
+export type Origin = Awaited<ReturnType<typeof startOrigin>>
 
 /** Collections, by how caches may keep what is in them. */
 const policies: Readonly<Record<string, CachingRouteOptions>> = {
@@ -40,7 +31,7 @@ const employee = { type: 'object', properties: { name: text, text } }
  * Starts the service. Below `/v1/<collection>/` any id has an item, whose text is the id until it is written. An
  * answer below `/v1/prices/` is fresh for one second the first time, and for a minute from then on.
  */
-export async function startOrigin(t: Test): Promise<Origin> {
+export async function startOrigin(t: Test) {
   const asked = new Map<string, number>()
   const made = new Map<string, number>()
   const items = new Map<string, { readonly text: string; readonly version: number }>()
@@ -99,8 +90,11 @@ export async function startOrigin(t: Test): Promise<Origin> {
   return {
     port,
     url: origin,
-    asked: (path) => asked.get(path) ?? 0,
-    made: (path) => made.get(path) ?? 0,
+    /** How many requests came in for a path, whatever their method. */
+    asked: (path: string) => asked.get(path) ?? 0,
+    /** How often a handler made an answer to a GET of a path. */
+    made: (path: string) => made.get(path) ?? 0,
+    /** Replaces what is at a path, past the cache. */
     write,
   }
 }

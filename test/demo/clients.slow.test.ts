@@ -28,11 +28,6 @@ const compilerOptions = {
   outDir: 'compiled',
 }
 
-interface Driven {
-  readonly id: string
-  readonly made: readonly string[]
-}
-
 t.test('the client of @hey-api/openapi-ts', { skip: skipWithoutChecks() }, async (t) => {
   const client = await serve(t, await emptyEmbeddedDatabase())
   await rm(folder, { recursive: true, force: true })
@@ -46,10 +41,8 @@ t.test('the client of @hey-api/openapi-ts', { skip: skipWithoutChecks() }, async
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['hey-api.ts'] }))
   await runCommand(join(root, 'node_modules/.bin/tsc'), [], folder)
 
-  const { drive }: { drive(origin: string, token: string): Promise<Driven> } = await import(
-    pathToFileURL(join(folder, 'compiled/hey-api.js')).href
-  )
-  const driven = await drive(client.origin, await adminToken())
+  const { drive } = await import(pathToFileURL(join(folder, 'compiled/hey-api.js')).href)
+  const driven: { id: string; made: string[] } = await drive(client.origin, await adminToken())
   t.ok(BigInt(driven.id) > 2n ** 53n, driven.id)
   const codes = ['already-exists', 'precondition-failed']
   t.match(driven, { age: 37, codes, read: driven.made, end: 'Succeeded' }, 'with all digits')

@@ -96,10 +96,9 @@ await onDatabase(async (t, actual) => {
   })
 
   await t.test('fields: a list reads what is asked for, and what it leads on by', async (t) => {
-    for (const [cursor, read] of [
-      ['', ['id', 'status', 'updated_at']],
-      ['&before_time=2100-01-01T00:00:00Z', ['id', 'status', 'created_at', 'updated_at']],
-    ] as const) {
+    const byTime = '&before_time=2100-01-01T00:00:00Z'
+    const byId = ['id', 'status', 'updated_at']
+    for (const [cursor, read] of Object.entries({ '': byId, [byTime]: byId.toSpliced(2, 0, 'created_at') })) {
       columnsRead()
       const page = await client.get(`/v1/orders?limit=2&fields=status${cursor}`)
       t.strictSame(columnsRead(), [read])

@@ -1,14 +1,8 @@
 import { type KyselyPlugin, PostgresQueryCompiler } from 'kysely'
 import type { Database } from '../../examples/demo-server/database.js'
 
-export interface SpiedDatabase {
-  readonly database: Database
-  /** The columns that the statements since the last call read, one list for each `select … from` the table, or any. */
-  columnsRead(table?: string): string[][]
-}
-
 /** The same database, with a look at its statements. */
-export function spyOn(database: Database): SpiedDatabase {
+export function spyOn(database: Database) {
   const texts: string[] = []
   const spy: KyselyPlugin = {
     transformQuery({ node, queryId }) {
@@ -19,7 +13,8 @@ export function spyOn(database: Database): SpiedDatabase {
   }
   return {
     database: database.withPlugin(spy),
-    columnsRead: (table) => texts.splice(0).flatMap((text) => columnsOf(text, table)),
+    /** The columns that the statements since the last call read, one list for each `select … from` the table, or any. */
+    columnsRead: (table?: string) => texts.splice(0).flatMap((text) => columnsOf(text, table)),
   }
 }
 

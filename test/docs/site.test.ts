@@ -39,13 +39,9 @@ t.test('dead links and anchors are found', async (t) => {
 })
 
 t.test('anchors are those of the host', async (t) => {
-  for (const [heading, anchor] of [
-    ['Why not @fastify/etag', 'why-not-fastifyetag'],
-    ['409 from a constraint', '409-from-a-constraint'],
-    ['What happens if the client sends …', 'what-happens-if-the-client-sends-'],
-    ['`PUT`, `PATCH` – and_more', 'put-patch--and_more'],
-  ] as const)
-    t.equal(anchorOf(heading), anchor)
+  t.equal(anchorOf('Why not @fastify/etag'), 'why-not-fastifyetag')
+  t.equal(anchorOf('What happens if the client sends …'), 'what-happens-if-the-client-sends-')
+  t.equal(anchorOf('`PUT`, `PATCH` – and_more'), 'put-patch--and_more')
 })
 
 t.test('each page of docs/ is listed once, and each listed page exists', async (t) => {

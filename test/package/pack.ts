@@ -3,16 +3,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from './run-command.js'
 
-interface Manifest {
-  readonly version: string
-  readonly main: string
-  readonly module: string
-  readonly types: string
-  readonly dependencies: Readonly<Record<string, string>>
-  readonly peerDependencies: Readonly<Record<string, string>>
-  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>
-  readonly exports: Readonly<Record<string, unknown>>
-}
+type Manifest = Record<'version' | 'main' | 'module' | 'types', string> &
+  Record<'dependencies' | 'peerDependencies', Record<string, string>> & {
+    readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>
+    readonly exports: Readonly<Record<string, unknown>>
+  }
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 

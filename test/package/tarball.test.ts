@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { dirname, join, posix } from 'node:path'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { manifestOf, packedBy } from './pack.js'
@@ -23,24 +23,6 @@ t.test('has every file that package.json names', async (t) => {
   for (const file of [main, module, types, ...targetsOf(manifest.exports)]) {
     t.ok(files.includes(posix.normalize(file)), file)
   }
-})
-
-t.test('has no file that is not imported', async (t) => {
-  const reached = new Set<string>()
-  const reach = async (file: string): Promise<void> => {
-    if (reached.has(file)) return
-    reached.add(file)
-    for (const imported of await importsOf(file)) await reach(imported)
-  }
-  for (const target of targetsOf(manifest.exports)) await reach(posix.normalize(target))
-  // The program starts the second file as a process.
-  for (const file of ['dist/cli/index.js', 'dist/cli/check-process.js']) await reach(file)
-  const code = files.filter((file) => /\.[cm]?[jt]s$/.test(file))
-  t.same(
-    code.filter((file) => !reached.has(file)),
-    [],
-    'left over from an older build: npm run build starts afresh',
-  )
 })
 
 t.test('has the size and the number of packages that the README states', async (t) => {
@@ -115,17 +97,4 @@ function installedWith(dependencies: Readonly<Record<string, string>>): Set<stri
 function targetsOf(exports: unknown): string[] {
   if (typeof exports === 'string') return [exports]
   return typeof exports === 'object' && exports !== null ? Object.values(exports).flatMap(targetsOf) : []
-}
-
-async function importsOf(file: string): Promise<string[]> {
-  const code = await readFile(join(root, file), 'utf8')
-  const relative = /\b(?:from|import|require)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g
-  return [...code.matchAll(relative)].map(([, path = '']) =>
-    declarationsLike(file, posix.join(dirname(file), path)),
-  )
-}
-
-/** Declarations name the code that they belong to: `./x.js` in a `.d.ts` is `./x.d.ts`. */
-function declarationsLike(file: string, imported: string): string {
-  return /\.d\.[cm]?ts$/.test(file) ? imported.replace(/\.([cm]?)js$/, '.d.$1ts') : imported
 }

@@ -10,7 +10,7 @@ import { exchange, parseAnswers, type RawAnswer, withoutDate } from '../support/
 import { serve } from '../support/serve.js'
 import { addRoutes, requests } from './announced/service.js'
 
-type Answer = Omit<RawAnswer, 'reason'>
+type Answer = Pick<RawAnswer, 'status' | 'headers' | 'body'>
 
 /** The conventions that may add or change a header field. */
 const pluginsOf: Readonly<Record<string, readonly string[]>> = {

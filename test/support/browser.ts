@@ -21,14 +21,6 @@ export interface PageRequest {
   readonly credentials?: 'omit' | 'same-origin' | 'include'
 }
 
-/** An answer as a page sees it. */
-export interface PageAnswer {
-  readonly status: number
-  /** Those that the browser lets the page read. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
-
 const programs = ['chromium', 'chromium-browser', 'google-chrome']
 // A guard against a hang. On a busy machine a page takes half a minute.
 const timeout = 120_000
@@ -104,13 +96,17 @@ export async function openPage(
   return { page, origin }
 }
 
-/** Calls `fetch` in a page, or in a frame of it; rejects where the browser tells the page of a network error. */
-export function fetchIn(page: Page | Frame, url: string, request: PageRequest = {}): Promise<PageAnswer> {
+/**
+ * Calls `fetch` in a page, or in a frame of it. Returns what the page can read of the response; rejects where the browser tells
+ * it of a network error.
+ */
+export function fetchIn(page: Page | Frame, url: string, request: PageRequest = {}) {
   return page.evaluate(
     async ({ url, request }) => {
       const response = await fetch(url, request)
       const { status, headers } = response
-      return { status, headers: Object.fromEntries(headers), body: await response.text() }
+      const readable: Readonly<Record<string, string>> = Object.fromEntries(headers)
+      return { status, headers: readable, body: await response.text() }
     },
     { url, request },
   )

@@ -1,11 +1,7 @@
 /** The longer input is so much longer than the shorter one. Linear work grows as much, quadratic work sixteenfold. */
 const factor = 4
 
-/**
- * Lengths of the shorter input, one for each measurement. Quadratic work shows in every measurement. A compiler or a
- * collector at work does not: where the shortest input ends before the collector starts, a longer one does not. The longest
- * input stays below the limits of a server on the size of a request.
- */
+/** Lengths of the shorter input, one for each measurement: quadratic work shows in each, a collector at work does not. */
 const shortLengths = [16_384, 32_768, ...Array.from({ length: 6 }, () => 65_536)]
 
 /** Growth of CPU time above which work is not linear: half way to quadratic on a logarithmic scale, and some noise. */
@@ -15,9 +11,8 @@ const limit = 10
 const negligible = 40
 
 /**
- * The seeds on which the work grows faster than linearly in the length of its input, with their CPU milliseconds; empty
- * where all is well, and in mutation testing. CPU time is compared with CPU time of the same work, never with a clock: the
- * machine may be busy.
+ * The seeds on which the work grows faster than linearly in the length of its input, with their CPU milliseconds; none in
+ * mutation testing. CPU time is compared with that of the same work, never with a clock: the machine may be busy.
  */
 export async function superlinearSeeds(
   seeds: readonly string[],

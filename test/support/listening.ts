@@ -5,16 +5,15 @@ import { userEnvironment } from '../package/run-command.js'
 import { endChild } from './child.js'
 
 /** How Node runs a program. */
-export interface Start {
+interface Start {
   readonly args: readonly string[]
   readonly folder?: string
   readonly environment?: Readonly<Record<string, string>>
 }
 
 /**
- * Starts a program with Node, and kills it when the test ends. Returns the origin that Fastify logs, or
- * that is a line of its output. Rejects with the exit
- * code and the output of a program that ends before it listens.
+ * Starts a program with Node, and kills it when the test ends. Returns the origin that Fastify logs, or that is a line of its
+ * output. Rejects with the exit code and the output of a program that ends before it listens.
  */
 export function startListening(t: Test, { args, folder, environment = {} }: Start): Promise<string> {
   const child = spawn(process.execPath, args, {

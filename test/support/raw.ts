@@ -12,9 +12,7 @@ export interface RawAnswer {
 }
 
 /** A response with the bytes of its content, such as that of a content coding. */
-export interface RawBytes extends RawAnswer {
-  readonly bytes: Buffer
-}
+export type RawBytes = RawAnswer & { readonly bytes: Buffer }
 
 /** A request in HTTP/1.1 bytes, on a connection that ends with it. */
 export function requestBytes(
