@@ -24,42 +24,31 @@ t.test('parameter, and media types of responses', async (t) => {
   const texts = { 200: { description: 'Texts', content: { 'text/plain': { schema: { type: 'string' } } } } }
   app.get('/v1/texts', { schema: { response: texts }, config: { formats: ['xml'] } }, async () => 'text')
   await app.ready()
-  const paths = withoutReferences(app.swagger()).paths as Readonly<
-    Record<string, Readonly<Record<string, never>>>
-  >
-  const get = at(paths, '/v1/users', 'get')
-  const parameters = get.parameters as readonly { readonly name: string }[]
-  const schema = { type: 'string', enum: ['json', 'xml', 'csv'] }
-  t.match(
-    parameters.find(({ name }) => name === 'format'),
-    { in: 'query', schema, description: /precedence over Accept/ },
-  )
-  const { description, headers, content } = at(get, 'responses', '200')
+  const { paths } = JSON.parse(JSON.stringify(withoutReferences(app.swagger())))
+  const { parameters, responses } = paths['/v1/users'].get
+  const ofFormat = { in: 'query', schema: { type: 'string', enum: ['json', 'xml', 'csv'] } }
+  const parameter = parameters.find(({ name }: { readonly name: string }) => name === 'format')
+  t.match(parameter, { ...ofFormat, description: /precedence over Accept/ })
+  const { description, headers, content } = responses['200']
   t.equal(description, 'Users')
-  t.ok(at({ headers }, 'headers').ETag, 'the headers of caching stay')
-  t.match(at({ headers }, 'headers')['Content-Disposition'], { schema: { type: 'string' } })
+  t.ok(headers.ETag, 'the headers of caching stay')
+  const ofText = { schema: { type: 'string' } }
+  t.match(headers['Content-Disposition'], ofText)
   const types = ['application/json', 'application/xml', 'text/xml']
-  t.strictSame(Object.keys(content as object), [...types, 'text/csv'])
-  t.strictSame(at({ content }, 'content', 'text/csv'), { schema: { type: 'string' } })
-  const xml = at({ content }, 'content', 'application/xml', 'schema')
+  t.strictSame(Object.keys(content), [...types, 'text/csv'])
+  t.strictSame(content['text/csv'], ofText)
+  const { schema: xml } = content['application/xml']
   t.strictSame(xml.xml, { name: 'response' })
-  t.ok(at(xml, 'properties', 'users', 'items', 'properties').id_str, 'XML has the twins')
-  t.strictSame(at({ content }, 'content', 'application/json', 'schema').xml, undefined)
+  t.ok(xml.properties.users.items.properties.id_str, 'XML has the twins')
+  t.notOk('xml' in content['application/json'].schema)
+  t.match(JSON.stringify(responses['406']), 'not-acceptable')
 
-  t.match(JSON.stringify(at(get, 'responses', '406')), 'not-acceptable')
-  const ofTexts = at(paths, '/v1/texts', 'get', 'responses', '200', 'content')
-  t.strictSame(Object.keys(ofTexts), ['text/plain'])
-
-  const post = at(paths, '/v1/users', 'post')
-  t.strictSame(Object.keys(at(post, 'responses', '201', 'content')), types)
-  t.equal(at(post, 'responses', '204').content, undefined)
-  const item = at(paths, '/v1/users/{id}', 'get')
-  t.strictSame(Object.keys(at(item, 'responses', '200', 'content')), ['application/json'])
-  t.notMatch(JSON.stringify(item.parameters), '"format"')
+  const typesOf = (operation: { responses: Record<string, { content: object }> }, status = '200') =>
+    Object.keys(operation.responses[status]?.content ?? {})
+  t.strictSame(typesOf(paths['/v1/texts'].get), ['text/plain'])
+  t.strictSame(typesOf(paths['/v1/users'].post, '201'), types)
+  t.strictSame(typesOf(paths['/v1/users'].post, '204'), [])
+  const { get } = paths['/v1/users/{id}']
+  t.strictSame(typesOf(get), ['application/json'])
+  t.notMatch(JSON.stringify(get.parameters), '"format"')
 })
-
-function at(value: object, ...path: readonly string[]): Readonly<Record<string, unknown>> {
-  let found: unknown = value
-  for (const name of path) found = (found as Readonly<Record<string, unknown>>)[name]
-  return found as Readonly<Record<string, unknown>>
-}
