@@ -277,10 +277,16 @@ t.test('a run sends three heartbeats in a lease, and none after its end', async 
 })
 
 t.test('a closing process sends heartbeats until its work ends: no other one begins it', async (t) => {
-  const { id, close, clock, record } = await running(t, { unwind: 10 * lease })
+  const { id, close, clock, record, dieWith, store } = await running(t, { unwind: 10 * lease })
   await close()
   await clock.advance(2 * lease)
   t.ok(sure((await record(id)).runUntil) > clock.now())
+  clock.skip(lease)
+  await dieWith(id)
+  await clock.advance(lease / 3)
+  const reads = store.calls.get
+  await clock.advance(lease)
+  t.equal(store.calls.get, reads, 'or until another run takes its place')
 })
 
 t.test('progress is stored every half second at most, and does not delay the heartbeats', async (t) => {
