@@ -2,6 +2,7 @@
 import t from 'tap'
 import { memoryOperationStore } from '../../../src/plugins/operations/index.js'
 import { storeClock } from '../../../src/plugins/operations/registry.js'
+import { levels } from '../../support/logs.js'
 import { isProblem } from '../../support/problem.js'
 import { handEngine, openProcess } from './process.js'
 import { idOf, lease, sure } from './samples.js'
@@ -59,7 +60,7 @@ t.test('a claim begins a run, or returns why it does not', async (t) => {
 
 t.test('only dead runs count towards maxRuns, and not hand-backs or retries', async (t) => {
   const engine = handEngine()
-  const { begin, clock, memory, record, dieWith, events, fail } = await openProcess(t, { engine })
+  const { begin, clock, memory, record, dieWith, lines, fail } = await openProcess(t, { engine })
   const id = await begin()
   for (let error = 0; error < 10; error += 1) {
     const outcome = engine.run(id)
@@ -80,13 +81,15 @@ t.test('only dead runs count towards maxRuns, and not hand-backs or retries', as
     clock.skip(lease)
   }
   const other = handEngine()
-  await openProcess(t, { engine: other, clock, memory })
+  const last = await openProcess(t, { engine: other, clock, memory })
   void engine.run(id)
   await clock.advance(0)
-  t.match([await record(id), events().at(-1)], [{ run: 17, counted: 3 }, 'take-over'])
+  t.match(await record(id), { run: 17, counted: 3 })
+  t.match(lines.at(-1), { level: levels.warn, event: 'take-over', run: 17 })
   clock.skip(lease)
   t.strictSame(await other.run(id), { kind: 'ended', hasFailed: true })
   t.match(await record(id), { run: 17, counted: 3, error: { code: 'operation-interrupted' } })
+  t.match(last.lines.at(-1), { level: levels.error, event: 'give-up' })
 })
 
 t.test('an engine that takes over claims a run at once, and needs no heartbeats', async (t) => {

@@ -1,6 +1,8 @@
 /** Runs: what is stored of them, how they are cancelled, replaced, retried and handed back, and their heartbeats. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t, { type Test } from 'tap'
-import { ProblemError } from '../../../src/index.js'
+import { operationChannel, ProblemError } from '../../../src/index.js'
+import { levels } from '../../support/logs.js'
 import { handEngine, openProcess, type ProcessOptions } from './process.js'
 import { lease, sure } from './samples.js'
 
@@ -56,7 +58,9 @@ t.test('a run gets the input, a signal and a log; no timer is left after it', as
   void engine.run(path.slice(-32))
   await clock.advance(0)
   contexts[1]?.log.info('hello')
-  t.match(lines.at(-1), { reqId: /^req-/, msg: 'hello' })
+  const [event, hello] = lines.slice(-2)
+  t.match(event, { event: 'run', msg: "operations: 'work': run", operation: 'work', run: 1, reqId: /^req-/ })
+  t.match(hello, { reqId: event?.reqId, msg: 'hello' })
 })
 
 const steps = {
@@ -105,6 +109,7 @@ t.test('what happens in a run decides what is stored, logged and returned to the
     [['is cancelled', 'closes', aborted], cancelled],
     [['is cancelled, unseen', 'closes', aborted], cancelled],
   ]
+  const levelOf = new Map<string, number>()
   for (const [taken, { record, ...outcome }, log] of rows) {
     const name = taken.map((step) => (typeof step === 'string' ? step : 'throws')).join(', ')
     // An operation that was cancelled is not retried, whatever its error is.
@@ -116,15 +121,35 @@ t.test('what happens in a run decides what is stored, logged and returned to the
     const late = /does not unwind|exceeds/.test(name) ? ['abandon'] : []
     const last = outcome.kind === 'released' ? 'release' : 'end'
     t.strictSame(run.events().sort(), ['start', 'run', last, ...late].sort(), name)
+    for (const { event, level } of run.lines) if (event !== undefined) levelOf.set(String(event), level)
+    const { status, error } = await run.record(run.id)
+    const end = { operationId: run.id, status, ...(error && { code: error.code }) }
+    if (last === 'end')
+      t.match(
+        run.lines.find(({ event }) => event === 'end'),
+        end,
+      )
     const told = (what: RegExp) => run.lines.filter(({ msg }) => what.test(msg ?? ''))
     t.equal(told(/'work' failed$/).length, record === fails.record ? 1 : 0, name)
     t.match(told(/failed while it stopped/), log ? [{ operationId: run.id }] : { length: 0 }, name)
   }
+  const { debug, info, warn } = levels
+  t.strictSame(Object.fromEntries(levelOf), {
+    start: info,
+    run: debug,
+    end: info,
+    abandon: warn,
+    release: info,
+  })
 })
 
 t.test('a handler that fails runs again if its engine has a retry left', async (t) => {
   for (const error of [new Error('a deadlock'), null, new ProblemError('operations-unavailable')]) {
-    const { id, fail, engine, outcome, record, clock, events } = await running(t)
+    const messages: unknown[] = []
+    const listen = (message: unknown) => void messages.push(message)
+    subscribe(operationChannel, listen)
+    t.teardown(() => unsubscribe(operationChannel, listen))
+    const { id, fail, engine, outcome, record, clock, events, lines } = await running(t)
     await fail(error)
     t.strictSame(await outcome, { kind: 'retry' })
     const waiting = { status: 'In progress', counted: 0, runUntil: null, dueAt: clock.now() + lease }
@@ -135,6 +160,10 @@ t.test('a handler that fails runs again if its engine has a retry left', async (
     t.strictSame(await last, { kind: 'ended', hasFailed: true })
     t.match(await record(id), { status: 'Failed', run: 2 })
     t.strictSame(events(), ['start', 'run', 'retry', 'run', 'end'])
+    const [told] = lines.filter(({ event }) => event === 'retry')
+    t.match(told, { level: levels.warn, ...(error && { err: { message: error.message } }) })
+    const of = (event: string) => ({ event, record: { id }, error: undefined })
+    t.match(messages, [of('start'), of('run'), { ...of('retry'), error }, of('run'), of('end')])
   }
 
   // After an invalid result, the work is done.
