@@ -40,10 +40,8 @@ const jsonType = { 'content-type': 'application/json' }
 const finished = { status: 409, code: 'operation-finished' }
 const absent = { status: 404, code: 'not-found' }
 
-/** Whether a run has told how far it is. */
 const hasBegun = ({ progress }: StatusDocument) => progress === 0.4
 
-/** Runs all rows as tests. */
 export function protocolRows(t: Test, setUp: ProtocolSetUp): void {
   const row = (
     name: string,

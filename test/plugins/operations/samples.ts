@@ -14,7 +14,6 @@ export const startTime = Date.parse(start)
 export const lease = 30_000
 export const retention = 86_400_000
 
-/** A failure of a handler. */
 export const failure: OperationFailure = {
   code: 'not-retryable',
   title: 'Not retryable',
@@ -25,12 +24,10 @@ export const failure: OperationFailure = {
 export const failed: OperationEnd = { status: 'Failed', error: failure }
 export const succeeded: OperationEnd = { status: 'Succeeded', resource: null, result: '{"sent":1}' }
 
-/** Returns an id from a number. */
 export function idOf(number: number): string {
   return number.toString(16).padStart(32, '0')
 }
 
-/** Returns the start of an operation. */
 export function newOperation(over: Partial<NewOperation> = {}): NewOperation {
   return {
     name: 'work',

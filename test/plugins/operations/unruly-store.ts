@@ -3,7 +3,6 @@ import type { OperationStore } from '../../../src/plugins/operations/stores/stor
 /** How a store answers: as it should, with an error, never, or with an error after it has done it. */
 export type StoreMood = 'well' | 'fails' | 'hangs' | 'loses answers'
 
-/** A store that a test can break. */
 export interface UnrulyStore extends OperationStore {
   mood: StoreMood
   /** The moods of single methods, instead of that of the store. */
@@ -12,7 +11,6 @@ export interface UnrulyStore extends OperationStore {
   readonly calls: Partial<Record<keyof OperationStore, number>>
 }
 
-/** The message of a store that fails. */
 const downMessage = 'connect ECONNREFUSED'
 
 type Method = (...given: readonly unknown[]) => Promise<unknown>

@@ -43,7 +43,6 @@ export function fakeWorker(run: FakeRun = () => succeeded, lease = 30_000) {
   } satisfies OperationWorker & Record<string, unknown>
 }
 
-/** Returns the job of a new operation. */
 export function newJob(over: Partial<OperationJob> = {}): OperationJob {
   const rest = { name: 'work', owner: null, delay: 0, priority: 0, retries: 1, backoff: 1_000 }
   return { id: randomBytes(16).toString('hex'), ...rest, ...over }
@@ -69,7 +68,6 @@ export const until = (holds: () => boolean | Promise<boolean>, what: string) =>
     10,
   )
 
-/** Whether a promise resolves. */
 export const isDone = (promise: Promise<unknown>) => promise.then(() => true).catch(() => false)
 
 /** Returns how long something takes, in whole seconds. */

@@ -4,7 +4,6 @@ import { endProgram } from '../../../support/program.js'
 import { until } from '../../../support/until.js'
 import { endOf, type Member, type MemberSetUp, type State, startMember, startWork, stateOf } from './fleet.js'
 
-/** Milliseconds. */
 const lease = 1_000
 
 /** Where a fleet has its records and its queue. */
@@ -221,7 +220,6 @@ async function staysSo(
   }
 }
 
-/** Returns the id of an operation from its path. */
 function idOf(path: string): string {
   return path.split('/').at(-1) ?? ''
 }

@@ -3,7 +3,6 @@ import type { Test } from 'tap'
 import { startProgram } from '../../../support/program.js'
 import { until } from '../../../support/until.js'
 
-/** The set-up of a member. */
 export interface MemberSetUp {
   readonly role: 'web' | 'worker'
   /** Milliseconds. */
@@ -17,21 +16,17 @@ export interface MemberSetUp {
   readonly clockShift?: number
 }
 
-/** A process of the fleet. */
 export interface Member {
   readonly process: ChildProcess
   /** Where it listens; `''` for a worker. */
   readonly origin: string
   /** The ids of the operations that it began to run, in their order. */
   readonly runs: readonly string[]
-  /** The lines of its log. */
   readonly log: readonly string[]
 }
 
-/** Where to ask. */
 type Server = Pick<Member, 'origin'>
 
-/** How an operation stands. */
 export interface State {
   readonly status: string
   readonly result?: { readonly run: number }

@@ -7,7 +7,6 @@ import { survivesClocks, survivesDeploys, survivesFaults, survivesRestarts } fro
 const skip = await skipWithoutPostgres()
 const skipBouncer = skip || (!process.env.CI && (await obstacleToPgBouncer()))
 
-/** Starts a server, and returns what counts the effects in it. */
 async function postgresFor(t: Test) {
   const server = await postgresOf(t)
   const pool = poolOf(t, server.url)

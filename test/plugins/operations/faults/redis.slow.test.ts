@@ -16,7 +16,6 @@ import { endOf, startMember, startWork, stateOf } from './fleet.js'
 const skip = await skipWithoutRedis()
 const lease = 2_000
 
-/** Starts a server, and returns what counts the effects in it. */
 async function redisFor(t: Test) {
   const server = await redisOf(t, { persistent: true })
   const client = redisClient(t, server.url)
