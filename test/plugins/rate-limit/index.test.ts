@@ -6,7 +6,6 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
-import fastifyCors from '@fastify/cors'
 import fastifyRateLimit from '@fastify/rate-limit'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
@@ -147,21 +146,6 @@ t.test('every request counts once: 404s, 405s, errors, HEAD beside GET, and no p
     t.equal(statusCode, status)
     const expected = left === null ? undefined : `"default";r=${left};t=60`
     t.equal(headers.ratelimit, expected, `${request.method ?? 'GET'} ${request.url}`)
-  }
-})
-
-t.test('a preflight counts, unless @fastify/cors answers it', async (t) => {
-  const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
-  const preflight = { method: 'OPTIONS', url: '/v1/everything', headers } as const
-  for (const [origin, statuses] of [
-    ['https://app.example', [204, 204]],
-    [false, [200, 429]],
-    [null, [200, 429]],
-  ] as const) {
-    const app = await appWith({ max: 1 })
-    if (origin !== null) await app.register(fastifyCors, { origin })
-    app.all('/v1/everything', () => ({}))
-    t.same(await statusesOf(app, [preflight, preflight]), statuses, String(origin))
   }
 })
 

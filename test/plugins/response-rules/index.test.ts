@@ -131,18 +131,9 @@ t.test('an invalid option is refused, by its name', async (t) => {
     [{ keyStyle: 'kebab-case' }, /responseRules\.keyStyle: expected one of 'snake_case', 'camelCase'/],
     [{ words: 'tag' }, /responseRules\.words: expected an array/],
     [{ unixTimes: ['_Epoch'] }, /responseRules\.unixTimes\[0\]/],
-    [{ rules: { key: 'off' } }, /responseRules\.rules\.key: there is no such option/],
-    [{ exceptions: [{ url: '/v1/users', except: ['keys'] }] }, /responseRules\.exceptions\[0\]/],
-    [{ caseStyle: 'x' }, /responseRules\.caseStyle: there is no such option/],
   ]
   for (const [options, message] of cases) await t.rejects(appWith(options), { message })
+  const config = { responseRules: { except: ['key'], reason: 'x' } as object }
   const app = await appWith()
-  const routes: [unknown, RegExp][] = [
-    [{ except: ['keys'] }, /GET \/v1\/users config\.responseRules\.reason: expected the reason for the/],
-    [{ except: ['key'], reason: 'x' }, /config\.responseRules\.except\[0\]/],
-    [{ keyStyle: 'camelCase' }, /config\.responseRules\.keyStyle: there is no such option/],
-    ['off', /an object or false/],
-  ]
-  for (const [config, message] of routes)
-    t.throws(() => app.get('/v1/users', { config: { responseRules: config as false } }, nothing), { message })
+  t.throws(() => app.get('/v1/users', { config }, nothing), { message: /config\.responseRules\.except\[0\]/ })
 })

@@ -379,13 +379,8 @@ t.test('bad options fail the registration, and do not show the secret', async (t
     t.match(error, { message })
     t.notMatch(error, { message: /short-secret/ })
   }
-  const app = Fastify()
-  await app.register(xsrf, good)
-  t.throws(() => app.post('/v1/users', { config: { xsrf: true as unknown as false } }, async () => ({})), {
-    message: /^POST \/v1\/users config\.xsrf: expected an object or false/,
-  })
   const reading = Fastify()
-  await reading.register(xsrf, { cookies: ['session'], secret: 'x'.repeat(32), mode: 'report' })
+  await reading.register(xsrf, { ...good, secret: 'x'.repeat(32), mode: 'report' })
   reading.get('/login', { config: { xsrf: { login: true } } }, async () => ({}))
   await reading.ready()
   t.match(reading.conventions.report().findings, [{ rule: 'login', route: 'GET /login', mode: 'report' }])
