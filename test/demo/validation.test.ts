@@ -11,7 +11,6 @@ const item = (changes: object) => ({ items: [{ sku: 'a', quantity: 1, unit_amoun
 const faults: Readonly<Partial<Record<CollectionName, readonly (readonly [object, string])[]>>> = {
   users: [
     [{ age: '31' }, '/age'],
-    [{ age: null }, '/age'],
     [{ age: 31.5 }, '/age'],
     [{ age: 151 }, '/age'],
     [{ age: undefined }, '/age'],
@@ -20,7 +19,6 @@ const faults: Readonly<Partial<Record<CollectionName, readonly (readonly [object
     [{ name: 'x'.repeat(201) }, '/name'],
     [{ name: 'a\u0000b' }, '/name'],
     [{ name: 'a\ud800b' }, '/name'],
-    [{ name: 'two\nlines' }, '/name'],
     [{ gender: '' }, '/gender'],
     [{ email: 'nobody' }, '/email'],
     [{ email: `${'x'.repeat(243)}@example.com` }, '/email'],

@@ -6,16 +6,8 @@ import ts from 'typescript'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folders = readdirSync(`${root}src/plugins`)
-const program = ts.createProgram(folders.map(fileOf), {
-  target: ts.ScriptTarget.ES2022,
-  lib: ['lib.es2022.d.ts'],
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
-  strict: true,
-  types: [],
-  skipLibCheck: true,
-  noEmit: true,
-})
+const resolution = { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext }
+const program = ts.createProgram(folders.map(fileOf), { ...resolution, types: [] })
 const checker = program.getTypeChecker()
 
 /** The file with the types of the options: that of the plugin itself if they are few. */
