@@ -115,6 +115,7 @@ await onDatabase(async (t, database) => {
   await t.test('a fault of a path or a query is a 400 with its name', async (t) => {
     for (const [method, target, place, name] of [
       ['GET', '/v1/users/abc', 'path', 'id'],
+      ['GET', '/v1/users/-1', 'path', 'id'],
       ['GET', '/v1/orders/01/invoice', 'path', 'id'],
       ['GET', '/v1/users?color=red', 'query', 'color'],
       ['GET', '/v1/subscriptions?plan=%00', 'query', 'plan'],

@@ -1,10 +1,14 @@
-/** What an import of the package costs: the code in a bundle, and the modules that Node loads. */
+/** The package in bundles, and what an import of it costs: the code in a bundle, and the modules that Node loads. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t from 'tap'
+import { keepsConventions } from './service-checks.js'
 
+const require = createRequire(import.meta.url)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const plugins = readdirSync(new URL('../../src/plugins', import.meta.url))
 
@@ -35,6 +39,26 @@ t.test('the CommonJS build loads packages with require(), except packages that h
     t.notMatch(code, /\bimport\((?!["'](?:jose|oidc-provider)["']\))/, file)
   }
   t.end()
+})
+
+t.test('a minified service keeps the conventions', async (t) => {
+  const outfile = join(t.testdir(), 'service.cjs')
+  await build({
+    entryPoints: [join(root, 'test/package/bundled-service.ts')],
+    outfile,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'cjs',
+    logLevel: 'error',
+  })
+  const minified = require(outfile) as typeof import('./bundled-service.js')
+  await keepsConventions(t, await minified.buildService())
+  await t.rejects(
+    async () => minified.buildUnawaited().ready(),
+    { code: 'FST_CONV_FINDINGS' },
+    'a bundler does not drop the watch over routes',
+  )
 })
 
 /** The code of this package in a bundle; packages stay outside, so that only our own code is counted. */
