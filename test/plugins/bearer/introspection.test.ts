@@ -1,7 +1,7 @@
 /** Token introspection: RFC 7662. */
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { type BearerOptions, bearer, type IntrospectionOptions, problems } from '../../../src/index.js'
+import { bearer, type IntrospectionOptions, problems } from '../../../src/index.js'
 import { keepLogs, type Logs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 
@@ -13,32 +13,24 @@ const unavailable = { status: 503, code: 'authentication-unavailable' }
 const active = { active: true, sub: 'ada', aud: audience, scope: 'users:read', iss: issuer, exp: 4e9 }
 
 /** A service whose issuer answers introspection with what a test says. */
-async function serviceWith(
-  t: Test,
-  introspection: Partial<IntrospectionOptions> = {},
-  options: Partial<BearerOptions> = {},
-) {
+async function serviceWith(t: Test, introspection: Partial<IntrospectionOptions> = {}, now = Date.now) {
   const log = keepLogs()
   const state = { answer: active as unknown, status: 200, isAway: false, metadataRequests: 0 }
   const requests: { url: string; init: RequestInit | undefined }[] = []
+  const fetch: typeof globalThis.fetch = async (url, init) => {
+    if (url === metadata) {
+      state.metadataRequests += 1
+      return Response.json({ issuer, introspection_endpoint: endpoint })
+    }
+    requests.push({ url: String(url), init })
+    if (state.isAway) throw new TypeError('fetch failed')
+    return Response.json(state.answer, { status: state.status })
+  }
   const app = Fastify({ logger: log.logger })
   t.teardown(() => app.close())
   await app.register(problems)
-  await app.register(bearer, {
-    issuer,
-    audience,
-    introspection: { clientId: 'api', clientSecret: 'SECRET', ...introspection },
-    fetch: async (url, init) => {
-      if (url === metadata) {
-        state.metadataRequests += 1
-        return Response.json({ issuer, introspection_endpoint: endpoint })
-      }
-      requests.push({ url: String(url), init })
-      if (state.isAway) throw new TypeError('fetch failed')
-      return new Response(JSON.stringify(state.answer), { status: state.status })
-    },
-    ...options,
-  })
+  const client = { clientId: 'api', clientSecret: 'SECRET', ...introspection }
+  await app.register(bearer, { issuer, audience, introspection: client, fetch, now })
   app.get('/protected', { config: { bearer: { scopes: ['users:read'] } } }, async ({ caller }) => caller)
   const ask = (token = 'opaque') =>
     app.inject({ url: '/protected', headers: { authorization: `Bearer ${token}` } })
@@ -63,7 +55,7 @@ t.test('the issuer says who the caller of an opaque token is', async (t) => {
 
 t.test('only a token that is valid here and now is accepted, with a tolerance of 10 seconds', async (t) => {
   const now = 1_800_000_000
-  const { ask, state, log } = await serviceWith(t, {}, { now: () => now * 1000 })
+  const { ask, state, log } = await serviceWith(t, {}, () => now * 1000)
   const rows: [claims: object, refusal?: RegExp][] = [
     [{ active: false }, /not active/],
     [{ iss: 'https://else.test' }, /another issuer/],
@@ -103,7 +95,7 @@ t.test('each request asks the issuer, unless cacheFor says how long its response
   t.equal(always.state.metadataRequests, 1, 'the endpoint is found once')
 
   let now = Date.parse('2026-01-01T00:00:00Z')
-  const cached = await serviceWith(t, { cacheFor: '10s' }, { now: () => now })
+  const cached = await serviceWith(t, { cacheFor: '10s' }, () => now)
   await cached.ask()
   now += 9999
   await cached.ask()
@@ -119,7 +111,7 @@ t.test('each request asks the issuer, unless cacheFor says how long its response
 
 t.test('while the issuer is away, requests get 503 and do not pile up', async (t) => {
   let now = 0
-  const { ask, app, state, requests, log } = await serviceWith(t, {}, { now: () => now })
+  const { ask, app, state, requests, log } = await serviceWith(t, {}, () => now)
   state.isAway = true
   for (let round = 0; round < 3; round += 1) {
     const answer = await ask()
@@ -152,7 +144,7 @@ t.test('a response that is no introspection is an outage', async (t) => {
 })
 
 t.test('a 4xx of the issuer is a 401, or a 503 if about this service, of the one request', async (t) => {
-  const { ask, state, log } = await serviceWith(t, {}, { now: () => 0 })
+  const { ask, state, log } = await serviceWith(t, {}, () => 0)
   const refused = { status: 401, code: 'invalid-token' }
   for (const [status, expected] of [
     [400, refused],

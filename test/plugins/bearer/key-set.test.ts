@@ -64,26 +64,23 @@ t.test('many requests share one fetch, and later ones need none', async (t) => {
   t.equal(issuer.changes, 0, 'and cached tokens stay valid')
 })
 
-t.test(
-  'a key that is not known is fetched at once, but within the cooldown with the next fetch',
-  async (t) => {
-    const { clock, find, finds, issuer } = issuerKeys()
-    await finds('one')
-    clock.skip(5000)
-    issuer.answer = { keys: [keyOf('two')] }
-    await Promise.all(Array.from({ length: 50 }, () => finds('two')))
-    t.equal(issuer.fetches, 2, 'once for all of them')
-    t.equal(issuer.changes, 1, 'verified tokens are verified again: the first key is gone')
-    issuer.answer = { keys: [keyOf('two'), keyOf('three')] }
-    clock.skip(1000)
-    const waiting = Promise.all(Array.from({ length: 20 }, () => find('three')))
-    await clock.advance(3999)
-    t.equal(issuer.fetches, 2)
-    await clock.advance(1)
-    t.equal((await waiting).length, 20, 'none of them is refused')
-    t.equal(issuer.fetches, 3)
-  },
-)
+t.test('a key that is not known is fetched at once, or as soon as the cooldown has passed', async (t) => {
+  const { clock, find, finds, issuer } = issuerKeys()
+  await finds('one')
+  clock.skip(5000)
+  issuer.answer = { keys: [keyOf('two')] }
+  await Promise.all(Array.from({ length: 50 }, () => finds('two')))
+  t.equal(issuer.fetches, 2, 'once for all of them')
+  t.equal(issuer.changes, 1, 'verified tokens are verified again: the first key is gone')
+  issuer.answer = { keys: [keyOf('two'), keyOf('three')] }
+  clock.skip(1000)
+  const waiting = Promise.all(Array.from({ length: 20 }, () => find('three')))
+  await clock.advance(3999)
+  t.equal(issuer.fetches, 2)
+  await clock.advance(1)
+  t.equal((await waiting).length, 20, 'none of them is refused')
+  t.equal(issuer.fetches, 3)
+})
 
 t.test('tokens with invented keys cause one fetch per cooldown', async (t) => {
   const { clock, find, finds, issuer } = issuerKeys()

@@ -66,39 +66,36 @@ t.test('there is maintenance while the file exists', async (t) => {
   t.strictSame(told(faults), [])
 })
 
-t.test(
-  'a notice in a file: what is not valid is logged once, and is maintenance without an end',
-  async (t) => {
-    const none = { until: null, retryAfter: null, reason: null }
-    const long = 'x'.repeat(500)
-    const both = /retryAfter is not an integer from 1 to 604800; reason is not a string/
-    const rows: readonly (readonly [content: string | null, state: object, fault?: RegExp])[] = [
-      ['\n {"until":"2026-11-20T09:02:00+01:00"} \n', { until }],
-      ['{"retryAfter":604800,"owner":"ops"}', { retryAfter: 604_800 }],
-      [JSON.stringify(none), none],
-      [`{"reason":"${long}x"}`, { reason: `${long}…` }],
-      [`{"reason":"${long}"}`, { reason: long }],
-      ['{"until":', none, /not JSON/],
-      ['"soon"', none, /not an object/],
-      ['{"until":"tonight"}', none, /until is not an RFC 3339/],
-      ['{"retryAfter":0,"reason":7}', none, both],
-      ['{"retryAfter":604801}', none, /retryAfter is not an integer/],
-      [`{"reason":"${'x'.repeat(70_000)}"}`, none, /more than 65536 bytes/],
-      [null, none, /not a file/],
-    ]
-    const folder = t.testdir({})
-    for (const [index, [content, state, fault]] of rows.entries()) {
-      const file = join(folder, String(index))
-      await (content === null ? mkdir(file) : writeFile(file, content))
-      const { app, clock, told, status } = await serviceWith(t, { file })
-      for (let reads = 0; reads < 2; reads += 1) await look(clock)
-      t.equal(await status(), 503, file)
-      t.strictSame(app.maintenance.state(), { source: 'file', ...none, ...state }, file)
-      t.equal(told(faults).length, fault === undefined ? 0 : 1, file)
-      t.match(told(faults).join(), fault ?? '', file)
-    }
-  },
-)
+t.test('an invalid notice in a file is logged once, and is maintenance without an end', async (t) => {
+  const none = { until: null, retryAfter: null, reason: null }
+  const long = 'x'.repeat(500)
+  const both = /retryAfter is not an integer from 1 to 604800; reason is not a string/
+  const rows: readonly (readonly [content: string | null, state: object, fault?: RegExp])[] = [
+    ['\n {"until":"2026-11-20T09:02:00+01:00"} \n', { until }],
+    ['{"retryAfter":604800,"owner":"ops"}', { retryAfter: 604_800 }],
+    [JSON.stringify(none), none],
+    [`{"reason":"${long}x"}`, { reason: `${long}…` }],
+    [`{"reason":"${long}"}`, { reason: long }],
+    ['{"until":', none, /not JSON/],
+    ['"soon"', none, /not an object/],
+    ['{"until":"tonight"}', none, /until is not an RFC 3339/],
+    ['{"retryAfter":0,"reason":7}', none, both],
+    ['{"retryAfter":604801}', none, /retryAfter is not an integer/],
+    [`{"reason":"${'x'.repeat(70_000)}"}`, none, /more than 65536 bytes/],
+    [null, none, /not a file/],
+  ]
+  const folder = t.testdir({})
+  for (const [index, [content, state, fault]] of rows.entries()) {
+    const file = join(folder, String(index))
+    await (content === null ? mkdir(file) : writeFile(file, content))
+    const { app, clock, told, status } = await serviceWith(t, { file })
+    for (let reads = 0; reads < 2; reads += 1) await look(clock)
+    t.equal(await status(), 503, file)
+    t.strictSame(app.maintenance.state(), { source: 'file', ...none, ...state }, file)
+    t.equal(told(faults).length, fault === undefined ? 0 : 1, file)
+    t.match(told(faults).join(), fault ?? '', file)
+  }
+})
 
 t.test('if the file system fails, the last known state stays, and the log has it once', async (t) => {
   const folder = t.testdir({ file: '' })

@@ -6,6 +6,7 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
+import fastifyCors from '@fastify/cors'
 import fastifyRateLimit from '@fastify/rate-limit'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
@@ -146,6 +147,19 @@ t.test('every request counts once: 404s, 405s, errors, HEAD beside GET, and no p
     t.equal(statusCode, status)
     const expected = left === null ? undefined : `"default";r=${left};t=60`
     t.equal(headers.ratelimit, expected, `${request.method ?? 'GET'} ${request.url}`)
+  }
+})
+
+t.test('a preflight counts, unless @fastify/cors answers it', async (t) => {
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'PUT' }
+  for (const [origin, left] of [
+    [headers.origin, 'undefined'],
+    [false, '"default";r=999;t=60'],
+  ] as const) {
+    const app = await appWith()
+    await app.register(fastifyCors, { origin })
+    app.all('/v1/everything', () => ({}))
+    t.equal(await leftOf(app, { method: 'OPTIONS', url: '/v1/everything', headers }), left)
   }
 })
 
@@ -518,28 +532,23 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
   }
 })
 
-t.test(
-  'with a key that throws, or a max that fails or is no max, requests are served uncounted',
-  async (t) => {
-    const failing = () => {
-      throw new ProblemError('unauthorized')
-    }
-    const values = [-1, 1.5, Number.NaN, 1e15, undefined, '10', Promise.resolve({})].map(
-      (value) => () => value,
-    )
-    const maxima = [failing, async () => failing(), ...values].map((max) => ({ max: max as () => number }))
-    for (const options of [{ key: failing }, { key: failing, mode: 'report' } as const, ...maxima]) {
-      const { logger, lines } = keepLogs()
-      const app = await appWith(options, { logger })
-      t.same(await statusesOf(app, times(2)), [200, 200])
-      t.equal(await leftOf(app), 'undefined')
-      const errors = lines.filter(({ level }) => level === levels.error)
-      t.match(errors, [{ msg: /served uncounted/ }])
-      t.equal(errors.length, 1, 'logged once')
-      if ('key' in options) t.match(errors, [{ err: { code: 'unauthorized' } }])
-    }
-  },
-)
+t.test('if key throws, or max fails or is no number, requests are served uncounted', async (t) => {
+  const failing = () => {
+    throw new ProblemError('unauthorized')
+  }
+  const values = [-1, 1.5, Number.NaN, 1e15, undefined, '10', Promise.resolve({})].map((value) => () => value)
+  const maxima = [failing, async () => failing(), ...values].map((max) => ({ max: max as () => number }))
+  for (const options of [{ key: failing }, { key: failing, mode: 'report' } as const, ...maxima]) {
+    const { logger, lines } = keepLogs()
+    const app = await appWith(options, { logger })
+    t.same(await statusesOf(app, times(2)), [200, 200])
+    t.equal(await leftOf(app), 'undefined')
+    const errors = lines.filter(({ level }) => level === levels.error)
+    t.match(errors, [{ msg: /served uncounted/ }])
+    t.equal(errors.length, 1, 'logged once')
+    if ('key' in options) t.match(errors, [{ err: { code: 'unauthorized' } }])
+  }
+})
 
 t.test('several quotas by plan: a limit of one does not lift the other', async (t) => {
   const max = async (_: unknown, caller: string) => (caller === 'gold' ? null : 1)

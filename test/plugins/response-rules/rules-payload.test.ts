@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { payloadBounds, payloadBreaches } from '../../../src/plugins/response-rules/payload.js'
-import type { ResponseVocabulary } from '../../../src/plugins/response-rules/words.js'
-import { vocabulary } from './rules-vocabulary.js'
+import { defaultUnixTimes, type ResponseVocabulary } from '../../../src/plugins/response-rules/words.js'
+
+/** The default vocabulary. */
+const vocabulary: ResponseVocabulary = {
+  keyStyle: 'snake_case',
+  words: new Set(),
+  unixTimes: defaultUnixTimes,
+}
 
 const problemsOf = (payload: unknown, others: Partial<ResponseVocabulary> = {}): string[] =>
   payloadBreaches(payload, { ...vocabulary, ...others }).map(({ rule, problem }) => `${rule}: ${problem}`)

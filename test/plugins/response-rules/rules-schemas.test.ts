@@ -1,8 +1,211 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { schemaBreaches, successSchemas } from '../../../src/plugins/response-rules/breaches.js'
+import {
+  defaultUnixTimes,
+  type ResponseRule,
+  type ResponseVocabulary,
+} from '../../../src/plugins/response-rules/words.js'
 import type { Json } from '../../../src/schema/json-schema.js'
-import { condition, vocabulary } from './rules-vocabulary.js'
+
+/** The default vocabulary. */
+const vocabulary: ResponseVocabulary = {
+  keyStyle: 'snake_case',
+  words: new Set(),
+  unixTimes: defaultUnixTimes,
+}
+
+/** A schema that has two sides; put together of entries, for an object with a `then` looks like a promise. */
+const condition = (positive: Json, negative: Json): Json =>
+  Object.fromEntries<Json>([
+    ...Object.entries({ if: { type: 'object' }, else: negative }),
+    ['then', positive],
+  ])
+
+/** A schema, and why it is right or what is wrong with it: `[place and fault, what to write instead]` each. */
+type Case = readonly [
+  schema: Json,
+  expected: string | readonly (readonly [RegExp, RegExp])[],
+  others?: Partial<ResponseVocabulary>,
+]
+
+type Properties = Readonly<Record<string, Json>>
+
+const object = (properties: Properties, others: Properties = {}): Json => {
+  return { type: 'object', properties, ...others }
+}
+const camelCase = { keyStyle: 'camelCase' } as const
+const domain = { words: new Set(['embedding', 'textEmbedding', 'half_time']) }
+const integer: Json = { type: 'integer' }
+const number: Json = { type: 'number' }
+const truth: Json = { type: 'boolean' }
+const list = (items: Json, others: Properties = {}): Json => ({ type: 'array', items, ...others })
+const word: Json = { type: 'string' }
+const instant: Json = { type: 'string', format: 'date-time' }
+const map = (additionalProperties: Json): Json => ({ type: 'object', additionalProperties })
+const anything = object({ id: { type: 'integer' } })
+const states: Json = { type: 'string', enum: ['In progress', 'Succeeded', 'Failed'] }
+const outcomes = ['Success', 'fail', 'failure', 'error', 'ok', 0]
+const notASex = /^\/patient_sex has values that are not a biological sex: nonbinary/
+
+const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
+  object: [
+    [anything, 'an object'],
+    [{ properties: { id: word } }, 'an object without a type'],
+    [{ type: ['object', 'null'] }, 'an object or null'],
+    [{ type: 'object', nullable: true }, 'a nullable object'],
+    [{ type: 'null' }, 'no body'],
+    [true, 'a schema that allows everything'],
+    [{ description: 'whatever' }, 'a schema that does not say'],
+    [{ anyOf: [anything, anything, { type: 'null' }] }, 'alternatives that are objects'],
+    [list(anything), [[/the body is an array/, /<collection>/]]],
+    [{ type: 'array', prefixItems: [word] }, [[/an array/, /<coll/]]],
+    [{ type: ['array', 'null'] }, [[/an array/, /<coll/]]],
+    [integer, [[/the body is an integer/, /<name>/]]],
+    [{ enum: ['a'] }, [[/is a string/, /<name>/]]],
+    [{ oneOf: [anything, list(anything)] }, [[/an array/, /<collection>/]]],
+    [condition(anything, list(anything)), [[/an array/, /<collection>/]]],
+    [{ $ref: '#/definitions/all', definitions: { all: list(anything) } }, [[/an array/, /<collection>/]]],
+    [{ allOf: [list(anything)] }, [[/an array/, /<coll/]]],
+  ],
+  envelope: [
+    [object({ users: list(anything), total: integer }), 'a list under its name'],
+    [object({ id: word, data: anything }), 'a resource with data of its own'],
+    [object({ result: word }), 'a result that is a word'],
+    [{ type: 'object' }, 'no members'],
+    [object({ user: object({ data: anything }) }), 'data further down'],
+    [object({ status: states, result: anything, error: anything }), 'an operation with its states'],
+    [object({ data: anything }), [[/^\/data wraps the resource/, /the members of data at the top level/]]],
+    [object({ data: list(anything), meta: anything }), [[/^\/data wraps the list/, /<collection>/]]],
+    [object({ data: anything, _links: anything, has_more: truth }), [[/^\/data wraps/, /./]]],
+    [object({ headers: anything, response: anything }), [[/^\/response wraps/, /status and headers/]]],
+    [object({ status: { enum: outcomes }, data: anything }), [[/^\/data/, /./]]],
+    [object({ code: { enum: ['paid'] }, data: anything }), [[/^\/data/, /./]]],
+    [object({ first_name: word, data: anything }), 'a resource with a name, and data of its own'],
+    [object({ result: {}, code: integer, message: word }), [[/^\/result/, /./]]],
+    [{ allOf: [object({ success: truth }), object({ payload: anything })] }, [[/^\/payload/, /./]]],
+    [{ allOf: [object({ id: word }), object({ payload: anything })] }, 'parts that make a resource'],
+    [{ anyOf: [object({ id: word }), object({ data: anything })] }, [[/^\/data/, /./]]],
+  ],
+  keys: [
+    [object({ created_by: word, id: word }), 'snake_case'],
+    [object({ _Links: word, $Ref: word, '2024': word }), 'keys that are not judged'],
+    [object({ createdBy: word, ids: list(word), ids_str: list(word) }), 'camelCase', camelCase],
+    [object({ rates: map(number), texts: { patternProperties: { '^[a-z]{2}-[A-Z]{2}$': word } } }), 'maps'],
+    [object({ createdBy: word }), [[/^\/createdBy is not in snake_case/, /^created_by$/]]],
+    [object({ created_by: word }), [[/^\/created_by is not in camelCase/, /^createdBy$/]], camelCase],
+    [object({ id_str: word }), [[/^\/id_str/, /^idStr$/]], camelCase],
+    [
+      object({
+        home: object({ zipCode: word }),
+        lines: list(object({ unitPrice: word })),
+        pair: { type: 'array', prefixItems: [object({ oneKey: word })] },
+        old_pair: { type: 'array', items: [object({ otherKey: word })] },
+        shops: map(object({ openNow: word })),
+        texts: { type: 'object', patternProperties: { '^.*$': object({ longText: word }) } },
+      }),
+      [
+        [/^\/home\/zipCode /, /^zip_code$/],
+        [/^\/lines\/\*\/unitPrice /, /^unit_price$/],
+        [/^\/pair\/\*\/oneKey /, /^one_key$/],
+        [/^\/old_pair\/\*\/otherKey /, /^other_key$/],
+        [/^\/shops\/\*\/openNow /, /^open_now$/],
+        [/^\/texts\/\*\/longText /, /^long_text$/],
+      ],
+    ],
+    [object({ 'a/b~C': word }), [[/^\/a~1b~0C /, /^a_b_c$/]]],
+  ],
+  plural: [
+    [object({ users: list(word), tag_ids: list(word), data_points: list(word) }), 'lists in the plural'],
+    [object({ user: anything, tags: word }), 'scalars and objects of any name'],
+    [object({ id: word, history: list(word) }), 'a list that has no plural'],
+    [object({ position: { type: 'array', prefixItems: [number, number] } }), 'a tuple'],
+    [object({ place: { type: 'array', items: [number] } }), 'a tuple of draft 7'],
+    [object({ range: list(number, { minItems: 2, maxItems: 2 }) }), 'an array of a fixed length'],
+    [object({ friend_ids: list(word), friend_ids_str: list(word) }), 'a twin of a list'],
+    [object({ tag: { anyOf: [word, list(word)] } }), 'a word or a list'],
+    [object({ embedding: list(number), text_embedding: list(number) }), 'a word of the domain', domain],
+    [object({ textEmbedding: list(number) }), 'two words of the domain', { ...domain, ...camelCase }],
+    [object({ embedding_id: list(word) }), [[/^\/embedding_id /, /^embedding_ids$/]], domain],
+    [object({ user: list(anything) }), [[/^\/user is a list under a singular name/, /^users$/]]],
+    [object({ tag: { type: ['array', 'null'], items: word } }), [[/^\/tag /, /^tags$/]]],
+    [object({ order: object({ line_item: list(anything) }) }), [[/^\/order\/line_item /, /^line_items$/]]],
+    [object({ friend_id: list(word), friend_id_str: list(word) }), [[/^\/friend_id /, /^friend_ids$/]]],
+  ],
+  sex: [
+    [object({ sex: { enum: ['male', 'female', 'intersex'] } }), 'the biological sexes'],
+    [object({ sex: { enum: ['MALE', 'Female', null] } }), 'two of them, in capitals, or null'],
+    [object({ sex: { const: 'female' } }), 'one as a constant'],
+    [object({ sex: { oneOf: [{ const: 'male' }, { const: 'female' }] } }), 'alternatives'],
+    [object({ gender: word }), 'a gender of free text'],
+    [object({ gender: { enum: ['female', 'male', 'nonbinary', 'other'] } }), 'genders'],
+    [object({ same_sex: truth, sextant: word, genders: word, sexton: word }), 'other things'],
+    [object({ '': word }), 'no name'],
+    [object({ sex_assigned_at_birth: word }), [[/^\/sex_assigned_at_birth has no enum/, /./]]],
+    [
+      object({ sex: word }),
+      [[/^\/sex has no enum of the biological/, /"male","female","intersex","unknown"/]],
+    ],
+    [object({ patient_sex: { enum: ['male', 'female', 'nonbinary'] } }), [[notASex, /^gender, or "enum"/]]],
+    [
+      object({ gender: { enum: ['male', 'female', 'unknown'] } }),
+      [[/^\/gender has the biological/, /^sex$/]],
+    ],
+  ],
+  dates: [
+    [
+      object({
+        created_at: instant,
+        deleted_at: { type: ['string', 'null'], format: 'date-time' },
+        birth_date: { type: 'string', format: 'date' },
+        due_date: instant,
+        opening_time: { type: 'string', format: 'time' },
+        timestamp: { anyOf: [instant, { type: 'null' }] },
+      }),
+      'times with their formats',
+    ],
+    [object({ created_at_unix: integer, seen_ts: number }), 'Unix times'],
+    [object({ created_at: integer }), 'Unix times by declaration', { unixTimes: ['created_at'] }],
+    [object({ response_time: integer, seat: word, up_to_date: truth }), 'names that are not times'],
+    [object({ best_time: { type: 'string', enum: ['morning', 'noon'] } }), 'listed words'],
+    [object({ created_at: {} }), 'no type'],
+    [object({ half_time: integer }), 'a word of the domain', domain],
+    [
+      { allOf: [object({ paid_at: word }), object({ paid_at: { format: 'date-time' } })] },
+      'a format elsewhere',
+    ],
+    [
+      object({ created_at: word, birth_date: word, start_time: word, date: word, timestamp: word }),
+      [
+        [/^\/created_at is a time without "format": "date-time"$/, /^"format": "date-time"$/],
+        [/^\/birth_date .*"date" or "date-time"$/, /^"format": "date"$/],
+        [/^\/start_time /, /^"format": "date-time"$/],
+        [/^\/date /, /^"format": "date"$/],
+        [/^\/timestamp /, /^"format": "date-time"$/],
+      ],
+    ],
+    [object({ created_at: { type: 'string', format: 'date' } }), [[/^\/created_at /, /date-time/]]],
+    [object({ createdAt: { type: ['string', 'null'] } }), [[/^\/createdAt /, /date-time/]], camelCase],
+    [object({ created_at: integer }), [[/^\/created_at is a time as a number/, /; or a name in _unix/]]],
+    [object({ created_at: number }), [[/^\/created_at /, /or the name in unixTimes/]], { unixTimes: [] }],
+  ],
+}
+
+for (const [rule, table] of Object.entries(cases)) {
+  t.test(`the rule ${rule}`, async (t) => {
+    for (const [schema, expected, others] of table) {
+      const wrong = typeof expected === 'string' ? [] : expected
+      const about = typeof expected === 'string' ? expected : JSON.stringify(schema)
+      const { breaches } = schemaBreaches(schema, {}, { ...vocabulary, ...others })
+      const rules = breaches.map((breach) => breach.rule)
+      t.same(rules, Array(wrong.length).fill(rule), `${about}: this rule and no other`)
+      for (const [index, [problem, instead]] of wrong.entries()) {
+        t.match(breaches[index]?.problem, problem, `${about}: what is wrong`)
+        t.match(breaches[index]?.instead, instead, `${about}: what to write instead`)
+      }
+    }
+  })
+}
 
 const bad: Json = { type: 'object', properties: { badKey: { type: 'string' } } }
 
