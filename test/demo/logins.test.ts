@@ -84,7 +84,7 @@ t.test('the authorization server of the demo', async (t) => {
     const claims = await verified((await ask({})).access_token)
     t.match(claims, { sub: String(firstId), client_id: 'demo-app', scope: /^users:read .*payments:write$/ })
     t.equal((await ask({ scope: 'admin orders:read' })).scope, 'orders:read')
-    for (const user_id of ['1', '', 'ada', '99999999999999999999', '-1'])
+    for (const user_id of ['1', '', 'ada', '9999999999999999999', '99999999999999999999', '-1'])
       t.match(await ask({ user_id }), { error: 'invalid_request' }, user_id)
   })
 
@@ -214,6 +214,12 @@ t.test('the authorization server of the demo', async (t) => {
       t.match(answer.json(), { status: 400, code: 'login-failed' })
       t.notMatch(String(answer.headers['set-cookie']), 'session=', url)
     }
+    const browser = browserOf()
+    const { headers } = await follow(browser, '/login/callback')
+    const url = String(headers.location).slice(origin.length)
+    const forged = await browser.send({ url: url.replace(/state=[^&]+/, 'state=another') })
+    t.match(forged.json(), { status: 400, code: 'login-failed' }, 'a code of another login')
+    t.equal((await browser.send({ url })).statusCode, 302, 'but for its state, it is right')
   })
 
   await t.test('the cookie opens what its access token opens', async (t) => {
@@ -276,12 +282,12 @@ t.test('the authorization server of the demo', async (t) => {
     return { cookies, send, post }
   }
 
-  /** Follows the redirects of a login as the first user. Returns the response that leads to the service. */
-  async function follow({ send, post }: ReturnType<typeof browserOf>): Promise<LightMyRequestResponse> {
+  /** Follows the redirects of a login as the first user. Returns the response that leads to the end, or to another path. */
+  async function follow({ send, post }: ReturnType<typeof browserOf>, end = '/') {
     let answer = await send({ url: '/login' })
     for (let step = 0; step < 6; step += 1) {
       const { pathname, search } = new URL(String(answer.headers.location), origin)
-      if (pathname === '/') return answer
+      if (pathname === end) return answer
       const isChoice = pathname.startsWith('/oauth/interaction/')
       answer = isChoice ? await post(pathname, `user_id=${firstId}`) : await send({ url: pathname + search })
     }

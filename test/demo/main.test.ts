@@ -62,8 +62,8 @@ t.test('MAINTENANCE_FILE, RATE_LIMIT_MAX, TRUST_PROXY and CORS_ORIGIN', async (t
   })
   const caller = callerOf(origin, { token: null })
   let clients = 0
-  const from = (address: string) =>
-    caller.call('GET', '/v1/terms', {
+  const from = (address: string, target = '/v1/terms') =>
+    caller.call('GET', target, {
       headers: { 'x-forwarded-for': address, origin: 'https://app.example' },
     })
   const anyClient = () => from(`192.0.2.${++clients}`)
@@ -72,6 +72,7 @@ t.test('MAINTENANCE_FILE, RATE_LIMIT_MAX, TRUST_PROXY and CORS_ORIGIN', async (t
     const { status, headers, json } = await from('192.0.2.1')
     t.match({ status, json }, { status: 503, json: { code: 'maintenance', detail: 'The move' } })
     t.ok(Number(headers.get('retry-after')) > 500)
+    t.equal((await from('192.0.2.1', '/health')).status, 200, 'but for probes')
     await rm(file)
     await until(anyClient, ({ status }) => status === 200)
   })
@@ -80,6 +81,7 @@ t.test('MAINTENANCE_FILE, RATE_LIMIT_MAX, TRUST_PROXY and CORS_ORIGIN', async (t
     for (const left of [2, 1, 0])
       t.match((await from('198.51.100.1')).headers.get('ratelimit'), `"default";r=${left};`)
     t.match(await from('198.51.100.1'), { status: 429, json: { code: 'quota-exceeded' } })
+    t.equal((await from('198.51.100.1', '/health')).status, 200, 'a probe has no quota')
     const other = await from('198.51.100.2')
     t.equal(other.status, 200, 'another client of the proxy')
     t.equal(other.headers.get('access-control-allow-origin'), 'https://app.example')
