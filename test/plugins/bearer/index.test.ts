@@ -415,7 +415,7 @@ t.test('the OpenAPI document has the scheme, and each route its requirement and 
     [[], '200 400 401 403 503'],
   ]
   t.same(described.routes, routes)
-  const challenge = { headers: { 'WWW-Authenticate': {} } }
+  const challenge = { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }
   t.match(described.ofUsers, {
     400: challenge,
     401: { ...challenge, description: /no token/ },
@@ -450,6 +450,7 @@ t.test('invalid options are refused', async (t) => {
     [{ issuer: 'https://a@id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'https://id.test/#a' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'ftp://id.test' }, /bearer\.issuer: expected an absolute URL/],
+    [{ issuer: 'xhttps://id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'http://127.0.0.1.evil.test' }, /bearer\.issuer: expected an https URL/],
     [{ issuer: 'http://my-localhost' }, /bearer\.issuer: expected an https URL/],
     [{ securityScheme: 'a b' }, /bearer\.securityScheme: expected a name/],
@@ -460,6 +461,8 @@ t.test('invalid options are refused', async (t) => {
     [{ jwks: { keys: [] } }, /bearer\.jwks: expected an object with keys: public keys/],
     [{ jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } }, /bearer\.jwks: .* received 'object'/],
     [{ jwks: { keys: [{ kty: 'EC', d: 'AAAA' }] } }, /bearer\.jwks/],
+    [{ jwks: { keys: [{ x: 'AAAA' }] } }, /bearer\.jwks/],
+    [{ jwks: null }, /bearer\.jwks: expected an object/],
     [{ jwks, jwksUri }, /bearer: expected one of jwksUri, jwks and intro/],
     [{ introspection: { clientId: 'a' } }, /introspection\.clientSecret: expected a non-empty string/],
     [{ introspection: { ...client, cacheFor: 5 } }, /cacheFor: expected at least a second/],

@@ -74,6 +74,7 @@ t.test('only a token that is valid here and now is accepted, with a tolerance of
     [{ cnf: { jkt: 'x' } }, /cnf/],
     [{ token_type: 'DPoP' }, /not a bearer token/],
     [{ token_type: 'x-bearer' }, /not a bearer token/],
+    [{ token_type: 'bearer-x' }, /not a bearer token/],
     [{ token_type: 'x_access_token' }, /not a bearer token/],
     [{ token_type: 'access_token' }],
   ]
