@@ -342,6 +342,9 @@ t.test('a cancellation in this process is found at once, in another within a sec
     t.match(context.signal.reason, reason)
 
     const other = await running(t, {}, handEngine({ takesOver }))
+    const before = other.writes()
+    await other.clock.advance(8_000)
+    t.equal(other.writes(), before, 'it looks each second, and writes nothing')
     await other.cancelElsewhere()
     await other.clock.advance(999)
     t.notOk(other.context.signal.aborted)
