@@ -93,6 +93,14 @@ export const order = {
   onError: [appHooks, 'versions', 'caching', routeHooks],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
+/** The conventions of this package: those of the table, and `operations`, which has no step. */
+export const conventionNames: ReadonlySet<string> = new Set([
+  ...Object.values(order)
+    .flat()
+    .filter((step) => /^\w+$/.test(step) && step !== 'serialization'),
+  'operations',
+])
+
 /** A phase of a request in which a convention may have a step. */
 export type Phase = keyof typeof order
 

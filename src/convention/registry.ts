@@ -14,7 +14,6 @@ import {
 } from './declared-routes.js'
 import { documentHeadRoute } from './document.js'
 import { explain, watch } from './explain.js'
-import { findMisspelt } from './misspelt.js'
 import { phases } from './order.js'
 import { findUnread, noteRoute } from './route-schemas.js'
 import {
@@ -32,6 +31,7 @@ import {
 } from './run.js'
 import { appSlot } from './slots.js'
 import type { PayloadStep } from './steps.js'
+import { findUnreadConfig } from './unread-config.js'
 
 export interface Entry extends Watcher {
   isSettingUp: boolean
@@ -203,14 +203,16 @@ function compileRoute(root: Root, declared: Declared): CompiledRoute {
   declared.exclusionReason = exclusionReasonOf(options)
   const plugins = registry.entries.map((entry) => entry.name)
   findUnread(options, name, plugins, root.reporter)
-  const isConfigured = Object.keys(options.config ?? {}).length > 0
   for (const entry of registry.entries) {
     declared.seenBy.add(entry.name)
     entry.servesRoutes ||= !entry.isSettingUp
-    if (isConfigured) findMisspelt(entry, options, name, root.reporter)
     const part = entry.compile?.(declared)
     if (part) route.parts.push(part)
   }
+  // The routes of a plugin of this package have options for conventions that need not be there.
+  const isOfPlugin = registry.entries.some((entry) => entry.isSettingUp)
+  if (!isOfPlugin && Object.keys(options.config ?? {}).length > 0)
+    root.reporter.checkAtReady(() => findUnreadConfig(declared, registry.entries, root.reporter))
   return route
 }
 

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import t from 'tap'
+import { conventionNames } from '../../src/convention/order.js'
 import { type ConventionsReport, formatReport, pathGuard, type ReportFormat } from '../../src/index.js'
 import { pageOf, textTable } from '../../src/report/format-report.js'
 import { exceptsRules } from '../../src/report/proposal.js'
@@ -193,10 +194,13 @@ t.test('routes with one cause are one row; json has them all', async (t) => {
 })
 
 t.test('every convention has a page, and those with rules are known', async (t) => {
-  for (const folder of await readdir(new URL('../../src/plugins', import.meta.url))) {
+  const folders = await readdir(new URL('../../src/plugins', import.meta.url))
+  t.equal(conventionNames.size, folders.length)
+  for (const folder of folders) {
     const plugin = folder.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
     const page = pageOf(plugin).replace('fastify-conventions/', '../../')
     await t.resolves(readFile(new URL(page, import.meta.url)), page)
+    t.ok(conventionNames.has(plugin), plugin)
     const inFolder = new URL(`../../src/plugins/${folder}/`, import.meta.url)
     const files = (await readdir(inFolder)).filter((file) => file.endsWith('.ts'))
     const sources = await Promise.all(files.map((file) => readFile(new URL(file, inFolder), 'utf8')))

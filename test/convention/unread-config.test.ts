@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isMisspelt } from '../../src/convention/misspelt.js'
+import { isMisspelt } from '../../src/convention/unread-config.js'
 
 t.test('one or two letters make a misspelt name; in a short name one', async (t) => {
   const cases: [text: string, name: string, is: boolean][] = [
