@@ -186,7 +186,7 @@ await testSetUps({
       await app.register(formbody)
       await app.register(rateLimit, { max: 100, timeWindow: '1 hour' })
       await app.register(etag)
-      await app.register(underPressure, { maxEventLoopDelay: 100_000 })
+      await app.register(underPressure, { maxHeapUsedBytes: 2 ** 40 })
       await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
       await app.register(swaggerUi, { routePrefix: '/docs' })
       await app.register(files, { root: folder('files'), prefix: '/files/' })
