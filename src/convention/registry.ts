@@ -209,9 +209,7 @@ function compileRoute(root: Root, declared: Declared): CompiledRoute {
     const part = entry.compile?.(declared)
     if (part) route.parts.push(part)
   }
-  // The routes of a plugin of this package have options for conventions that need not be there.
-  const isOfPlugin = registry.entries.some((entry) => entry.isSettingUp)
-  if (!isOfPlugin && Object.keys(options.config ?? {}).length > 0)
+  if (Object.keys(options.config ?? {}).length > 0)
     root.reporter.checkAtReady(() => findUnreadConfig(declared, registry.entries, root.reporter))
   return route
 }

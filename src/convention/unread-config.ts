@@ -3,20 +3,25 @@ import type { Reporter } from '../report/report.js'
 import { clip } from '../text.js'
 import { type Declared, presetName, type Watcher } from './declared-routes.js'
 import { conventionNames } from './order.js'
+import { routeSlot } from './slots.js'
+
+/** Marks a route of a plugin of this package: it has options for conventions that need not be registered. */
+export const routeOfPlugin = routeSlot<true>('routeOfPlugin')
 
 /**
  * Finds options in `config` that nothing reads: those of a convention that is not registered, and those under a misspelt name.
  * Beside the preset they stop the boot. Without it, a key of `config` may belong to the app, so that it is only reported.
  */
 export function findUnreadConfig(
-  { app, name: route, route: { config = {} }, seenBy }: Declared,
+  { app, name: route, route: options, seenBy }: Declared,
   entries: readonly Pick<Watcher, 'name' | 'mode'>[],
   reporter: Reporter,
 ): void {
+  if (routeOfPlugin.get(options) === true) return
   const preset = entries.find(({ name }) => name === presetName)
   const names = preset === undefined ? [...seenBy] : [...conventionNames, ...seenBy]
   const modeOf = (convention: string) => entries.find(({ name }) => name === convention)?.mode ?? preset?.mode
-  for (const [key, value] of Object.entries(config)) {
+  for (const [key, value] of Object.entries(options.config ?? {})) {
     if (seenBy.has(key)) continue
     const finding = { plugin: 'conventions', rule: 'config', route }
     if (conventionNames.has(key)) {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import { LruMap } from 'toad-cache'
 import { hasCallers } from '../../convention/caller.js'
 import { routeSlot } from '../../convention/slots.js'
+import { routeOfPlugin } from '../../convention/unread-config.js'
 import { invalid } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { RouteDescription } from '../../problem/route-description.js'
@@ -140,6 +141,7 @@ function sharedOptions(keyStyle: KeyStyle): RouteShorthandOptions {
     errorHandler: refuseThrown,
     onSend: forbidStoringOnSend,
     config: {
+      ...routeOfPlugin.config(true),
       // A transform of the app need not know JSON Schema. @fastify/swagger adds the member to the type.
       ...({ swaggerTransform: false } as object),
       // A precondition would turn a poll into a 304: `If-None-Match: *` matches any document.
