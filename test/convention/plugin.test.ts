@@ -94,8 +94,8 @@ t.test(
       [{}, { formats: ['xml'] }, 'config.formats is not read, because formats is not registered here'],
       [{}, { bearr: { scopes: ['a'] } }, 'config.bearr is not read by anything of this package'],
       [{}, { bearer: false, formats: 'all', xsrf: null, lists: {} }, null],
-    // The routes of operations have options for both.
-    [{ lists: false, responseRules: false, identify: () => null }, {}, null],
+      // The routes of operations have options for both.
+      [{ lists: false, responseRules: false, identify: () => null }, {}, null],
     ]
     for (const [options, config, problem] of rows) {
       const expected = problem === null ? [] : [`GET /v1/users ${problem}: report, boot stopped`]
