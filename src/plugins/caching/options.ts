@@ -105,7 +105,7 @@ const ownOptions = {
 }
 
 const ownRouteOptions = {
-  /** As the option of the plugin, for this route; not on a route without GET or HEAD. */
+  /** As the option of the plugin, for this route. */
   cacheControl: optional(directivesOrNone),
   /** As the option of the plugin, for this route. */
   etag: optional(flag),
@@ -114,7 +114,7 @@ const ownRouteOptions = {
   /**
    * When the response expires: a `Date`, milliseconds since the epoch or an HTTP-date, at most one year ahead. For caches
    * that do not know `maxAge`, which takes precedence (RFC 9111 §5.3). For a time relative to the response, use
-   * `cacheControl: { maxAge }` or `reply.caching({ expires })`. Not on a route without GET or HEAD.
+   * `cacheControl: { maxAge }` or `reply.caching({ expires })`.
    * @default none
    */
   expires: optional(time),

@@ -8,7 +8,7 @@ import { kept } from '../../kept.js'
 import { invalid, type OptionsOf, type ResolvedOptions } from '../../options.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { cacheControl, expiresOf } from './cache-control.js'
-import type { CachingRouteOptions, CachingRule, cachingOptions, cachingRouteOptions } from './options.js'
+import type { CachingRule, cachingOptions, cachingRouteOptions } from './options.js'
 import { hasCredentials } from './preconditions.js'
 
 type Context = RouteContext<
@@ -17,25 +17,16 @@ type Context = RouteContext<
   unknown
 >
 
-interface ConfiguredRoute {
-  readonly config?: { readonly caching?: CachingRouteOptions | false }
-}
-
 export type CachingPlan = ReturnType<typeof planOf>
 
 /** @throws FST_CONV_OPTION_INVALID */
-export function planOf(context: Context, route: ConfiguredRoute) {
+export function planOf(context: Context, route: object) {
   const { app, name, methods, options, modeOf } = context
   const { validators, vary = [], now } = options
   const label = `${name} config.caching`
   const isPreconditionRequired = options.preconditions === 'required'
   if (isPreconditionRequired && validators === undefined)
     invalid(`${label}.preconditions`, "'optional', for the route has no validators", 'required')
-  const reads = methods.some(isRead)
-  const own = route.config?.caching || {}
-  for (const member of reads ? [] : (['cacheControl', 'expires'] as const))
-    if (own[member] !== undefined)
-      invalid(`${label}.${member}`, 'none, for responses to writes are not stored', own[member])
   const expires = options.expires === undefined ? null : expiresOf(options.expires, now())
   if (options.expires !== undefined && expires?.isCut !== false)
     invalid(`${label}.expires`, 'an HTTP-date within a year from now', options.expires)
@@ -48,7 +39,7 @@ export function planOf(context: Context, route: ConfiguredRoute) {
   const plan = {
     ...options,
     isReport,
-    reads,
+    reads: methods.some(isRead),
     guards: validators !== undefined && !methods.every(isRead),
     /** For requests without and with credentials; `''` for none. */
     cacheControl: written,
