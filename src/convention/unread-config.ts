@@ -13,30 +13,30 @@ export const routeOfPlugin = routeSlot<true>('routeOfPlugin')
  * Beside the preset they stop the boot. Without it, a key of `config` may belong to the app, so that it is only reported.
  */
 export function findUnreadConfig(
-  { app, name: route, route: options, seenBy }: Declared,
+  { app, name: route, route: options }: Declared,
   entries: readonly Pick<Watcher, 'name' | 'mode'>[],
   reporter: Reporter,
 ): void {
   if (routeOfPlugin.get(options) === true) return
-  const preset = entries.find(({ name }) => name === presetName)
-  const names = preset === undefined ? [...seenBy] : [...conventionNames, ...seenBy]
-  const modeOf = (convention: string) => entries.find(({ name }) => name === convention)?.mode ?? preset?.mode
+  const modes = new Map(entries.map(({ name, mode }) => [name, mode]))
+  const ofPreset = modes.get(presetName)
+  const names = ofPreset === undefined ? [...modes.keys()] : [...conventionNames, ...modes.keys()]
   for (const [key, value] of Object.entries(options.config ?? {})) {
-    if (seenBy.has(key)) continue
+    if (modes.has(key)) continue
     const finding = { plugin: 'conventions', rule: 'config', route }
     if (conventionNames.has(key)) {
       // `false` leaves out what is not there anyway.
       const isOption = value === true || isObject(value) || Array.isArray(value)
-      const mode = modeOf(key) ?? 'report'
       const other = alsoReadBy[key]
-      if (!isOption || mode === 'off' || (other !== undefined && app.hasPlugin(other))) continue
+      if (!isOption || ofPreset === 'off' || (other !== undefined && app.hasPlugin(other))) continue
       const problem = `config.${key} is not read, because ${key} is not registered here`
       const instead = `register ${key}, or no config.${key}`
-      reporter.addFinding({ ...finding, mode, problem, instead }, preset ? 'boot stopped' : 'none')
+      const effect = ofPreset === undefined ? 'none' : 'boot stopped'
+      reporter.addFinding({ ...finding, mode: ofPreset ?? 'report', problem, instead }, effect)
     } else if (value === false || isObject(value)) {
       // `config.version: '2'` is something else.
       const meant = names.find((name) => isMisspelt(key, name)) ?? ''
-      const mode = modeOf(meant) ?? 'off'
+      const mode = modes.get(meant) ?? ofPreset ?? 'off'
       if (meant === '' || mode === 'off') continue
       const problem = `config.${clip(key, maxKey)} is not read by anything of this package`
       reporter.addFinding({ ...finding, mode, problem, instead: `config.${meant}` })

@@ -2,7 +2,7 @@ import rateLimit from '@fastify/rate-limit'
 import Fastify from 'fastify'
 import t from 'tap'
 import { conventionPlugin } from '../../src/convention/plugin.js'
-import conventions, { problems } from '../../src/index.js'
+import conventions, { lists, problems } from '../../src/index.js'
 
 const handler = async () => ({})
 
@@ -107,6 +107,16 @@ t.test(
     const single = problems as typeof conventions
     const reported = 'config.bearer is not read, because bearer is not registered here: report, none'
     t.strictSame(await found(single, {}, { bearer: {}, bearr: {} }), [`GET /v1/users ${reported}`])
+    const late = Fastify()
+    await late.register(problems)
+    late.get('/v1/users', { config: { lists: true } }, handler)
+    await late.register(lists, { earlierRoutes: [{ url: '/v1/users', reason: 'older' }] })
+    await late.ready()
+    t.strictSame(
+      late.conventions.report().findings,
+      [],
+      'one that is registered later has a finding of its own',
+    )
     const limits = { rateLimit: { max: 5 } }
     const others = await found(conventions, { rateLimit: false }, limits, rateLimit)
     t.strictSame(others, [], '@fastify/rate-limit reads the same key')
