@@ -165,7 +165,7 @@ export interface ChosenFormat {
 }
 
 /** The format of the response to a request. No value for JSON. */
-export const chosenFormat = requestSlot<ChosenFormat>('formats.chosen')
+export const chosenFormat = requestSlot<ChosenFormat | undefined>('formats.chosen')
 
 /** Routes whose format the plugin `formats` chooses, by the query parameter or by `Accept`. */
 export const negotiates = routeSlot<true>('formats.negotiates')

@@ -1,4 +1,8 @@
-const decimal = /^(?:0|-?[1-9]\d*)$/
+/** JSON Schema `pattern` of the text of an integer; `naturalPattern`, of one without a sign. */
+export const decimalPattern = '^(?:0|-?[1-9][0-9]*)$'
+export const naturalPattern = '^(?:0|[1-9][0-9]*)$'
+
+const decimal = new RegExp(decimalPattern)
 // The longest integer of both formats, with a sign. No BigInt is made of longer text.
 const maxLength = 20
 

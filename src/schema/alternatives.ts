@@ -1,6 +1,6 @@
 import type { Ajv } from 'ajv'
 import { exactJson, holdsBigInt } from '../json/exact-json.js'
-import { isDecimal, rangeOf } from '../json/int64.js'
+import { decimalPattern, isDecimal, rangeOf } from '../json/int64.js'
 import { isSchemaObject, type Json, mapSchema } from './json-schema.js'
 import type { Alternative, SchemaReader } from './reader.js'
 
@@ -90,7 +90,7 @@ function mayBeNumber(condition: Json): boolean {
 }
 
 const notJson: Json = { not: { type: ['string', 'number', 'object', 'array', 'boolean', 'null'] } }
-const decimalText: Json = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$', not: { type: 'object' } }
+const decimalText: Json = { type: 'string', pattern: decimalPattern, not: { type: 'object' } }
 
 function withLargeIntegers(schema: Json): Json {
   return mapSchema(schema, (one) => {

@@ -1,4 +1,4 @@
-import type { Int64Range } from '../../json/int64.js'
+import { decimalPattern, type Int64Range, naturalPattern } from '../../json/int64.js'
 import { each } from '../../options.js'
 import {
   int64RangeOf,
@@ -194,7 +194,7 @@ function twinReader({ reader, is30 }: Context, purpose: TwinPurpose) {
     const twin: Record<string, Json> = { ...twinForm([shape]), ...each(annotations, true) }
     twin.description = `The digits of ${name}, exact in any client`
     if (purpose === 'input' && range !== null) Object.assign(twin, digitForm(declared, range))
-    else if (alternativesOf([shape]).some(isInt64)) twin.pattern = '^-?[0-9]+$'
+    else if (alternativesOf([shape]).some(isInt64)) twin.pattern = decimalPattern
     return is30 ? in30(twin) : twin
   }
 
@@ -261,8 +261,10 @@ function digitForm({ minimum, exclusiveMinimum }: SchemaObject, range: Int64Rang
     (typeof minimum === 'number' && minimum > -1) ||
     (typeof exclusiveMinimum === 'number' && exclusiveMinimum >= -1)
   const isSigned = range.min < 0n && !isNatural
-  const sign = isSigned ? '-' : ''
-  return { pattern: `^${isSigned ? '-?' : ''}[0-9]+$`, maxLength: `${sign}${range.max}`.length }
+  const maxLength = `${range.max}`.length
+  return isSigned
+    ? { pattern: decimalPattern, maxLength: maxLength + 1 }
+    : { pattern: naturalPattern, maxLength }
 }
 
 function asText(value: Json): Json {

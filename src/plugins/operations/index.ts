@@ -10,7 +10,6 @@ import { keyStyleOf, maintenanceSignal } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { documentRoute } from '../../convention/document.js'
-import { passString } from '../../convention/exchange.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { jsonSchemaIn, useOwnCompilers } from '../../convention/route-schemas.js'
@@ -30,7 +29,7 @@ import { descriptionOfRoute, mountOperationRoutes } from './hooks.js'
 import { describeStart, documentStart } from './openapi.js'
 import { type OperationsOptions, operationsOptions, resolveOperations } from './options.js'
 import { isGone, progressOf } from './record.js'
-import { operationResponses } from './responses.js'
+import { operationResponses, passJson } from './responses.js'
 import { type OperationsService, operationsService } from './service.js'
 import {
   beginOptions,
@@ -295,10 +294,9 @@ function notReady(this: FastifyReply, seconds: number, progress?: number): Fasti
   waitSeconds('reply.notReady() seconds', seconds)
   const known = progressOf(progress)
   // A string is not serialized by the schema of the route.
-  return passString(this)
+  return passJson(this)
     .code(202)
     .header('retry-after', String(seconds))
     .header('cache-control', 'no-store')
-    .type('application/json; charset=utf-8')
     .send(JSON.stringify({ status: 'In progress', ...(known === null ? {} : { progress: known }) }))
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { passString } from '../../convention/exchange.js'
-import { selectionOf } from '../../convention/selection.js'
+import { chosenFormat, selectionOf } from '../../convention/selection.js'
 import { writesTwins } from '../../convention/serialization.js'
 import { formatLinks, hrefWith } from '../../http/header-fields.js'
 import { queryOf } from '../../http/url.js'
@@ -61,7 +61,7 @@ export function operationResponses(
   }
 
   function text(reply: FastifyReply, value: object): string {
-    passString(reply).type('application/json; charset=utf-8')
+    passJson(reply)
     return exactJson(value, writesTwins(reply.request)) as string
   }
 
@@ -112,6 +112,12 @@ export function operationResponses(
       return selectable(reply, { [member]: present.map((record) => restyled(reply, record)) })
     },
   }
+}
+
+/** Makes the reply send JSON as it is: a status document has no other format, whatever the route has. */
+export function passJson(reply: FastifyReply): FastifyReply {
+  if (chosenFormat.get(reply.request) !== undefined) chosenFormat.set(reply.request, undefined)
+  return passString(reply).type('application/json; charset=utf-8')
 }
 
 function lead(reply: FastifyReply, { resource }: OperationRecord): void {

@@ -83,6 +83,29 @@ t.test('fields: a poll can be narrowed to what is asked for', async (t) => {
   t.strictSame(JSON.parse((await select('status,resourceLocation')).body), { status, resourceLocation })
 })
 
+t.test('formats: a status document is JSON, whatever format the client accepts', async (t) => {
+  const { ask } = await openProcess(t, { preset: { formats: {} }, works: false, prepare: addRoutes })
+  for (const [method, url] of [
+    ['POST', '/v1/orders'],
+    ['GET', '/v1/invoices/7'],
+  ] as const) {
+    const { status, body, headers } = await ask({ method, url, headers: { accept: 'application/xml' } })
+    t.match(
+      { status, headers },
+      { status: 202, headers: { 'content-type': /^application\/json/, vary: /accept/i } },
+    )
+    t.match(JSON.parse(body), { status: 'In progress' })
+  }
+  t.equal((await ask({ url: '/v1/invoices/8?format=xml' })).body.slice(0, 5), '<?xml')
+
+  function addRoutes(app: FastifyInstance) {
+    const config = { formats: ['xml'] } as const
+    app.post('/v1/orders', { config }, async (_, reply) => reply.startOperation('work'))
+    app.get('/v1/invoices/7', { config }, async (_, reply) => reply.notReady(5))
+    app.get('/v1/invoices/8', { config }, async () => ({ id: 8 }))
+  }
+})
+
 t.test('report mode and a serializer of the app: operations work, and send a BigInt', async (t) => {
   const compilers = (app: FastifyInstance) =>
     app.setSerializerCompiler(serializerCompiler).setValidatorCompiler(validatorCompiler)

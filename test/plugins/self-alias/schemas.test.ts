@@ -30,7 +30,7 @@ t.test('the document shows the alias, Content-Location and the 401', async (t) =
   const { paths } = JSON.parse(JSON.stringify(withoutReferences(app.swagger())))
 
   const own = paths['/v1/users/{id}'].get
-  const ofInteger = { type: 'string', pattern: '^-?[0-9]+$' }
+  const ofInteger = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$' }
   const schema = { anyOf: [ofInteger, { type: 'string', enum: ['me', 'self'] }] }
   const description = "The user (me or self: the caller's own)"
   t.match(own.parameters, [{ name: 'id', in: 'path', required: true, description, schema }])
