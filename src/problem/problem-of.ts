@@ -50,7 +50,9 @@ export function problemOf(thrown: unknown, statusSoFar = 500): ProblemError {
   const cause = isJsonSyntaxError(thrown) ? 'body-malformed' : causes.get(error.code)
   const message = status < 500 && isText(error.message) ? clip(error.message, longestDetail) : undefined
   const ofStatus = status === 431 ? 'header-fields-too-large' : statusCode(status)
-  return new ProblemError(cause ?? ofStatus, {
+  // The codes of a 5xx, and those of system calls, are not for clients.
+  const own = status < 500 && !('syscall' in error) ? ownCode(error.code) : null
+  return new ProblemError(cause ?? own ?? ofStatus, {
     status,
     title: cause === undefined ? statusTitle(status) : undefined,
     detail: (cause && details[cause]) ?? message,
@@ -77,13 +79,12 @@ export function problemOfBody(
   const phrase = error === reasonPhrases[status] ? undefined : error
   const text = [detail, message, phrase, nested.message].find(isText)
   const words = text ?? (problem.message === problem.title ? undefined : problem.message)
-  const ownCode = [code, nested.code].find((one) => typeof one === 'string' && !one.startsWith('FST_'))
   // The members that the problem does not have under another name.
   if (message !== text && message !== undefined) members.message = message
   if (phrase !== text && phrase !== undefined) members.error = phrase
   for (const name of keepMembers) if (body[name] !== undefined) members[name] = body[name]
   const { errors, headers, cause } = problem
-  return new ProblemError(kebabCode(ownCode) ?? problem.code, {
+  return new ProblemError(ownCode(code) ?? ownCode(nested.code) ?? problem.code, {
     status,
     title: isText(title) ? title : problem.title,
     detail: words,
@@ -92,6 +93,11 @@ export function problemOfBody(
     extensions: { ...problem.extensions, ...members },
     cause,
   })
+}
+
+/** Returns a code of the app in lower-kebab case; `null` for one of Fastify and its plugins. */
+function ownCode(code: unknown): string | null {
+  return String(code).startsWith('FST_') ? null : kebabCode(code)
 }
 
 /** Whether the JSON parser of an older Fastify 5 has thrown: its errors have no code. */

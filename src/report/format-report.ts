@@ -86,23 +86,25 @@ function byEffect(one: Row, other: Row): number {
 }
 
 function rowOfFinding({ route, plugin, rule, effect, problem, instead }: Finding): Row {
-  return { route, ...advice(plugin, rule), effect, does: effect, problem, instead }
+  return { route, ...advice(plugin, rule, route), effect, does: effect, problem, instead }
 }
 
 function rowOfObservation({ route, plugin, rule, effect, status, example, count }: Observation): Row {
   const does = status === undefined ? effect : `${effect} with ${status}`
   const problem = `${example} (${counted(count, 'request')})`
-  return { route, ...advice(plugin, rule), effect, does, problem, instead: '' }
+  return { route, ...advice(plugin, rule, route), effect, does, problem, instead: '' }
 }
 
-function advice(plugin: string, rule: string): Pick<Row, 'rule' | 'except' | 'page'> {
-  return { rule: `${plugin}.${rule}`, except: exceptBy(plugin, rule), page: pageOf(plugin, rule) }
+function advice(plugin: string, rule: string, route: string): Pick<Row, 'rule' | 'except' | 'page'> {
+  return { rule: `${plugin}.${rule}`, except: exceptBy(plugin, rule, route), page: pageOf(plugin, rule) }
 }
 
-function exceptBy(plugin: string, rule: string): string {
+function exceptBy(plugin: string, rule: string, route: string): string {
   if (rule === 'registration') return `earlierRoutes of ${plugin}`
   if (plugin === 'conventions') return ''
-  if (rule === 'decorators') return `${plugin}: false`
+  // methodOverride acts before there is a route.
+  if (rule === 'decorators' || plugin === 'methodOverride') return `${plugin}: false`
+  if (!route.includes('/')) return ''
   return exceptsRules.has(plugin) ? `config.${plugin}.except: ['${rule}']` : `config.${plugin}: false`
 }
 
@@ -154,9 +156,11 @@ function numbersOf({ routes, findings, observations }: ConventionsReport): strin
 /** Returns a table of rows, and one that has for each rule how to except a route from it, and its page. */
 function rowTables(rows: readonly Row[], shown: readonly Column[]): string[] {
   if (rows.length === 0) return []
-  const rules = new Map(
-    rows.map(({ rule, except, page }) => [rule, [rule, except, page.replace(/^[^/]+\//, '')]]),
-  )
+  const rules = new Map<string, string[]>()
+  for (const { rule, except, page } of rows) {
+    // A row about all routes has no exception.
+    if (except !== '' || !rules.has(rule)) rules.set(rule, [rule, except, page.replace(/^[^/]+\//, '')])
+  }
   return [
     sparseTable(
       shown.map((column) => columns[column]),

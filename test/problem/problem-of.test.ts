@@ -40,7 +40,7 @@ t.test('errors that Fastify throws: their status, a code, and a detail for clien
   }
 })
 
-t.test('an error without a code has the code of its status', async (t) => {
+t.test('an error has its own code, or that of its status', async (t) => {
   type Row = readonly [thrown: unknown, soFar: number | undefined, status: number, code: string]
   const rows: readonly Row[] = [
     [new Error(secret), undefined, 500, 'internal-server-error'],
@@ -55,11 +55,11 @@ t.test('an error without a code has the code of its status', async (t) => {
     ...[600, 400.5, '404'].map(
       (statusCode) => [{ statusCode }, undefined, 500, 'internal-server-error'] as const,
     ),
-    [{ code: 'constructor', statusCode: 409 }, undefined, 409, 'conflict'],
+    [{ code: 'constructor', statusCode: 409 }, undefined, 409, 'constructor'],
     // Of a JSON parser as the docs of Fastify have it.
     [Object.assign(new SyntaxError('no'), { statusCode: 400 }), undefined, 400, 'body-malformed'],
     [Object.assign(new SyntaxError('no'), { statusCode: 409 }), undefined, 409, 'conflict'],
-    [Object.assign(new SyntaxError('no'), { statusCode: 400, code: 'E' }), undefined, 400, 'bad-request'],
+    [Object.assign(new SyntaxError('no'), { statusCode: 400, code: 'E' }), undefined, 400, 'e'],
     [new SyntaxError('no'), undefined, 500, 'internal-server-error'],
     [undefined, undefined, 500, 'internal-server-error'],
     [null, 404, 404, 'not-found'],

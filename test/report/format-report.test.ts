@@ -71,7 +71,7 @@ t.test('table: what breaks the boot or a response is above what adds a header', 
       'bearer.token             config.bearer: false                 docs/bearer.md',
       'problems.body            config.problems: false               docs/problems.md',
       'securityHeaders.missing  config.securityHeaders: false        docs/security-headers.md',
-      "pathGuard.owners         config.pathGuard.except: ['owners']  docs/path-guard.md",
+      'pathGuard.owners                                              docs/path-guard.md',
       '',
       'exception for  rules              reason',
       '-------------  -----------------  ----------',
@@ -153,7 +153,7 @@ t.test('github: an annotation for each row, whose level is that of the effect', 
     '::warning title=bearer.token::GET /v1/user: expired (2 requests) (under enforce: refused with 401); or except it by config.bearer: false; see fastify-conventions/docs/bearer.md',
     '::warning title=problems.body::GET /v1/user: a | b (1 request) (under enforce: changed); or except it by config.problems: false; see fastify-conventions/docs/problems.md',
     '::notice title=securityHeaders.missing::GET /v1/user: without Referrer-Policy (2 requests) (under enforce: header added); or except it by config.securityHeaders: false; see fastify-conventions/docs/security-headers.md',
-    "::notice title=pathGuard.owners::*: 'user' names a collection in the singular (under enforce: none); write instead: /v1/users; or except it by config.pathGuard.except: ['owners']; see fastify-conventions/docs/path-guard.md",
+    "::notice title=pathGuard.owners::*: 'user' names a collection in the singular (under enforce: none); write instead: /v1/users; see fastify-conventions/docs/path-guard.md",
   ])
 })
 
@@ -162,6 +162,7 @@ t.test('what excepts a route from a rule, and the page of the rule', async (t) =
     ['caching', 'registration', '; or except it by earlierRoutes of caching; see /caching'],
     ['selfAlias', 'decorators', '; or except it by selfAlias: false; see /decorators'],
     ['conventions', 'config', '/v1/users; see /report'],
+    ['methodOverride', 'performed', '; or except it by methodOverride: false; see /method-override'],
   ]
   for (const [plugin, rule, shown] of rows) {
     const text = formatReport({ ...empty, findings: [{ ...finding, plugin, rule }] }, 'github')

@@ -161,7 +161,8 @@ export function errorAnswers(
     if (isKept || !isRewritable(reply, payload)) return keptBody(reply, status)
     const cause = wraps && passed?.problem.statusCode === status ? passed.problem : undefined
     const problem = problemOfBody(status, bodyOf(payload, type), cause, options.keepMembers)
-    return written(reply, unsupportedMediaType(problem, request), payload)
+    const thrown = passed?.problem.cause ?? shownBody(payload)
+    return written(reply, unsupportedMediaType(problem, request), payload, thrown)
   }
 
   /** Notes the mode of a route. Returns whether it has an error handler of the app. */
@@ -194,12 +195,14 @@ function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean
   return validation !== undefined && unsupportedMediaType(problemOf(thrown), request).statusCode === 415
 }
 
-function written(reply: FastifyReply, problem: ProblemError, payload: unknown): Effect {
+/** @param cause what a 5xx hides from the client, for the log */
+function written(reply: FastifyReply, problem: ProblemError, payload: unknown, cause?: unknown): Effect {
   return {
     rule: 'body',
     given: `${problem.statusCode} without a problem document`,
     payload: jsonOfProblem(reply, problem),
     change() {
+      if (cause !== undefined && problem.statusCode >= 500) logProblem(reply, problem, cause)
       if (isResponse(payload)) {
         for (const [name, value] of payload.headers) if (isKeptField(name, value)) reply.header(name, value)
         payload.body?.cancel().catch(() => {})
@@ -249,6 +252,11 @@ const maxFrameworkError = 65_536
 
 function isTextOrEmpty(payload: unknown): boolean {
   return payload === undefined || payload === null || typeof payload === 'string' || Buffer.isBuffer(payload)
+}
+
+/** Returns an error body for the log; nothing of a Response, which is not read, and of one without content. */
+function shownBody(payload: unknown): string | undefined {
+  return (isTextOrEmpty(payload) && String(payload ?? '')) || undefined
 }
 
 /** Returns the JSON of an error body, or its text as the `message`. The body of a Response is not read. */

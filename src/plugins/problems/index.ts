@@ -173,7 +173,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
       addFinding({ route, mode: 'report', rule, problem, instead }, 'none')
     }
     atReady(function checkApp() {
-      if (options.mode === 'enforce' && answers.isNotFoundOfApp(app)) {
+      if (options.mode !== 'off' && answers.isNotFoundOfApp(app)) {
         const problem =
           'a not-found handler of the app answers paths without a route, and other methods on known paths'
         find('*', 'not-found-handler', problem, 'remove the handler')

@@ -53,11 +53,13 @@ t.test('a not-found handler of the app is kept, set before or after; a finding s
       t.match(report().findings, [{ rule: 'not-found-handler', route: '*', effect: 'none' }], about)
     }
   }
-  const reporting = Fastify()
-  set(reporting)
-  await reporting.register(problems, { mode: 'report' })
-  await reporting.ready()
-  t.strictSame(reporting.conventions.report().findings, [], 'in report mode it is no finding')
+  for (const mode of ['report', 'off'] as const) {
+    const app = Fastify()
+    set(app)
+    await app.register(problems, { mode })
+    await app.ready()
+    t.equal(app.conventions.report().findings.length, mode === 'report' ? 1 : 0, mode)
+  }
 })
 
 t.test('a not-found handler that replaces the plugin’s has its own hooks and context', async (t) => {

@@ -83,29 +83,43 @@ t.test('an error in any hook, in a serializer or by reply.send() gets the same p
   }
 })
 
-t.test('an error keeps its status; its message is sent below 500 only; a 503 has Retry-After', async (t) => {
-  const app = await appWith()
-  app.get('/v1/object', async () => Promise.reject({ status: 400, message: 'as it is' }))
-  app.get('/v1/reply', async (_request, reply) => {
-    reply.code(422)
-    throw new Error('as it is')
-  })
-  app.get('/v1/gateway', async () => Promise.reject(withStatus(502)))
-  app.get('/v1/thrown', async () => Promise.reject(withStatus(503)))
-  app.get('/v1/own', async () => Promise.reject(withStatus(503, { 'retry-after': '120' })))
-  app.get('/v1/timed-out', { handlerTimeout: 1 }, () => new Promise(() => {}))
-  for (const [path, status, code, detail, retryAfter] of [
-    ['object', 400, 'bad-request', 'as it is'],
-    ['reply', 422, 'unprocessable-content', 'as it is'],
-    ['gateway', 502, 'bad-gateway', fixedText],
-    ['thrown', 503, 'service-unavailable', fixedText, '5'],
-    ['own', 503, 'service-unavailable', fixedText, '120'],
-    ['timed-out', 503, 'handler-timeout', /may or may not have/, '5'],
-  ] as const) {
-    const { headers } = await refuses(t, app, `/v1/${path}`, { status, code, detail }, path)
-    t.equal(headers['retry-after'], retryAfter, path)
-  }
-})
+t.test(
+  'an error keeps its status; its message and code are sent below 500 only; a 503 has Retry-After',
+  async (t) => {
+    const app = await appWith()
+    app.get('/v1/object', async () => Promise.reject({ status: 400, message: 'as it is' }))
+    app.get('/v1/reply', async (_request, reply) => {
+      reply.code(422)
+      throw new Error('as it is')
+    })
+    for (const [name, statusCode, more] of [
+      ['coded', 409, { code: 'OUT_OF_STOCK' }],
+      ['file', 404, { code: 'ENOENT', syscall: 'open' }],
+      ['plugin', 400, { code: 'FST_OTHER' }],
+      ['peer', 502, { code: 'ECONNREFUSED' }],
+    ] as const)
+      app.get(`/v1/${name}`, async () => Promise.reject({ message: 'as it is', statusCode, ...more }))
+    app.get('/v1/gateway', async () => Promise.reject(withStatus(502)))
+    app.get('/v1/thrown', async () => Promise.reject(withStatus(503)))
+    app.get('/v1/own', async () => Promise.reject(withStatus(503, { 'retry-after': '120' })))
+    app.get('/v1/timed-out', { handlerTimeout: 1 }, () => new Promise(() => {}))
+    for (const [path, status, code, detail, retryAfter] of [
+      ['object', 400, 'bad-request', 'as it is'],
+      ['reply', 422, 'unprocessable-content', 'as it is'],
+      ['coded', 409, 'out-of-stock', 'as it is'],
+      ['file', 404, 'not-found', 'as it is'],
+      ['plugin', 400, 'bad-request', 'as it is'],
+      ['gateway', 502, 'bad-gateway', fixedText],
+      ['peer', 502, 'bad-gateway', fixedText],
+      ['thrown', 503, 'service-unavailable', fixedText, '5'],
+      ['own', 503, 'service-unavailable', fixedText, '120'],
+      ['timed-out', 503, 'handler-timeout', /may or may not have/, '5'],
+    ] as const) {
+      const { headers } = await refuses(t, app, `/v1/${path}`, { status, code, detail }, path)
+      t.equal(headers['retry-after'], retryAfter, path)
+    }
+  },
+)
 
 t.test('a ProblemError is sent with its code, status, headers and members', async (t) => {
   const app = await appWith()

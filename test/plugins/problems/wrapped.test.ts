@@ -7,6 +7,7 @@ import Fastify, {
 } from 'fastify'
 import t from 'tap'
 import conventions, { ProblemError, problems } from '../../../src/index.js'
+import { keepLogs } from '../../support/logs.js'
 import { appWith, places, refuses } from './support.js'
 
 /** The handler that most apps have. */
@@ -42,6 +43,7 @@ function addRoutes(app: FastifyInstance, own: RouteShorthandOptions = {}): void 
 t.test('wrap: what error handlers and handlers send is a problem, but for HTML', async (t) => {
   const ofFault = { status: 500, code: 'internal-server-error' }
   const ofConflict = { status: 409, code: 'conflict' }
+  const paid = { status: 409, code: 'e-paid', detail: 'It is paid' }
   const errors = [{ in: 'body', pointer: '/name', message: 'is required' }]
   for (const [place, setUp] of Object.entries(places)) {
     for (const handler of [answerMessage, always500]) {
@@ -53,7 +55,7 @@ t.test('wrap: what error handlers and handlers send is a problem, but for HTML',
         handler(error, request, reply)
       })
       for (const [path, expected, members] of [
-        ['conflict', handler === always500 ? ofFault : { ...ofConflict, detail: 'It is paid' }],
+        ['conflict', handler === always500 ? ofFault : paid],
         ['broken', ofFault],
         ['thrown', { status: 409, code: 'not-retryable' }, { tries: 3 }],
         ['empty', ofConflict],
@@ -74,6 +76,30 @@ t.test('wrap: what error handlers and handlers send is a problem, but for HTML',
       t.strictSame(app.conventions.report().findings, [], `${place}: there is nothing to tell`)
     }
   }
+})
+
+t.test('what a 5xx hides is in the log once: the error, or the body that was sent without one', async (t) => {
+  const { lines, logger } = keepLogs()
+  const app = await appWith(wrap, { logger } as FastifyServerOptions)
+  app.setErrorHandler(always500)
+  app.get('/v1/thrown', async () => Promise.reject(new Error('no disk')))
+  app.get('/v1/sent', async (_, reply) => reply.code(502).send({ message: 'no disk' }))
+  app.get('/v1/empty', async (_, reply) => reply.code(500).send())
+  for (const [name, err] of [
+    ['thrown', { message: 'no disk' }],
+    ['sent', '{"message":"no disk"}'],
+  ] as const) {
+    lines.length = 0
+    await app.inject(`/v1/${name}`)
+    t.match(
+      lines.filter(({ level }) => level === 50),
+      [{ err, req: { url: `/v1/${name}` } }],
+      name,
+    )
+  }
+  lines.length = 0
+  await app.inject('/v1/empty')
+  t.notOk(lines.find(({ level }) => level === 50))
 })
 
 t.test('wrap: what a not-found handler of the app sends is a problem', async (t) => {
