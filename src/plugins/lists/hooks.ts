@@ -97,8 +97,7 @@ export function writeList(
   if (hasNext) linkNext(items.at(-1) as Readonly<Record<string, unknown>>, this)
   else if (rows.length === page.limit && !readFetch && !list.hasMore)
     reporter.warnOnce('lists', this.request, missingRow)
-  if (hasNext || page.afterId !== undefined || page.beforeId !== undefined || page.beforeTime !== undefined)
-    checkOrder(this.request)
+  checkOrder(this.request)
   return { [rules.member]: items, ...(total !== undefined && { total: countOf(total) }) }
 
   function linkNext(last: Readonly<Record<string, unknown>>, reply: FastifyReply): void {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions 
 import { keyStyleOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { hasSerializerOfTheApp } from '../../convention/exchange.js'
+import { hasSerializerOfTheApp, isRead } from '../../convention/exchange.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { hiddenFieldsOf, needFields, ownParameters } from '../../convention/selection.js'
@@ -135,7 +135,7 @@ declare module 'fastify' {
  */
 export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = convention({
   name: 'lists',
-  rules: ['order', 'answer', 'schema', 'offset', 'hidden'],
+  rules: ['order', 'answer', 'schema', 'offset', 'hidden', 'method'],
   acceptsTrue: true,
   options: listsOptions,
   routeOptions: listsRouteOptions,
@@ -158,6 +158,10 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
     if (methods.includes('GET') && context.exclusionReason === null)
       atReady(() => find('offset', offsetPaging(app, route)))
     if (!isConfigured) return undefined
+    if (!methods.some(isRead)) {
+      const problem = `config.lists on ${methods.join(', ')}: a client follows the Link to the next page by GET`
+      context.addFinding('method', problem, 'a route with GET, or no config.lists')
+    }
 
     const own = route.config?.lists === true ? {} : (route.config?.lists as ListsRouteOptions)
     const keyStyle = keyStyleOf(app)

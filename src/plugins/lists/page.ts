@@ -181,12 +181,13 @@ export function orderFault(
   const time = beforeTime === undefined ? '' : (sortable(beforeTime) ?? '')
   const cursor = id === null && beforeTime === undefined ? null : { id, time, isDate: false }
   let before: Key | null = cursor
-  for (const [index, row] of rows.entries()) {
-    const place = `row ${index + 1}`
+  let count = 0
+  for (const row of rows) {
+    count++
     const key = keyOf(row as Readonly<Record<string, unknown>>, page, fields)
-    if (typeof key === 'string') return `${place} has no valid ${key}`
+    if (typeof key === 'string') return `row ${count} has no valid ${key}`
     if (before !== null && !isBeyond(before, key, page, fields.idFormat === 'text'))
-      return `${place} does not lie beyond ${before === cursor ? 'the cursor' : 'the row before it'}`
+      return `row ${count} does not lie beyond ${before === cursor ? 'the cursor' : 'the row before it'}`
     before = key
   }
   return null

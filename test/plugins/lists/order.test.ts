@@ -71,7 +71,9 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
     ['the cursor itself', newest, 'before_id=5', cursor],
     ['the wrong way round', rows, 'before_id=9', second],
     ['twice the same', [rows[1] ?? {}, rows[1] ?? {}], 'after_id=0', /row 2/],
-    ['one page, no cursor', rows, 'limit=5', null],
+    ['one page, no cursor', newest, 'limit=5', null],
+    ['one page, no cursor, the wrong way round', rows, 'limit=5', secondOfPage],
+    ['one page, no cursor, no id', [{}], 'limit=5', noId],
     ['with a next page, the wrong way round', rows, 'limit=3', secondOfPage],
     ['ids as text that drivers give', ofIds('10', '9', '8'), 'before_id=11', null],
     ['such ids, sorted as text', ofIds('9', '8', '10'), 'before_id=11', /row 3/],
@@ -217,6 +219,25 @@ async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsR
     faults: () => at(levels.error)().map(({ err }) => String((err as Error).message)),
   }
 }
+
+t.test('config.lists on a route that does not answer GET is a finding at boot', async (t) => {
+  const boot = async (method: string[], options: ListsOptions = {}) => {
+    const app = Fastify()
+    await app.register(lists, options)
+    app.route({ method, url: '/v1/rows', config: { lists: {} }, handler: (_, reply) => reply.list([]) })
+    await app.ready()
+    return app
+  }
+  for (const methods of [['DELETE'], ['POST', 'PUT']]) {
+    const message = new RegExp(`lists\\.method .*config\\.lists on ${methods.join(', ')}: `)
+    await t.rejects(boot(methods).catch(rethrowUnwrapped), { code: 'FST_CONV_FINDINGS', message })
+  }
+  await t.resolves(boot(['HEAD']))
+  await t.resolves(boot(['GET', 'POST']))
+  const app = await boot(['POST'], { mode: 'report' })
+  t.match(conventionsReport(app)?.findings, [{ rule: 'method', mode: 'report' }])
+  t.equal((await app.inject({ method: 'POST', url: '/v1/rows' })).statusCode, 200, 'served as before')
+})
 
 t.test('a 200 of a list without reply.list() is counted', async (t) => {
   for (const [mode, counted] of [

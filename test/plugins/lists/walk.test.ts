@@ -148,7 +148,6 @@ t.test('a last row that cannot be the next cursor is a 500, with the reason in t
     app.addHook('onError', async (_request, _reply, error) => void errors.push(error.message))
     t.equal((await app.inject(`/v1/users?limit=1${query}`)).statusCode, 500, fault)
     t.strictSame(errors, [fault])
-    if ('name' in row) t.equal((await app.inject('/v1/users')).statusCode, 200, 'not needed, not missed')
   }
 })
 
