@@ -76,7 +76,10 @@ export interface ProbeReport {
   readonly verdicts: readonly Verdict[]
   /** The clauses that a route does not keep. */
   readonly broken: readonly Verdict[]
-  /** Paths whose responses were not probed, because no item is known for a parameter. */
+  /**
+   * Paths whose responses were not probed, because no item is known for a parameter; with `?limit`, lists whose pages were
+   * not, because `limit` has no effect.
+   */
   readonly notProbed: readonly string[]
   /** Returns the broken clauses as a text, a line each. */
   toString(): string
@@ -128,6 +131,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
     if (path.methods.includes('GET')) {
       await probeSpelling(probe)
       await probeRead(probe)
+      if (probe.isUnpaged && !isExcepted(url, 'lists')) notProbed.push(`${url}?limit`)
     }
     if (writes) await probeWrites(probe)
   }
@@ -192,6 +196,9 @@ function textOf(count: number, broken: readonly Verdict[], notProbed: readonly s
     ({ rule, url, request, expected, received }) =>
       `${rule} ${url}\n  request: ${request}\n  expected: ${expected}\n  received: ${received}`,
   )
-  const left = notProbed.map((url) => `not probed, because no item is known: ${url}`)
+  const left = notProbed.map((url) => {
+    const why = url.endsWith('?limit') ? '`limit` has no effect' : 'no item is known'
+    return `not probed, because ${why}: ${url}`
+  })
   return [`${broken.length} of ${count} clauses are broken`, ...lines, ...left].join('\n')
 }

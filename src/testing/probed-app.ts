@@ -115,7 +115,8 @@ export type ParameterValue = (name: string, url: string) => string | undefined
 
 /** Returns the members of a list in a response: those of the array member that has the name of the path. */
 export function itemsOf(json: unknown, { segments }: Pick<AppPath, 'segments'>): readonly unknown[] | null {
-  const last = segments.at(-1)
+  // A route at `/` below a prefix also has the path that ends in a slash.
+  const last = segments.findLast(({ text }) => text !== '')
   if (!isObject(json) || last?.kind !== 'literal') return null
   const plain = (name: string) => name.replaceAll(/[-_]/g, '').toLowerCase()
   const member = Object.keys(json).find((name) => plain(name) === plain(last.text))

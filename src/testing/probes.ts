@@ -36,6 +36,8 @@ export interface Verdict {
 export class Probe {
   readonly path: Pick<AppPath, 'url' | 'segments' | 'methods' | 'headers'>
   readonly target: string
+  /** Whether the path is a list on which `limit` has no effect. */
+  isUnpaged = false
   readonly #send: Send
   readonly #verdicts: Verdict[]
 
@@ -112,6 +114,8 @@ export async function probeMethods(probe: Probe, methods: ReadonlySet<string>): 
   for (const [method, status] of cases) {
     if (method === undefined) continue
     const exchange = await probe.send(method)
+    // @fastify/cors refuses an OPTIONS that is not a preflight.
+    if (method === 'OPTIONS' && exchange.body.includes('Invalid Preflight Request')) continue
     if (!probe.addStatus('methods', exchange, [status])) continue
     const allow = (exchange.header('allow') ?? '').split(/ *, */)
     const isWhole = [...methods].every((one) => one === 'OPTIONS' || allow.includes(one))
@@ -190,8 +194,11 @@ async function probeCaching(probe: Probe, read: Exchange): Promise<void> {
 
 async function probeList(probe: Probe, length: number): Promise<void> {
   const one = await probe.send('GET', '?limit=1')
+  const count = itemsOf(one.json, probe.path)?.length ?? 0
+  const { status: statusOfMany } = await probe.send('GET', '?limit=many')
+  probe.isUnpaged = one.status === statusOfMany && (one.status === 400 || count === length)
+  if (probe.isUnpaged) return
   if (probe.addStatus('lists', one, [200])) {
-    const count = itemsOf(one.json, probe.path)?.length ?? 0
     probe.add('lists', one, 'at most one item', count <= 1 ? null : `${count} items`)
     const hasNext = /rel="?next"?/.test(one.header('link') ?? '')
     if (length > 1) probe.addField('lists', one, 'link', 'Link with rel="next"', hasNext)
