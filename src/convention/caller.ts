@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { appSlot, routeSlot } from './slots.js'
+import { appSlot, requestSlot, routeSlot } from './slots.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -56,6 +56,9 @@ export function scopesOf({ caller }: FastifyRequest): readonly string[] | null {
  * is private. Set by the plugin that authenticates, before `caching` reads it.
  */
 export const callerFields = routeSlot<readonly string[]>('caller.fields')
+
+/** The value of `Authorization` whose token was verified, on requests of which a token says who the caller is. */
+export const verifiedAuthorization = requestSlot<string>('caller.authorization')
 
 /**
  * Returns the id of the caller of a request if its credentials were verified for an earlier request; `null` otherwise. For

@@ -144,12 +144,20 @@ export const webOrigin: Check<string> = (label, received) =>
 
 const originShape = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*A-Z]+$/
 
-/** Whether a request is from a page of another origin, by what the browser sends. */
-export function isCrossOrigin(fields: RequestFields, allowed: readonly string[]): boolean {
+/**
+ * Whether a request is from a page of another origin, by what the browser sends.
+ *
+ * @param authority returns the host and the port that the client sent it to; by default, a proxy is believed
+ */
+export function isCrossOrigin(
+  fields: RequestFields,
+  allowed: readonly string[],
+  authority = () => authorityOf(fields),
+): boolean {
   const { origin, 'sec-fetch-site': site } = fields
   if (allowed.includes(String(origin))) return false
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  return origin !== undefined && !hasAuthority(String(origin), authorityOf(fields))
+  return origin !== undefined && !hasAuthority(String(origin), authority())
 }
 
 function hasAuthority(origin: string, authority: string): boolean {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import { verifiedAuthorization } from '../../convention/caller.js'
 import type { Effect, RequestStep, StepResult } from '../../convention/steps.js'
 import { isRepeated, quoted } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
@@ -73,7 +74,10 @@ export function authenticationOf(
   function admit({ caller }: VerifiedToken, request: FastifyRequest): Effect | undefined {
     if (!scopes.every((scope) => caller.scopes.includes(scope)))
       return { rule: 'scope', refusal: refuse('insufficient-scope', lacking) }
-    if (mode === 'enforce') request.caller = caller
+    if (mode === 'enforce') {
+      request.caller = caller
+      verifiedAuthorization.set(request, String(request.headers.authorization))
+    }
     return undefined
   }
 

@@ -294,5 +294,7 @@ function lost(reply: FastifyReply, reason: string): Answer {
 
 /** Whether a request has content. A parser of the app may leave it to the handler. */
 function hasContent({ raw, headers }: FastifyRequest): boolean {
-  return headers['content-type'] !== undefined || (lengthOf(raw as unknown as RawRequest) ?? 1) > 0
+  if (headers['content-type'] !== undefined) return true
+  // Over HTTP/2, a frame that is still to come may end it: Fastify reads no content without a type or a length.
+  return (lengthOf(raw as unknown as RawRequest) ?? (raw.httpVersionMajor > 1 ? 0 : 1)) > 0
 }

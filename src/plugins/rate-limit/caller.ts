@@ -28,6 +28,9 @@ const noAddress = 'unix'
 // Parsing an address takes longer than all else that counting does.
 const keptAddresses = 1000
 
+// Some proxies write the port into X-Forwarded-For.
+const withPort = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/
+
 /** Longer keys are replaced by a digest: clients may choose them, and they stay in memory. */
 const maxKeyLength = 64
 
@@ -43,7 +46,7 @@ export function callers(
     const known = addresses.get(ip)
     if (known !== undefined) return known
     // A household or a rented server has a whole /64.
-    const normalized = ip === noAddress ? ip : normalizeIP(ip, 64)
+    const normalized = ip === noAddress ? ip : normalizeIP(ip.replace(withPort, '$1$2'), 64)
     const caller = { key: `address:${bounded(normalized)}`, id: '' }
     addresses.set(ip, caller)
     return caller

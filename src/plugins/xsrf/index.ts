@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { subjectOf } from '../../convention/caller.js'
+import { verifiedAuthorization } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { isRead, isResponse, sentFields } from '../../convention/exchange.js'
@@ -181,7 +181,14 @@ function xsrfSteps({ cookies, origins }: ResolvedXsrf, tokens: XsrfTokens) {
       // The response tells an unknown path from one that is refused.
       const session = request.is404 || isByToken(request) ? null : sessionOf(cookies, headers.cookie)
       const hasSession = session !== null
-      const rule = decideXsrf(headers, { method, hasSession, login, requestedWith, origins })
+      const rule = decideXsrf(headers, {
+        method,
+        hasSession,
+        login,
+        requestedWith,
+        origins,
+        authority: () => request.host,
+      })
       if (rule === 'origin') {
         const from = headers.origin ?? headers['sec-fetch-site'] ?? 'another origin'
         return refusal(rule, `${method} from ${from}`, 'The request is from a page of another origin')
@@ -248,10 +255,11 @@ function refusal(rule: XsrfRule, given: string, detail: string): Effect {
   return { rule, given, refusal: new ProblemError(code, { detail }) }
 }
 
+/** Whether a verified token identifies the caller. A hook may have made it of a cookie: the client did not send that one. */
 function isByToken(request: FastifyRequest): boolean {
-  if (request.headers.authorization === undefined || subjectOf(request) === null) return false
+  const verified = verifiedAuthorization.get(request)
   const { rawHeaders } = request.raw
-  return /^bearer /i.test(rawHeaders[valueIndex(rawHeaders, 'authorization')] ?? '')
+  return verified !== undefined && verified === rawHeaders[valueIndex(rawHeaders, 'authorization')]
 }
 
 function hasForm({ headers }: FastifyRequest): boolean {

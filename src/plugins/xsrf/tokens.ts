@@ -14,6 +14,8 @@ export interface XsrfFacts {
   /** Whether the route sends JSON that only a script of an allowed page may get. */
   readonly requestedWith: boolean
   readonly origins: readonly string[]
+  /** The host and the port that the client sent the request to. */
+  authority(): string
 }
 
 /**
@@ -24,23 +26,23 @@ export interface XsrfFacts {
  * begins a session is too, with or without a cookie: a page must not log its visitors in as somebody else.
  */
 export function decideXsrf(fields: RequestFields, facts: XsrfFacts): XsrfRule | null {
-  const { method, hasSession, login, requestedWith, origins } = facts
+  const { method, hasSession, login, requestedWith } = facts
   if (method === 'OPTIONS' || method === 'TRACE') return null
   const isHandshake = isWebSocket(fields)
   if (isRead(method) && !isHandshake) {
     return hasSession && requestedWith && mayBeElement(fields) ? 'requestedWith' : null
   }
   if (!hasSession && !(login && !isHandshake)) return null
-  if (isForeign(fields, origins)) return 'origin'
+  if (isForeign(fields, facts)) return 'origin'
   return login || isHandshake ? null : 'token'
 }
 
 /** By `Sec-Fetch-Site`, else by `Origin`, else by `Referer`. */
-function isForeign(fields: RequestFields, origins: readonly string[]): boolean {
+function isForeign(fields: RequestFields, { origins, authority }: XsrfFacts): boolean {
   const { origin, referer, 'sec-fetch-site': site } = fields
   if (origin !== undefined || site !== undefined || referer === undefined)
-    return isCrossOrigin(fields, origins)
-  return isCrossOrigin({ ...fields, origin: originOf(String(referer)) }, origins)
+    return isCrossOrigin(fields, origins, authority)
+  return isCrossOrigin({ ...fields, origin: originOf(String(referer)) }, origins, authority)
 }
 
 // A page of another origin cannot send X-Requested-With without the consent of CORS.

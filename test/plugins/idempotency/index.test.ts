@@ -1,4 +1,7 @@
 /** Idempotency: what runs, and what a repeated request gets. */
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import compress from '@fastify/compress'
 import Fastify, {
@@ -24,6 +27,7 @@ import { ProblemError } from '../../../src/problem/problem-error.js'
 import { conventionsReport } from '../../../src/report/report.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
+import { serve } from '../../support/serve.js'
 import { deferred, payment, refused, serviceWith } from './service.js'
 
 const ofResponse = ['date', 'connection', 'content-length', 'transfer-encoding', 'idempotent-replayed']
@@ -50,6 +54,23 @@ t.test('a request with a key runs once, and gets the same status, headers and by
   t.equal(payments(), 1)
   for (const key of ['other', null, null]) await inject(app, key)
   t.equal(payments(), 4)
+})
+
+t.test('HTTP/2: a request without content runs once, though a later frame ends it', async (t) => {
+  const app = Fastify({ http2: true })
+  await app.register(idempotency, { identify: () => 'ann' })
+  let runs = 0
+  app.post('/v1/payments', async () => ({ runs: ++runs }))
+  const session = connect((await serve(t, app as unknown as FastifyInstance)).origin)
+  t.teardown(() => session.close())
+  for (const replayed of [undefined, 'true']) {
+    const headers = { ':method': 'POST', ':path': '/v1/payments', 'idempotency-key': 'k' }
+    const stream = session.request(headers, { endStream: false })
+    stream.end()
+    const [answered] = await once(stream, 'response')
+    t.equal(await text(stream), '{"runs":1}')
+    t.equal(answered['idempotent-replayed'], replayed)
+  }
 })
 
 t.test('while the first request runs, the same one is a 409 with Retry-After', async (t) => {

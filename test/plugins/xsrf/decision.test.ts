@@ -15,6 +15,7 @@ const facts: XsrfFacts = {
   login: false,
   requestedWith: true,
   origins: [friend],
+  authority: () => host,
 }
 
 const site = (value: string, dest = 'empty') => ({ 'sec-fetch-site': value, 'sec-fetch-dest': dest })

@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import conventions, { type ConventionsOptions, type XsrfOptions, xsrf } from '../../../src/index.js'
+import { testIssuer } from '../../../src/testing/index.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { exchange, requestBytes } from '../../support/raw.js'
@@ -74,31 +75,57 @@ t.test('routes that were declared before the plugin need a token, too', async (t
   }
 })
 
-t.test('a verified bearer token that was sent makes the cookie irrelevant', async (t) => {
-  const { app, handled } = await service(t, {}, async (app) => {
+t.test(
+  'a token that bearer has verified makes the cookie irrelevant; a caller of the app does not',
+  async (t) => {
+    const issuer = await testIssuer()
+    const good = `Bearer ${await issuer.token()}`
+    const app = Fastify()
     app.decorateRequest('caller', null)
-    // Registered before the preset, so these run first.
+    // Registered before the conventions, so these run first.
     app.addHook('onRequest', async (request) => {
-      const { authorization, cookie = '' } = request.headers
-      const isTranslated = cookie.includes('translated')
+      request.caller = { subject: '1', scopes: [], claims: {} }
       // A backend for a frontend makes a token of its cookie.
-      if (isTranslated) request.headers.authorization = 'Bearer good'
-      if (isTranslated || authorization === 'Bearer good')
-        request.caller = { subject: '1', scopes: [], claims: {} }
+      if (request.headers.cookie?.includes('translated')) request.headers.authorization = good
     })
-  })
-  for (const [more, authorization, status, about] of [
-    ['', 'Bearer good', 200, 'verified'],
-    ['', 'bearer bad', 403, 'not verified'],
-    ['', 'Basic Z29vZDpnb29k', 403, 'browsers send it'],
-    ['; a=translated', undefined, 403, 'not sent by the client'],
-    ['; a=translated', 'Basic bearer x', 403, 'not sent by the client'],
+    await app.register(conventions, { bearer: issuer.options, xsrf: { cookies: ['session'], secret } })
+    app.post('/v1/users', { config: { bearer: { optional: true } } }, async () => ({}))
+    for (const [more, authorization, status, about] of [
+      ['', good, 200, 'verified'],
+      ['', undefined, 403, 'none'],
+      ['', 'Bearer bad', 401, 'not verified'],
+      ['', 'Basic Z29vZDpnb29k', 403, 'browsers send it'],
+      ['; a=translated', undefined, 403, 'not sent by the client'],
+      ['; a=translated', 'Bearer bad', 403, 'another one was sent'],
+    ] as const) {
+      const headers = { cookie: session + more, ...(authorization !== undefined && { authorization }) }
+      const { statusCode } = await app.inject({ method: 'POST', url: '/v1/users', headers })
+      t.equal(statusCode, status, about)
+    }
+    const unread = Fastify()
+    unread.decorateRequest('caller', null)
+    unread.addHook('onRequest', async (request) => {
+      request.caller = { subject: '1', scopes: [], claims: {} }
+    })
+    await unread.register(xsrf, { cookies: ['session'], secret })
+    unread.post('/v1/users', async () => ({}))
+    const headers = { cookie: session, authorization: 'Bearer junk' }
+    t.equal((await unread.inject({ method: 'POST', url: '/v1/users', headers })).statusCode, 403, 'no bearer')
+  },
+)
+
+t.test('X-Forwarded-Host counts only from a proxy that Fastify trusts', async (t) => {
+  for (const [trustProxy, status] of [
+    [true, 200],
+    [false, 403],
   ] as const) {
-    const headers = { cookie: session + more, ...(authorization !== undefined && { authorization }) }
-    const { statusCode } = await app.inject({ method: 'POST', url: '/v1/users/1', headers })
-    t.equal(statusCode, status, about)
+    const app = Fastify({ trustProxy })
+    await app.register(xsrf, { cookies: ['session'], secret })
+    app.post('/v1/login', { config: { xsrf: { login: true } } }, async () => ({}))
+    const headers = { host: 'api.example', origin: 'https://a.example', 'x-forwarded-host': 'a.example' }
+    const { statusCode } = await app.inject({ method: 'POST', url: '/v1/login', headers })
+    t.equal(statusCode, status, `trustProxy: ${trustProxy}`)
   }
-  t.equal(handled.length, 1)
 })
 
 t.test('the token is refused in another session, and a new one comes with the refusal', async (t) => {
