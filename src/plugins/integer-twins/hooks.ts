@@ -154,7 +154,9 @@ function mayNeedChanges({ hasSets }: Part, json: string): boolean {
 function effectOf(results: readonly InputResult[]): Effect | undefined {
   const issues = results.flatMap((one) => one.issues)
   if (issues.length > 0) {
-    const code = results.every(({ isMismatch }) => isMismatch) ? 'integer-twin-mismatch' : 'validation'
+    const isMismatch = results.every((one) => one.isMismatch)
+    const isPoisoned = results.some((one) => one.isPoisoned)
+    const code = isPoisoned ? 'body-malformed' : isMismatch ? 'integer-twin-mismatch' : 'validation'
     const given = textOfIssues(issues)
     const refusal = new ProblemError(code, { detail: clip(given, longestDetail), errors: issues })
     return { rule: 'input', given, refusal }

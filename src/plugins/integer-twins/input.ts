@@ -32,6 +32,8 @@ export interface InputResult {
   readonly issues: readonly ProblemIssue[]
   /** Whether integers differ from their string twins, and nothing else is wrong. */
   readonly isMismatch: boolean
+  /** Whether a twin names a member that parsers of JSON refuse. */
+  readonly isPoisoned: boolean
 }
 
 /** Takes the string twins of a body and makes Numbers of digits in texts, before the validator sees them. */
@@ -65,6 +67,7 @@ class InputReader {
   readonly #changes: (() => void)[] = []
   readonly #issues = new IssueList()
   #isMismatch = true
+  #isPoisoned = false
   #isInSet = false
   readonly #taken = new Set<number>()
   #free = 2 ** 53
@@ -77,7 +80,8 @@ class InputReader {
   read(holder: Container, key: string): InputResult {
     const { shape, written } = this.#input
     this.#visit([shape], { holder, key, written })
-    return { changes: this.#changes, issues: this.#issues.issues, isMismatch: this.#isMismatch }
+    const { issues } = this.#issues
+    return { changes: this.#changes, issues, isMismatch: this.#isMismatch, isPoisoned: this.#isPoisoned }
   }
 
   #visit(shapes: Shapes, spot: Spot): void {
@@ -196,6 +200,11 @@ class InputReader {
     if (shape === undefined || objects.some((one) => isTwinned(memberOf(one, twin) ?? anything))) return
     if (!isNamed && (objects.some((one) => memberOf(one, twin)) || !looksLikeTwin(object[twin], given)))
       return
+    if (name === '__proto__' || (name === 'prototype' && this.#path.at(-1) === 'constructor')) {
+      this.#isPoisoned = true
+      this.#fault(`must not be the twin of ${name}`, [twin])
+      return
+    }
     const result = takeTwin(given, object[twin], writtenAt(written, name), rangeIn(shape))
     if ('fault' in result) {
       this.#isMismatch &&= result.fault === 'mismatch'

@@ -28,6 +28,7 @@ import {
   type OptionsOf,
   option,
 } from '../../options.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption } from '../../report/modes.js'
 import { scheduleTimeout } from '../../time/async.js'
@@ -245,6 +246,7 @@ function addFormParser(app: FastifyInstance): void {
   })
 }
 
+const poisoned = 'A form must not have a field __proto__'
 const formPattern = /^application\/x-www-form-urlencoded\b/i
 
 function parseOverriding(
@@ -255,8 +257,13 @@ function parseOverriding(
   // An empty form counts as no body, as it does where nothing parses forms.
   if (form.length === 0) done(null)
   else if (!isOverridingForm(request)) done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
-  // Without a limit, fields beyond the 1000th are not dropped silently; the body limit bounds their number.
-  else done(null, parse(String(form), '&', '=', { maxKeys: 0 }))
+  else {
+    // Without a limit, fields beyond the 1000th are not dropped silently; the body limit bounds their number.
+    const fields = parse(String(form), '&', '=', { maxKeys: 0 })
+    // Refused as in JSON: an assignment of it would set a prototype.
+    if (Object.hasOwn(fields, '__proto__')) done(new ProblemError('body-malformed', { detail: poisoned }))
+    else done(null, fields)
+  }
 }
 
 /** What the OpenAPI document shows: the header on a route that a POST may be performed as, the refusals on one with POST. */

@@ -141,6 +141,17 @@ t.test('an invalid override is a 400, and no handler runs', async (t) => {
   t.strictSame(ran, [])
 })
 
+t.test('a form with a field __proto__ is refused, as JSON with it is', async (t) => {
+  const app = await usualApp()
+  const ran = noteHandlers(app)
+  const forms = ['__proto__=a', '%5F_proto__=a&__proto__=b'].map((fields) => byForm(`_method=PUT&${fields}`))
+  for (const options of [...forms, { ...byHeader('PUT', json), payload: '{"__proto__":"a"}' }]) {
+    const about = JSON.stringify(options)
+    isProblem(t, injected(await post(app, options)), { status: 400, code: 'body-malformed' }, about)
+  }
+  t.strictSame(ran, [])
+})
+
 t.test('the schema converts a form like a query, if the validator does not convert bodies', async (t) => {
   const app = Fastify()
   const build = AjvCompiler()

@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins, problems } from '../../../../src/index.js'
-import { int64, objectOf } from './support.js'
+import { gets, int64, objectOf, received } from './support.js'
 
 /** Bodies whose long integers are read in different ways. */
 const bodies = ['"id":1', '"id":9007199254740993,"ids":[9007199254740992]', '"id_str":"9007199254740993"']
@@ -41,3 +41,24 @@ for (const [option, name, value] of poisons) {
     }
   })
 }
+
+t.test('a twin cannot make a key that is refused', async (t) => {
+  const app = Fastify()
+  await app.register(problems)
+  await app.register(integerTwins)
+  const map = { type: 'object', additionalProperties: { anyOf: [int64, { type: 'array', items: int64 }] } }
+  const schema = { body: objectOf({ map, maps: { type: 'object', additionalProperties: map } }) }
+  app.post('/x', { schema }, async () => ({}))
+  const headers = { 'content-type': 'application/json' }
+  const bodies: readonly (readonly [plain: string, twin: string])[] = [
+    ['{"map":{"__proto__":1}}', '{"map":{"__proto___str":"1"}}'],
+    ['{"map":{"__proto__":[1]}}', '{"map":{"\\u005f_proto___str":["1"]}}'],
+    ['{"maps":{"constructor":{"prototype":1}}}', '{"maps":{"constructor":{"prototype_str":"1"}}}'],
+  ]
+  for (const payload of bodies.flat()) {
+    const answer = await app.inject({ method: 'POST', url: '/x', headers, payload })
+    t.match(answer.json(), { status: 400, code: 'body-malformed' }, payload)
+  }
+  const rows = [['{"constructor_str":"1","prototype_str":"2"}', { constructor: 1n, prototype: 2n }]] as const
+  await gets(t, { type: 'object', additionalProperties: int64 }, rows, received)
+})
