@@ -178,7 +178,7 @@ const backslash = 0x5c
 // What JSON escapes: control characters, quote, backslash, and surrogates, of which a lone one is escaped.
 const special = /[^\u0020-\u0021\u0023-\u005b\u005d-\ud7ff\ue000-\uffff]/
 
-/** Looks at every 16th character only: a run that long has one of them. */
+/** Looks at every 16th character only: a run that long has one of them. A point is in it: `100.000000000000001` is rounded, too. */
 export function hasLongDigits(json: string): boolean {
   return someLongRun(json, () => true)
 }
@@ -186,27 +186,33 @@ export function hasLongDigits(json: string): boolean {
 export function hasLongInteger(json: string): boolean {
   return someLongRun(json, (start, end) => {
     const before = json.charCodeAt(start - 1) === minus ? start - 2 : start - 1
-    return !insideOfToken.has(json.charAt(before)) && !insideOfToken.has(json.charAt(end))
+    const isInside = insideOfToken.has(json.charAt(before)) || insideOfToken.has(json.charAt(end))
+    return !isInside && !json.slice(start, end).includes('.')
   })
 }
 
 export const longRun = 16
 const minus = 0x2d
+const point = 0x2e
 // A run of digits beside one of these is only a part of a number, or of a text.
-const insideOfToken = new Set('".eE+')
+const insideOfToken = new Set('"eE+')
 
 function someLongRun(json: string, test: (start: number, end: number) => boolean): boolean {
   for (let index = longRun - 1; index < json.length; index += longRun) {
-    if (!isDigit(json.charCodeAt(index))) continue
+    if (!isDigitOrPoint(json.charCodeAt(index))) continue
     let start = index
     let end = index + 1
-    while (isDigit(json.charCodeAt(start - 1))) start--
-    while (isDigit(json.charCodeAt(end))) end++
+    while (isDigitOrPoint(json.charCodeAt(start - 1))) start--
+    while (isDigitOrPoint(json.charCodeAt(end))) end++
     if (end - start >= longRun && test(start, end)) return true
     // A run is looked at once, however long it is.
     index = end - (end % longRun) - 1
   }
   return false
+}
+
+function isDigitOrPoint(code: number): boolean {
+  return isDigit(code) || code === point
 }
 
 function isDigit(code: number): boolean {

@@ -27,11 +27,13 @@ t.test('a plain string is its own JSON between quotes', async (t) => {
   t.notOk(isPlainText('x'.repeat(5000)), 'JSON.stringify is faster with long ones')
 })
 
-t.test('16 digits in a row are found at every position, 15 are not', async (t) => {
+t.test('16 digits in a row are found at every position, 15 are not; a point is one of them', async (t) => {
   for (const length of [0, 1, 15, 16, 17, 31, 32, 100]) {
     const found = Array.from({ length: 40 }, (_, before) => {
-      const json = `${' '.repeat(before)}${'7'.repeat(length)}`
-      return [json, `${json},1`, `1,${json}}`].map(hasLongDigits)
+      const digits = '7'.repeat(length)
+      const withPoint = `${digits.slice(0, before)}.${digits.slice(before + 1)}`.slice(0, length)
+      const numbers = [digits, withPoint].map((number) => ' '.repeat(before) + number)
+      return numbers.flatMap((json) => [json, `${json},1`, `1,${json}}`].map(hasLongDigits))
     })
     t.strictSame(new Set(found.flat()), new Set([length >= 16]), `${length} digits`)
   }

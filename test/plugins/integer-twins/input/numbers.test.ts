@@ -52,6 +52,10 @@ t.test('a value that is not a 64-bit integer is refused', async (t) => {
     ['-0.00000000000000000000', '/id', notZero],
     ['1e17', '/id', plainDigits],
     ['9007199254740993.0', '/id', notDecimal],
+    ['450359962737049.75e1', '/id', notDecimal],
+    ['900719925474099.14e1', '/id', notDecimal],
+    ['999999999999999.01', '/id', notDecimal],
+    ['100.000000000000001', '/id', notDecimal],
   ]
   await refuses(t, item, ofId(rows))
 })
