@@ -40,7 +40,6 @@ export const order = {
     'xsrf',
     'formats',
     'lists',
-    'selfAlias',
     'methodOverride',
     routeHooks,
     // Right before validation: the hooks of the app see the request as it came.
@@ -49,6 +48,7 @@ export const order = {
   ],
   preHandler: [
     appHooks,
+    'selfAlias',
     'integerTwins',
     routeHooks,
     'fields',

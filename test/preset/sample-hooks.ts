@@ -53,8 +53,8 @@ export const expected = {
   'PUT /v1/users/:id': {
     onRequest: [own],
     preParsing: ['selfAlias', own, 'problems', 'idempotency', 'integerTwins'],
-    preValidation: ['xsrf', 'selfAlias', 'methodOverride', own, 'integerTwins'],
-    preHandler: ['integerTwins', own, 'fields', 'idempotency', 'caching'],
+    preValidation: ['xsrf', 'methodOverride', own, 'integerTwins'],
+    preHandler: ['selfAlias', 'integerTwins', own, 'fields', 'idempotency', 'caching'],
     preSerialization: [own, 'serialization'],
     onSend: ['caching', 'fields', own, 'versions', 'selfAlias', 'idempotency', 'xsrf'],
     onError: ['versions', 'caching', own],

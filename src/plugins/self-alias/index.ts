@@ -154,9 +154,10 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     if (place !== null || isWritten) state.hasRoute = true
     else if (isConfigured)
       invalid(`${name} config.selfAlias`, 'in a route with one parameter, or with the name of one', { param })
-    const preValidation = isWritten ? ({ body }: FastifyRequest) => refuseReserved(body, aliases) : undefined
+    // What a validator makes of the body counts: `['me']` may become `'me'`.
+    const preHandler = isWritten ? ({ body }: FastifyRequest) => refuseReserved(body, aliases) : undefined
     const refusals = isWritten && modeOf.reserved === 'enforce' ? ofReserved : []
-    if (place === null || modeOf.alias === 'off') return { preValidation, describe: { problems: refusals } }
+    if (place === null || modeOf.alias === 'off') return { preHandler, describe: { problems: refusals } }
     const addVary = varyMerger(options.vary)
     const isEnforced = modeOf.alias === 'enforce'
     if (isEnforced) state.withAlias.push({ context: app, route: name })
@@ -168,7 +169,7 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     }
 
     return {
-      preValidation,
+      preHandler,
       preParsing(request): StepResult {
         const given = paramsOf(request)[place.parameter]
         if (given === undefined) return undefined

@@ -259,6 +259,24 @@ t.test('a record whose id is an alias cannot be created', async (t) => {
   }
 })
 
+t.test('an id that the validator makes an alias is refused', async (t) => {
+  const body = { type: 'object', properties: { id: { type: 'string' } } }
+  const app = await presetWith((app) => {
+    app.post('/v1/users', { schema: { body } }, async (_request, reply) => reply.code(201).send({}))
+    const validatorCompiler =
+      () =>
+      ({ id }: { readonly id: string }) => ({ value: { id: id.trim() } })
+    app.put('/v1/users/:id', { schema: { body }, validatorCompiler }, async () => ({}))
+  })
+  for (const [method, url, id] of [
+    ['POST', '/v1/users', ['me']],
+    ['PUT', '/v1/users/7', ' self '],
+  ] as const) {
+    const answer = await app.inject({ method, url, payload: { id } })
+    t.match(answer.json(), { status: 400, code: 'validation', errors: [{ pointer: '/id' }] }, method)
+  }
+})
+
 t.test('the parameter after a collection is the alias, unless config.selfAlias says otherwise', async (t) => {
   const config = { selfAlias: true as const }
   type Row = readonly [pattern: string, url: string, ids: string, options?: RouteShorthandOptions]
