@@ -1,4 +1,5 @@
 /** Wherever a schema declares 64-bit integers, and nowhere else, the handler gets BigInts. */
+import { readFile } from 'node:fs/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins } from '../../../../src/index.js'
@@ -108,5 +109,22 @@ t.test('what cannot be read is listed in the report: nothing is rounded without 
     const [exception] = app.conventions.report().exceptions
     t.match(exception?.reason ?? '', reason, JSON.stringify(body))
     t.strictSame(exception?.rules, exception && ['input'])
+  }
+})
+
+t.test('uint64 in a request needs the format in the validator of Fastify, as the docs say', async (t) => {
+  const page = await readFile(new URL('../../../../docs/integer-twins.md', import.meta.url), 'utf8')
+  t.match(page, 'Fastify({ ajv: { customOptions: { formats: { uint64: true } } } })')
+  const options = { ajv: { customOptions: { formats: { uint64: true } } } } as const
+  const largest = '18446744073709551615'
+  const schema = objectOf({ id: uint64 })
+  for (const [keyword, part, request] of [
+    ['body', 'body', `{"id":${largest}}`],
+    ['querystring', 'query', { url: `/x?id=${largest}` }],
+    ['params', 'params', { url: `/x/${largest}` }],
+  ] as const) {
+    const answer = await answerOf(Fastify(options), { [keyword]: schema }, request, part)
+    t.strictSame(answer, { value: { id: 18446744073709551615n } }, part)
+    await t.rejects(answerOf(Fastify(), { [keyword]: schema }, request, part), /unknown format "uint64"/)
   }
 })
