@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import pg from 'pg'
-import PgBoss from 'pg-boss'
+import type { JobWithMetadata } from 'pg-boss'
+import * as pgBoss from 'pg-boss'
 import {
   checksOf,
   flag,
@@ -42,7 +43,7 @@ const server = serverOf<PgBossPool>(
 
 const declared = {
   /**
-   * Name of the queue; engines with the same name, in the same database, share the work.
+   * Name of the queue; engines with the same name, in the same database, share the work, so each service needs its own.
    * @default 'operations'
    */
   queue: option(text('a name of letters, digits, hyphens, dots and underscores', /^[\w.-]+$/), 'operations'),
@@ -65,8 +66,8 @@ type Settings = ResolvedOptions<typeof declared> & Pick<PgBossEngineOptions, 'po
 
 /**
  * Hands operations to all processes that share a queue in PostgreSQL, through
- * [pg-boss](https://github.com/timgit/pg-boss) 10.4, which has to be installed, with `pg` and PostgreSQL 13 or later. It works
- * behind PgBouncer in transaction mode.
+ * [pg-boss](https://github.com/timgit/pg-boss) 10.4 to 12, which has to be installed, with `pg` and PostgreSQL 13 or later. It
+ * works behind PgBouncer in transaction mode.
  *
  * pg-boss owns priority, delay, retries and backoff of a job. It has no sign of life of a process: the operations of a killed
  * one run again after `lease`, by their records. Processes look for operations of others about once a second, and at once
@@ -100,7 +101,10 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
   const executeSql = (text: string, values: unknown[]) => report(queried(text, values))
   const boss = new PgBoss({ db: { executeSql }, schema, migrate, supervise: settings.work, schedule: false })
   boss.on('error', failed)
-  const limit = queueLimit(maxQueued, () => boss.getQueueSize(queue))
+  const limit = queueLimit(maxQueued, async () => {
+    const [row] = (await executeSql(countStatement, [queue])).rows as readonly { readonly count: unknown }[]
+    return Number(row?.count)
+  })
   const runs = new Set<Promise<void>>()
   const closing = new AbortController()
   let isWorking = false
@@ -157,8 +161,8 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
   async function fetchAll(): Promise<void> {
     while (isWorking && runs.size < concurrency) {
       const batchSize = concurrency - runs.size
-      // It returns no jobs if PostgreSQL fails.
-      const jobs = await boss.fetch<JobData>(queue, { batchSize, includeMetadata: true })
+      // If PostgreSQL fails, pg-boss 10 returns no jobs, and later releases reject.
+      const jobs = await boss.fetch<JobData>(queue, { batchSize, includeMetadata: true }).catch(() => [])
       for (const job of jobs) {
         const run = runStored(job).finally(() => {
           runs.delete(run)
@@ -171,7 +175,7 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
   }
 
   /** Runs an operation, and stores what becomes of its job. If that fails, the record leads to another job. */
-  async function runStored(job: PgBoss.JobWithMetadata<JobData>): Promise<void> {
+  async function runStored(job: JobWithMetadata<JobData>): Promise<void> {
     const left = jobOf(job)
     try {
       // It arrived during a pause or a close.
@@ -197,8 +201,8 @@ function bossQueue(settings: Settings, given: OperationWorker): SharedQueue {
       retryDelay: backoff / 1_000,
       retryBackoff: true,
       // The longest that pg-boss has. The record finds a dead run much earlier.
-      expireInHours: 23,
-      retentionDays: 365,
+      expireInSeconds: 23 * 60 * 60,
+      retentionSeconds: 365 * 24 * 60 * 60,
     }
     return boss.send(queue, { name }, options)
   }
@@ -256,7 +260,7 @@ interface JobData {
 type StoredJob = Pick<OperationJob, 'id' | 'name' | 'priority' | 'retries' | 'backoff'>
 
 /** Returns what is left of a job of pg-boss. */
-function jobOf(job: PgBoss.JobWithMetadata<JobData>): StoredJob {
+function jobOf(job: JobWithMetadata<JobData>): StoredJob {
   const { id, data, priority, retryLimit, retryCount, retryDelay } = job
   return {
     id: id.replaceAll('-', ''),
@@ -275,7 +279,12 @@ function newPool(url: string): pg.Pool {
   })
 }
 
+// pg-boss 10 and 11 export the class alone, and pg-boss 12 by its name.
+const { PgBoss = pgBoss.default } = pgBoss as { readonly PgBoss?: typeof pgBoss.default }
+
 const schema = 'pgboss'
+// pg-boss 11 has no method for this.
+const countStatement = `SELECT count(*) FROM ${schema}.job WHERE name = $1 AND state < 'active'`
 // What creates the schema and the queue waits for other processes that create them. Fastify gives a plugin ten seconds.
 const openTimeout = 9_000
-const remedy = 'start once with `migrate: true`, or see PgBoss.getConstructionPlans() of pg-boss'
+const remedy = 'start once with `migrate: true`, or see getConstructionPlans() of pg-boss'

@@ -1,7 +1,7 @@
 // Own process: waits for PostgreSQL
 /** The engine on pg-boss, over PostgreSQL servers of these tests alone. Lost connections and PgBouncer are in ../faults. */
 import { setTimeout as pause } from 'node:timers/promises'
-import PgBoss from 'pg-boss'
+import * as pgBoss from 'pg-boss'
 import t from 'tap'
 import { type PgBossEngineOptions, pgBossEngine } from '../../../../src/plugins/operations/engines/pg-boss.js'
 import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
@@ -9,6 +9,10 @@ import { keepsEngineContract, started } from './engine-contract.js'
 import { fakeWorker, newJob, secondsOf, until } from './fake-worker.js'
 
 const skip = await skipWithoutPostgres()
+// pg-boss 12 exports it by its name.
+const { getConstructionPlans = pgBoss.default.getConstructionPlans } = pgBoss as Partial<
+  typeof pgBoss.default
+>
 const unreachable = 'the queue of operations cannot be reached'
 
 t.test('the contract', { skip }, async (t) => {
@@ -62,7 +66,7 @@ t.test('the start says what to do about the schema', { skip }, async (t) => {
   const engine = (options = {}) => pgBossEngine({ postgres: url, ...options })
   const fails = (message: RegExp) => t.rejects(engine().start(fakeWorker()), message)
   await fails(/pg-boss is not installed in the PostgreSQL schema 'pgboss': start once with `migrate: true`/)
-  await pool.query(PgBoss.getConstructionPlans('pgboss'))
+  await pool.query(getConstructionPlans('pgboss'))
   await fails(/there is no queue 'operations' of pg-boss in the schema 'pgboss'/)
   for (const each of [engine({ migrate: true }), engine()]) {
     await each.start(fakeWorker())
