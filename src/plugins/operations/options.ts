@@ -57,13 +57,10 @@ const engine = withMethods<OperationEngine>('an engine, such as inProcessEngine(
 export const operationsOptions = {
   /**
    * Path of the collection of operations, below the prefix of the context.
-   * @default '/v1/operations'
+   * @default '/v1/operations'; '/operations' if the prefix has a version, as '/v1' and '/api/v1' have
    */
   // URLs contain it without encoding.
-  path: option(
-    text("a path such as '/v1/operations', without parameters", /^(\/[\w.~-]+)+$/),
-    '/v1/operations',
-  ),
+  path: optional(text("a path such as '/v1/operations', without parameters", /^(\/[\w.~-]+)+$/)),
   /**
    * Where records are stored. Several instances need a shared store.
    * @default memoryOperationStore()
@@ -150,13 +147,14 @@ export interface OperationsOptions extends OptionsOf<typeof operationsOptions> {
 export type ResolvedOperations = ReturnType<typeof resolveOperations>
 
 /** @throws FST_CONV_OPTION_INVALID */
-export function resolveOperations(options: ResolvedOptions<typeof operationsOptions>) {
+export function resolveOperations(options: ResolvedOptions<typeof operationsOptions>, prefix: string) {
   const { store = memoryOperationStore(), engine = inProcessEngine(), ...others } = options
   if (engine.isShared && !store.isShared) {
     invalid('operations.store', 'a shared store, because the engine is shared', options.store)
   }
   return Object.freeze({
     ...others,
+    path: options.path ?? (/\/v[0-9]+(\/|$)/.test(prefix) ? '/operations' : '/v1/operations'),
     retention: Number(options.retention),
     lease: Number(options.lease),
     drain: Number(options.drain),

@@ -387,6 +387,26 @@ t.test('below a prefix the URLs have it; one with parameters is refused, since i
   await t.rejects(async () => tenant.ready(), { code: 'FST_CONV_OPTION_INVALID', message: /\/:tenant/ })
 })
 
+t.test('below a prefix with a version, the version is not in the path of operations again', async (t) => {
+  for (const [prefix, path, options] of [
+    ['/api/v1', '/api/v1/operations'],
+    ['/v2/admin', '/v2/admin/operations'],
+    ['/v1x', '/v1x/v1/operations'],
+    ['/v1', '/v1/v1/operations', { path: '/v1/operations' }],
+  ] as const) {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const api = async (api: FastifyInstance) => {
+      await api.register(operations, options ?? {})
+      api.operations.define('work', async () => {})
+      api.post('/work', async (_, reply) => reply.startOperation('work'))
+    }
+    app.register(api, { prefix })
+    const { headers } = await app.inject({ method: 'POST', url: `${prefix}/work` })
+    t.equal(headers.location?.slice(0, -33), path)
+  }
+})
+
 t.test('an app that defines no operation has no routes, no timers and touches no store', async (t) => {
   const { now, schedule, waiting } = manualClock(startOfClock)
   const store = unruly(memoryOperationStore())
