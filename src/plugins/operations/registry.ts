@@ -126,11 +126,14 @@ export function operationRegistry(options: RegistryOptions) {
       throw new ProblemError('operation-in-progress', { detail })
     },
 
-    /** Begins a run, or ends an operation that must not run again. The handler is to be called at once: then the run counts. */
+    /**
+     * Begins a run, or ends an operation that must not run again; returns `null` if the store does not know it. The handler is
+     * to be called at once: then the run counts.
+     */
     async claim(
       id: string,
       limitsOf: (name: string) => RunLimits | undefined,
-    ): Promise<ClaimedRun | RunOutcome> {
+    ): Promise<ClaimedRun | RunOutcome | null> {
       let input: string | null = null
       const { before, after } = await change(id, async (record) => {
         const limits = limitsOf(record.name)
@@ -149,7 +152,7 @@ export function operationRegistry(options: RegistryOptions) {
         return claimed
       })
       const record = after ?? before
-      if (record === null) return { kind: 'ended', hasFailed: false }
+      if (record === null) return null
       if (isFinal(record)) return { kind: 'ended', hasFailed: record.status === 'Failed' }
       if (after !== null) return { record, input }
       if (limitsOf(record.name) === undefined) {

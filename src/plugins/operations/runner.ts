@@ -23,6 +23,7 @@ export function operationRunner(options: RunnerOptions) {
   const { registry, lease, unwind, schedule, workOf, failureOf, faults, emit, log } = options
   /** The operations that this process runs; `null` while one is claimed. */
   const runs = new Map<string, OperationRun | null>()
+  let hasWarned = false
   let isClosing = false
   let isUnwound = false
   let resolveUnwound: (reason: 'unwound') => void = () => {}
@@ -131,6 +132,13 @@ export function operationRunner(options: RunnerOptions) {
     logThrown(log, 'error', fields, `operations: '${operation}' failed while it stopped`)
   }
 
+  /** If another service has the record, its sweeper adds the job again, much later. */
+  function notFound(operationId: string): RunOutcome {
+    if (!hasWarned) log.warn({ operationId }, unknownOperation)
+    hasWarned = true
+    return ended
+  }
+
   function fail(record: OperationRecord, error: unknown): Promise<RunOutcome> {
     return finish(record, { status: 'Failed', error: failureOf(error, record) })
   }
@@ -163,6 +171,7 @@ export function operationRunner(options: RunnerOptions) {
       runs.set(id, null)
       try {
         const claim = await registry.claim(id, workOf)
+        if (claim === null) return notFound(id)
         if ('kind' in claim) return claim
         const { record, input } = claim
         emit(record.counted > 1 ? 'take-over' : 'run', record)
@@ -189,6 +198,9 @@ export function operationRunner(options: RunnerOptions) {
 }
 
 const ended: RunOutcome = { kind: 'ended', hasFailed: false }
+
+const unknownOperation =
+  'operations: the queue has an operation that is not in the store: it has expired, or another service uses the same queue; give the engine of each service a `queue` of its own'
 
 function endOf({ status }: OperationRecord): RunOutcome {
   return { kind: 'ended', hasFailed: status === 'Failed' }

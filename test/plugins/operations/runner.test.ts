@@ -284,6 +284,19 @@ t.test('an operation runs once in a process, also if the engine calls twice at t
   t.match(await outcome, { kind: 'ended' })
 })
 
+t.test(
+  'an operation that the store does not know is in the log once: two services may share a queue',
+  async (t) => {
+    const engine = handEngine()
+    const { lines } = await openProcess(t, { engine })
+    for (const digit of ['a', 'b'])
+      t.strictSame(await engine.run(digit.repeat(32)), { kind: 'ended', hasFailed: false })
+    const [line, ...others] = lines.filter(({ msg }) => msg?.includes('a `queue` of its own'))
+    t.match(line, { level: levels.warn, operationId: 'a'.repeat(32) })
+    t.strictSame(others, [])
+  },
+)
+
 t.test('a run sends three heartbeats in a lease, and none after its end', async (t) => {
   const options = { isShared: false, definition: { timeout: 100 * lease } }
   const run = await running(t, options, handEngine({ isShared: false }))

@@ -45,8 +45,8 @@ const server = serverOf<ConnectionOptions>(
 
 const declared = {
   /**
-   * Name of the queue; engines with the same name, on the same server, share the work. On a Redis Cluster the name needs
-   * braces: `'{operations}'`.
+   * Name of the queue; engines with the same name, on the same server, share the work, so each service needs its own: a
+   * `keyPrefix` of ioredis does not separate them. On a Redis Cluster the name needs braces: `'{operations}'`.
    * @default 'operations'
    */
   queue: option(text("a name without ':'", /^[^:]+$/), 'operations'),
