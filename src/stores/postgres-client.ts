@@ -13,6 +13,16 @@ export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<PostgresResult>
 }
 
+/** Returns the error of a check: what to do, if the table is the reason (class 42: it is missing, lacks a column or a right). */
+export function tableError(table: string, cause: unknown): unknown {
+  if (!isObject(cause) || !String(cause.code).startsWith('42')) return cause
+  const message = `the table ${table} cannot be used: ${cause.message}. ${remedy}`
+  return new Error(message, { cause })
+}
+
+const remedy =
+  'Run migrate() of the store, or the SQL in its property migration, as the owner of the table; a right is granted by GRANT'
+
 const mostAttempts = 10
 
 /** Errors after which nothing has changed, and PostgreSQL asks for the same again: a serialization failure, a deadlock. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject } from '../options.js'
+import { reasonOf } from './check-store.js'
 
 /** The methods of a Redis client that run a script. */
 export interface RedisScriptClient {
@@ -29,6 +30,19 @@ export function redisScript(source: string): RedisScript {
       if (!isObject(error) || !String(error.message).startsWith('NOSCRIPT')) throw error
       return client.eval(source, keys.length, ...rest)
     }
+  }
+}
+
+/** Waits for a reply in a check. A client without a connection says so in terms of its own. */
+export async function checkedReply(reply: Promise<unknown>): Promise<void> {
+  try {
+    await reply
+  } catch (cause) {
+    // ioredis sets `command` on what Redis answers.
+    if (isObject(cause) && 'command' in cause) throw cause
+    throw new Error(`Redis does not answer (is it up, and the client connected?): ${reasonOf(cause)}`, {
+      cause,
+    })
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { checkStore } from '../../stores/check-store.js'
 import { inTime, isPromise, type MaybeAsync, Outage, type Schedule, whenSettled } from '../../time/async.js'
 import { type Answer, writeAnswer } from './answer.js'
 import type { IdempotencyClaim, IdempotencyRecord, IdempotencyStore } from './stores/store.js'
@@ -149,7 +150,7 @@ export function ledgerOf({ store, lease, storeTimeout, schedule, log }: LedgerOp
     },
 
     async start(): Promise<void> {
-      await ask('a check', () => store.check())
+      await checkStore('idempotency', () => ask('a check', () => store.check()))
       sweep()
     },
 

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { isProblemError, type ProblemError } from '../../problem/problem-error.js'
+import { checkStore } from '../../stores/check-store.js'
 import { digest, operationDefinitions } from './define.js'
 import { isQueueFull } from './engines/engine.js'
 import { eventsOf, faultLog } from './events.js'
@@ -195,7 +196,7 @@ export function operationsService(options: ResolvedOperations, log: Log, knowsCa
 
     async start(): Promise<void> {
       isStarting = true
-      await store.check()
+      await checkStore('operations', () => store.check())
       await clock.sync()
       await engine.start({ run: runner.run, lost: runner.lost, ...faultsOf('engine'), now, lease })
       isStarted = true

@@ -1,5 +1,5 @@
 import { invalid, isObject } from '../../../options.js'
-import { type PostgresResult, withRetries } from '../../../stores/postgres-client.js'
+import { type PostgresResult, tableError, withRetries } from '../../../stores/postgres-client.js'
 import type { IdempotencyRecord, IdempotencyStore } from './store.js'
 
 /** What runs the statements of the store: the pool of [pg](https://github.com/brianc/node-postgres), or [PGlite](https://pglite.dev). */
@@ -50,10 +50,7 @@ export function postgresIdempotency(pool: PostgresIdempotencyPool): PostgresIdem
         await run(statements.complete, ['check', 'check', '', '', 0])
         await run(statements.expire, [])
       } catch (cause) {
-        throw new Error(
-          `the table ${table} cannot be used. Run migrate() of the store, or the SQL in its property migration, as the owner of the table; a right is granted by GRANT`,
-          { cause },
-        )
+        throw tableError(table, cause)
       }
     },
     async migrate() {

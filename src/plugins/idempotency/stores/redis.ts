@@ -1,5 +1,6 @@
 import { invalid, isObject } from '../../../options.js'
 import {
+  checkedReply,
   evictionPolicy,
   type RedisInfoClient,
   type RedisScript,
@@ -41,7 +42,7 @@ export function redisIdempotency(client: RedisIdempotencyClient): IdempotencySto
     isShared: true,
     async check() {
       // The script may write, so a replica refuses it.
-      await run(releaseScript, 'check', 'check')
+      await checkedReply(run(releaseScript, 'check', 'check'))
       const policy = await evictionPolicy(client)
       if (policy !== null && policy !== 'noeviction') {
         throw new Error(

@@ -1,5 +1,5 @@
 import { invalid, isObject } from '../../../options.js'
-import { type PostgresPool, withRetries } from '../../../stores/postgres-client.js'
+import { type PostgresPool, tableError, withRetries } from '../../../stores/postgres-client.js'
 import { isFinal, recordSchema } from '../record.js'
 import { type OperationStore, ownerKey, readAll, recordOf, textOf } from './store.js'
 
@@ -42,8 +42,7 @@ export function postgresOperationStore(pool: PostgresPool): PostgresOperationSto
     try {
       await pool.query(checkStatement)
     } catch (cause) {
-      const message = `the table ${table} cannot be used: ${cause instanceof Error ? cause.message : cause}. ${remedy}`
-      throw new Error(message, { cause })
+      throw tableError(table, cause)
     }
   }
 
@@ -168,8 +167,6 @@ SELECT id FROM ${table} WHERE status <> 'In progress' AND due_at <= $1 ORDER BY 
 WHERE owner = $1 AND record_schema = ${recordSchema} AND (created_at, id) < ($3, $4)
 ORDER BY created_at DESC, id DESC LIMIT $2`,
 }
-
-const remedy = 'Run migrate() of the store, or the SQL in its property migration, as the owner of the table'
 
 function documentsOf(rows: readonly StoredRecord[]) {
   return readAll(rows.map(({ document }) => document))

@@ -9,6 +9,7 @@ import {
   text,
 } from '../../../options.js'
 import {
+  checkedReply,
   evictionPolicy,
   type RedisInfoClient,
   type RedisScriptClient,
@@ -100,7 +101,7 @@ export function redisOperationStore(
   return {
     isShared: true,
     async check() {
-      await takeScript(redis, [dueKey], [0, 0, 0])
+      await checkedReply(takeScript(redis, [dueKey], [0, 0, 0]))
       const policy = await evictionPolicy(redis)
       if (policy?.startsWith('allkeys-')) {
         throw new Error(
