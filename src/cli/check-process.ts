@@ -68,8 +68,10 @@ async function appOf(file: string): Promise<FastifyInstance> {
   if (typeof exported !== 'function') {
     // That of a file without one is the object with its named exports.
     const names = Object.keys(isObject(exported) ? exported : loaded).filter((name) => name !== 'default')
+    const isNothing = exported === undefined || isObject(exported)
+    const found = names.join(', ') || (isNothing ? 'nothing' : `a ${typeof exported}`)
     throw new ExportError(
-      `exports no app as its default, but ${names.join(', ') || typeof exported}: \`export default app\`, and listen in another file, ` +
+      `exports ${found}, and no app as its default: \`export default app\`, and listen in another file, ` +
         'or `export default () => buildApp()`',
     )
   }

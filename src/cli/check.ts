@@ -30,7 +30,10 @@ export async function check(args: readonly string[]): Promise<0 | 1 | 2> {
 
 function textOf({ report, document }: Outcome & { kind: 'booted' }, { format }: CheckArguments): string {
   if (format === 'json') return JSON.stringify({ ...report, document }, null, 2)
-  const text = formatReport(report, format)
+  const text = formatReport(report, format).replace(
+    /^Under enforce, .*$/m,
+    '$& (by the boot: check sends no requests)',
+  )
   const state = `OpenAPI document: ${document.text}`
   if (format !== 'github') return `${text}\n\n${state}`
   const annotation = `::${document.isBroken ? 'error' : 'notice'} title=OpenAPI::${state.replaceAll('%', '%25')}`

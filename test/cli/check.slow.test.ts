@@ -143,7 +143,7 @@ t.test('a file without a default export is told what to export, without a stack'
   ] as const) {
     const { code, err } = await check(name, source)
     t.equal(code, 2)
-    t.match(err, /exports no app as its default, but buildApp: .*`export default \(\) => buildApp\(\)`/)
+    t.match(err, /exports buildApp, and no app as its default: .*`export default \(\) => buildApp\(\)`/)
     t.notMatch(err, /\n +at /)
   }
   const { code, err } = await check(
@@ -151,7 +151,7 @@ t.test('a file without a default export is told what to export, without a stack'
     "import Fastify from 'fastify'\nawait Fastify().listen({ port: 1 })",
   )
   t.equal(code, 2)
-  t.match(err, /exports no app as its default, but undefined: `export default app`/)
+  t.match(err, /exports nothing, and no app as its default: `export default app`/)
 })
 
 t.test('an app in TypeScript, by the lines of docs/check.md', async (t) => {
@@ -190,7 +190,7 @@ t.test('an app that cannot be loaded: the reason, and 2', async (t) => {
   const table: ReadonlyArray<readonly [file: string, source: string, reason: RegExp, ...args: string[]]> = [
     ['app.cjs', 'module.exports = async (app, options) => { throw new Error("away") }', /app\.cjs: away/],
     ['app.mjs', 'throw new Error("no configuration")', /app\.mjs: no configuration/],
-    ['app.mjs', 'export default 7', /exports no app as its default, but number/],
+    ['app.mjs', 'export default 7', /exports a number, and no app as its default/],
     ['app.mjs', 'export default () => 7', /its function without parameters returns no app/],
     ['app.mjs', 'process.exit(3)', /the process ended with code 3 before the app was ready/],
     [

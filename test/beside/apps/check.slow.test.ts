@@ -33,7 +33,10 @@ for (const [name, rules] of Object.entries(stopping) as [AppName, readonly strin
 
   t.test(`${name}: with the block that it proposes, pasted, the app boots`, async (t) => {
     const { out } = await run((await appIn(t.testdir(), name, 'bare')).file)
-    t.match(out, /^Under enforce, of \d+ routes: break clients [1-9]\d*, change bytes 0, fine \d+$/m)
+    t.match(
+      out,
+      /^Under enforce, of \d+ routes: break clients [1-9]\d*, change bytes 0, fine \d+ \(by the boot: check sends no requests\)$/m,
+    )
     const [, block] = /write the reasons:\n\n([\s\S]*?)\n\n/.exec(out) ?? []
     const { file, boot } = await appIn(t.testdir(), name, 'report')
     writeFileSync(file, readFileSync(file, 'utf8').replace("{ mode: 'report' }", `{\n${block}\n}`))
