@@ -77,13 +77,16 @@ export function requestSelection(
     },
     withoutHidden: (value) => ownFields(value, shown),
     of(response, status) {
-      const isListed =
-        within.length === 0 || response.kind === 'anything' || isList(shapeWithin(response, within))
-      // Another status may answer an item instead of a list: no field is selected, and hidden fields stay hidden.
-      if (!isListed) return shown
+      // No field is selected then, and hidden fields stay hidden.
+      if (!isListed(response, within)) return shown
       return status === 202 ? shownWithin : selected
     },
   }
+}
+
+/** Whether members lead to the items of a response: another status may answer an item instead of a list. */
+export function isListed(response: Shape, within: readonly string[]): boolean {
+  return within.length === 0 || response.kind === 'anything' || isList(shapeWithin(response, within))
 }
 
 /** The names of fields that the response needs, whether or not the client selects them. */

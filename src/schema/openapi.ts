@@ -57,7 +57,13 @@ export interface OpenApiResponse {
   readonly content?: Content
 }
 
-export type Content = Readonly<Record<string, { readonly schema?: Json }>>
+export type Content = Readonly<Record<string, MediaType>>
+
+export interface MediaType {
+  readonly schema?: Json
+  readonly example?: Json
+  readonly examples?: Readonly<Record<string, { readonly value?: Json }>>
+}
 
 export type DescribedSchema = Readonly<Record<string, unknown>> & { readonly description?: string }
 
@@ -184,10 +190,18 @@ export function mapResponseSchemas(
   statuses: RegExp,
   map: (schema: Json) => Json,
 ): Operation {
+  return mapResponses(operation, statuses, (content) => mapContent(content, map))
+}
+
+export function mapResponses(
+  operation: Operation,
+  statuses: RegExp,
+  map: (content: Content, status: string) => Content,
+): Operation {
   const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => [
     status,
     statuses.test(status) && response.content !== undefined
-      ? { ...response, content: mapContent(response.content, map) }
+      ? { ...response, content: map(response.content, status) }
       : response,
   ])
   return { ...operation, responses: Object.fromEntries(responses) }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LruMap } from 'toad-cache'
 import { discard, isRead, isResponse, isWrittenByUs, sentFields } from '../../convention/exchange.js'
 import {
+  isListed,
   type OwnParameters,
   type RequestSelection,
   requestSelection,
@@ -22,7 +23,7 @@ import {
   namesBelow,
   shapeWithin,
 } from '../../schema/field-names.js'
-import { anything, type Shape } from '../../schema/shape.js'
+import { anything, type Shape, twinName } from '../../schema/shape.js'
 import { clip } from '../../text.js'
 import { type FieldsRouteOptions, type IsHidden, refuseNames } from './options.js'
 
@@ -59,6 +60,8 @@ function openItem(items: readonly Item[], { isList, lists }: RouteFacts): Item |
   return items.find(({ shape }) => isField(shape, ['any name']))
 }
 
+export type HiddenField = readonly [path: string, hides: true | IsHidden]
+
 const everything: readonly string[] = ['*']
 const fieldsExpected = 'fields of the response schema'
 const successes = Array.from({ length: 100 }, (_, index) => 200 + index)
@@ -73,7 +76,8 @@ export function routeFields(
 ) {
   const { label, reads, lists } = facts
   const { default: defaults = null } = options
-  let hidden: readonly (readonly [path: string, hides: true | IsHidden])[] = []
+  let hidden: readonly HiddenField[] = []
+  let within: readonly string[] = []
   // Without a predicate, the hidden fields are the same for all requests.
   let hiddenFromAll: readonly string[] | null = null
   let selectOf: Select | null = null
@@ -91,6 +95,7 @@ export function routeFields(
       refuseNames(label, options, 'none, for no response schema of success names the fields')
       return
     }
+    within = item.within
     selectOf = selecting(item, defaults)
     const unknown = defaults?.find((path) => !isField(item.shape, splitPath(path)))
     if (unknown !== undefined) invalid(`${label}.default`, fieldsExpected, unknown)
@@ -112,7 +117,22 @@ export function routeFields(
     return selectOf?.(isRead(request.method) ? values : everything, hiddenFrom) ?? null
   }
 
-  return { prepare, select }
+  /** The hidden fields of the responses with a status, by their paths from the top, and their twins. */
+  function hiddenIn(status: number): readonly HiddenField[] {
+    if (hidden.length === 0) return []
+    return serialization.shapesOf([status]).flatMap((top) => {
+      const above = isListed(top, within) ? within : []
+      const shape = shapeWithin(top, above) ?? anything
+      const isName = (name: string, path: string) => joinPath(canonicalPath(shape, splitPath(name))) === path
+      return hidden.flatMap(([path, hides]) =>
+        [path, twinName(path)]
+          .filter((name) => isName(name, path))
+          .map((name): HiddenField => [joinPath([...above, name]), hides]),
+      )
+    })
+  }
+
+  return { prepare, select, hiddenIn }
 }
 
 /** Returns what a request selects; `null` where it gets all. */

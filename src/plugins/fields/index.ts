@@ -80,7 +80,7 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
       ...steps,
       serialization: serialization.serialize,
       describe: facts.reads ? describeSelection : undefined,
-      document: documentFields(options, facts),
+      document: documentFields(options, facts, fields.hiddenIn),
     }
   },
 })

@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf, isHidden, ownFields, splitPath } from '../../json/selection.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { fieldNames } from '../../schema/field-names.js'
 import {
@@ -8,41 +9,84 @@ import {
   type SchemaStore,
   writtenOut,
 } from '../../schema/json-schema.js'
-import { type DocumentOperation, mapResponseSchemas, withQuery } from '../../schema/openapi.js'
+import {
+  type Content,
+  type DocumentOperation,
+  mapContent,
+  mapResponses,
+  withQuery,
+} from '../../schema/openapi.js'
 import { isPlain, type SchemaReader } from '../../schema/reader.js'
 import { bodyFor, responseBodies } from '../../schema/responses.js'
 import { shapeOf } from '../../schema/shape-reader.js'
-import { fieldBounds, itemOf, type RouteFacts } from './hooks.js'
+import { demands, omit, withoutFields } from './hidden-schema.js'
+import { fieldBounds, type HiddenField, itemOf, type RouteFacts } from './hooks.js'
 import type { FieldsRouteOptions } from './options.js'
 
 /** Adds the parameter `fields`, if the route has it, and says of responses that fields may be left out. */
 export function documentFields(
-  { default: defaults }: FieldsRouteOptions,
+  { default: defaults, hidden = {} }: FieldsRouteOptions,
   { reads, lists }: Pick<RouteFacts, 'reads' | 'lists'>,
+  hiddenIn: (status: number) => readonly HiddenField[],
 ): DocumentOperation {
-  const otherwise = defaults === undefined ? 'all' : defaults.join(', ')
+  const fromAll = fromEverybody(Object.entries(hidden))
+  const shown = defaults?.filter((path) => !isHidden(fromAll, splitPath(path)))
   const { maxNames, maxLength, maxDepth } = fieldBounds
   const limits = `At most ${maxNames} names, ${maxLength} characters, and ${maxDepth} names with dots between them`
   const fields = {
     // Given more than once it is a list: the union.
     anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
-    description: `Names of the fields to answer, separated by commas; dots lead into objects, * is all. ${limits}. Default: ${otherwise}`,
+    description: `Names of the fields to answer, separated by commas; dots lead into objects, * is all. ${limits}. Default: ${shown?.join(', ') ?? 'all'}`,
   }
   return (operation, { reader }) => {
     const described = reads ? withQuery(operation, { fields }) : operation
+    const hasSuccess = Object.keys(operation.responses ?? {}).some((status) => status.startsWith('2'))
     // Only a 2xx is projected.
-    return mapResponseSchemas(described, /^2(?:00|XX)$/, (body) => optional(body, lists, reader))
+    return mapResponses(described, hasSuccess ? /^2/ : /^default$/, (content, status) => {
+      const hidden = hiddenIn(Number(status.replace('XX', '99')) || 200)
+      const visible = hidden.length === 0 ? content : withoutHidden(content, hidden, reader)
+      // A 202 has all fields that are not hidden.
+      const isSelected = reads && status !== '202'
+      return isSelected ? mapContent(visible, (body) => optional(body, lists, reader)) : visible
+    })
   }
 }
 
+function fromEverybody(hidden: readonly HiddenField[]): Fields {
+  return fieldsOf(hidden.filter(([, hides]) => hides === true).map(([path]) => path))
+}
+
+/** Fields that are hidden from everybody are not named, and those that may be hidden are not required. */
+function withoutHidden(content: Content, hidden: readonly HiddenField[], reader: SchemaReader): Content {
+  const without = fromEverybody(hidden)
+  const mayLack = fieldsOf(hidden.map(([path]) => path))
+  const left = (value: unknown): Json => ownFields(value, { only: null, without }) as Json
+  const bodies = Object.entries(content).map(([type, { schema, example, examples = {}, ...body }]) => {
+    const samples = Object.entries(examples).map(([name, one]) => [name, { ...one, value: left(one.value) }])
+    return [
+      type,
+      {
+        ...body,
+        ...(schema !== undefined && {
+          schema: withoutFields(withoutFields(schema, without, reader), mayLack, reader, { named: true }),
+        }),
+        ...(example !== undefined && { example: left(example) }),
+        ...(samples.length > 0 && { examples: Object.fromEntries(samples) }),
+      },
+    ]
+  })
+  return Object.fromEntries(bodies)
+}
+
+const demanding = ['required', ...demands]
+
 function optional(body: Json, lists: readonly string[], reader: SchemaReader): Json {
   const change = (part: SchemaObject, depth: number): SchemaObject => {
-    if (part.required === undefined) return part
-    const { required: _, ...rest } = part
+    if (!demanding.some((keyword) => keyword in part)) return part
     const { properties } = part
     const isList =
       depth === 0 && lists.some((name) => isSchemaObject(properties) && isArray(properties[name]))
-    return isList ? part : rest
+    return isList ? part : omit(part, demanding)
   }
   return writtenOut(body, reader, change)
 }

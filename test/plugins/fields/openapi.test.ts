@@ -93,12 +93,20 @@ t.test('nothing is required of what fields are selected from, and the rest stays
   const item = object({ name: text, of: { $ref } }, { required: ['name'] })
   const page = object({ users: array({ $ref }) }, { required: ['users'] })
   const answer = (schema: never) => ({ content: { 'application/json': { schema } } })
-  const responses = { 200: answer(page as never), 201: answer({ $ref } as never), 404: answer(item as never) }
+  const responses = { 200: answer(page as never), 202: answer({ $ref } as never), 404: answer(item as never) }
   const selected = documented({ responses }, { item }).responses
   const optional = object({ name: text, of: {} })
   t.strictSame(selected?.[200], answer({ ...page, properties: { users: array(optional) } } as never))
-  t.equal(selected?.[201], responses[201], 'only 200 is selected from')
-  t.equal(selected?.[404], responses[404])
+  for (const status of [202, 404] as const)
+    t.strictSame(selected?.[status], responses[status], 'nothing is selected from it')
+  for (const status of ['203', '2XX', 'default']) {
+    const demands = { minProperties: 1, dependentRequired: { of: ['name'] }, not: { required: ['of'] } }
+    const schemas = { item: { ...item, ...demands } }
+    const { responses } = documented({ responses: { [status]: answer({ $ref } as never) } }, schemas)
+    t.strictSame(responses?.[status], answer(optional as never), status)
+  }
+  const problem = { 200: answer(page as never), default: answer(item as never) }
+  t.equal(documented({ responses: problem }, { item }).responses?.default, problem.default, 'of errors')
   for (const [users, isList] of [
     [array(text), true],
     [{ type: ['array', 'null'] }, true],
@@ -116,7 +124,8 @@ t.test('nothing is required of what fields are selected from, and the rest stays
 function documented(operation: Operation, schemas: object = {}): Operation {
   const openapi = openApiOf({ openapi: '3.1.0', components: { schemas } })
   if (openapi === null) throw new Error('no OpenAPI')
-  return documentFields({ mode: 'enforce' }, { reads: true, lists: ['members', 'users'] })(operation, openapi)
+  const facts = { reads: true, lists: ['members', 'users'] }
+  return documentFields({ mode: 'enforce' }, facts, () => [])(operation, openapi)
 }
 
 interface Parameter {

@@ -1,0 +1,206 @@
+/** The document has no field that is hidden from everybody, and requires none that may be hidden. */
+import swagger from '@fastify/swagger'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import t from 'tap'
+import { type FieldsRouteOptions, fields, integerTwins } from '../../../src/index.js'
+import { withoutFields } from '../../../src/plugins/fields/hidden-schema.js'
+import { SchemaReader } from '../../../src/schema/reader.js'
+import { array, int64, object, text } from './one-route.js'
+
+type Hidden = NonNullable<FieldsRouteOptions['hidden']>
+
+const required = ['name', 'secret']
+const card = object({ number: text, brand: text }, { required: ['number'], additionalProperties: false })
+const user = object({ name: text, secret: text, pin: int64, card }, { required, additionalProperties: false })
+const ada = { name: 'Ada', secret: 'S', pin: 5n, card: { number: '4', brand: 'v' } }
+const visible = { name: 'Ada', card: { brand: 'v' } }
+const everybody: Hidden = { secret: true, pin: true, 'card.number': true }
+const some: Hidden = { secret: () => true, pin: () => true, 'card.number': () => true }
+
+const isNamed = /"(?:secret|pin|pin_str|number|S)"/
+
+interface Documented {
+  readonly paths: Record<string, Record<string, { parameters: object[]; responses: Record<string, Answer> }>>
+  readonly components: { readonly schemas: Record<string, object> }
+}
+type Answer = { readonly content: Record<string, { readonly schema: object }> }
+
+async function service(openapi = '3.1.0') {
+  const app = Fastify({ ajv: { customOptions: { strict: false } } })
+  await app.register(swagger, { openapi: { openapi, info: { title: 't', version: '1' } } })
+  await app.register(fields)
+  await app.register(integerTwins)
+  app.addSchema({ $id: 'User', title: 'User', ...user })
+  return app
+}
+
+interface Row {
+  readonly schema: object
+  readonly value?: unknown
+  readonly sent?: unknown
+  readonly hidden?: readonly [Hidden, Hidden]
+}
+
+const ofUsers = (hidden: Hidden): Hidden =>
+  Object.fromEntries(Object.entries(hidden).map(([path, hides]) => [`of.${path}`, hides]))
+
+const within = (value: unknown) => ({
+  value: { of: value },
+  hidden: [ofUsers(everybody), ofUsers(some)] as const,
+})
+const $ref = 'User#'
+
+const rows: Readonly<Record<string, Row>> = {
+  plain: { schema: user },
+  shared: { schema: { $ref } },
+  merged: { schema: { allOf: [{ $ref }, { type: 'object', required: ['pin', 'pin_str'] }] } },
+  alternatives: { schema: { oneOf: [{ type: 'null' }, { $ref }, object({ name: text })] } },
+  condition: {
+    schema: {
+      ...user,
+      if: object({ secret: { const: 'X' } }),
+      else: { required },
+      not: object({ pin: int64 }, { required: ['x'] }),
+    },
+  },
+  bounds: { schema: { ...user, minProperties: 4, dependentRequired: { name: ['secret'] } } },
+  array: { schema: array({ $ref }), value: [ada], sent: [visible] },
+  nested: { schema: object({ of: { $ref } }, { required: ['of'] }), ...within(ada), sent: { of: visible } },
+  items: {
+    schema: object({ of: { anyOf: [array({ $ref }), { type: 'null' }] } }, { required: ['of'] }),
+    ...within([ada]),
+    sent: { of: [visible] },
+  },
+}
+
+t.test('what may be hidden is not required, and what is hidden from everybody is not named', async (t) => {
+  for (const [name, { schema, value = ada, sent = visible, hidden = [everybody, some] }] of Object.entries(
+    rows,
+  )) {
+    const app = await service()
+    app.get('/shared', { schema: { response: { 200: { $ref } } }, config: { fields: false } }, () => ada)
+    const expected: [method: 'GET' | 'POST', url: string, status: string][] = []
+    for (const [of, fields] of Object.entries({
+      everybody: { hidden: hidden[0] },
+      some: { hidden: hidden[1] },
+    })) {
+      for (const method of ['GET', 'POST'] as const) {
+        const statuses =
+          method === 'GET' ? ['200', '2XX', 'default'] : ['200', '201', '202', '2XX', 'default']
+        for (const status of statuses) {
+          const url = `/${of}-${method}-${status}`.toLowerCase()
+          const handler = (_: FastifyRequest, reply: FastifyReply) =>
+            reply.code(Number(status) || 200).send(value)
+          app.route({ method, url, schema: { response: { [status]: schema } }, config: { fields }, handler })
+          expected.push([method, url, status])
+        }
+      }
+    }
+    await app.ready()
+    const { paths, components } = app.swagger() as unknown as Documented
+    const ajv = new Ajv2020({ strict: false, formats: { int64: true } })
+    for (const [method, url, status] of expected) {
+      const schema =
+        paths[url]?.[method.toLowerCase()]?.responses[status]?.content['application/json']?.schema
+      const body = (await app.inject({ method, url })).json()
+      t.strictSame(body, sent, `${name} ${url}`)
+      const validate = ajv.compile({ components, ...schema })
+      t.ok(validate(body), `${name} ${url}: ${ajv.errorsText(validate.errors)}`)
+      t.equal(isNamed.test(JSON.stringify(schema)), url.startsWith('/some'), `${name} ${url}: named`)
+    }
+    t.match(components.schemas.User, { required, properties: { secret: text } }, `${name}: of other routes`)
+  }
+})
+
+t.test(
+  'an item that another status answers instead of a list is without the hidden fields too',
+  async (t) => {
+    const app = await service()
+    const response = { 200: object({ users: array({ $ref }) }), 201: { $ref }, '2XX': { $ref } }
+    const options = { schema: { response }, config: { fields: { hidden: everybody } } }
+    app.post('/users', options, (_, reply) => reply.code(201).send(ada))
+    app.get('/users', options, () => ({ users: [ada] }))
+    await app.ready()
+    const { paths } = app.swagger() as unknown as Documented
+    t.notMatch(JSON.stringify(paths), isNamed)
+    t.strictSame((await app.inject({ method: 'POST', url: '/users' })).json(), visible)
+    t.strictSame((await app.inject('/users')).json(), { users: [visible] })
+  },
+)
+
+t.test('errors keep the fields, and so does `default` beside a success', async (t) => {
+  const app = await service()
+  const response = { 201: { $ref }, 404: { $ref }, default: { $ref } }
+  app.post('/users', { schema: { response }, config: { fields: { hidden: everybody } } }, () => ada)
+  await app.ready()
+  const { responses } = (app.swagger() as unknown as Documented).paths['/users']?.post ?? {}
+  t.notMatch(JSON.stringify(responses?.[201]), isNamed)
+  for (const status of ['404', 'default']) t.match(JSON.stringify(responses?.[status]), /"\$ref"/, status)
+})
+
+t.test('a member that is only named like a twin stays', async (t) => {
+  const app = await service()
+  const own = object({ id: int64, id_str: text, name: text, name_str: text })
+  app.put(
+    '/user',
+    { schema: { response: { 200: own } }, config: { fields: { hidden: { id: true, name: true } } } },
+    () => ada,
+  )
+  await app.ready()
+  const { responses } = (app.swagger() as unknown as Documented).paths['/user']?.put ?? {}
+  const { schema } = responses?.[200]?.content['application/json'] ?? {}
+  t.strictSame(schema, object({ name_str: text }))
+})
+
+t.test('the default of the parameter does not name a field that is hidden from everybody', async (t) => {
+  const app = await service()
+  const options = { hidden: { ...everybody, name: () => true }, default: ['name', 'secret', 'card'] }
+  app.get('/user', { schema: { response: { 200: user } }, config: { fields: options } }, () => ada)
+  await app.ready()
+  const { parameters } = (app.swagger() as unknown as Documented).paths['/user']?.get ?? {}
+  t.match(parameters, [{ name: 'fields', description: /Default: name, card$/ }])
+})
+
+t.test('examples and defaults have no hidden field', async (t) => {
+  for (const openapi of ['3.0.3', '3.1.0']) {
+    const app = await service(openapi)
+    const sample = { name: 'Ada', secret: 'S', card: { number: '4' } }
+    const answers = {
+      one: { ...user, examples: [sample] },
+      two: { ...user, examples: [sample, sample] },
+      named: { ...user, 'x-examples': { ada: { summary: 'Ada', value: sample } } },
+      nested: object(
+        { ...user.properties, card: { ...card, default: { number: '4', brand: 'v' } } },
+        { example: sample },
+      ),
+    }
+    for (const [name, schema] of Object.entries(answers))
+      app.put(
+        `/${name}`,
+        { schema: { response: { 200: schema } }, config: { fields: { hidden: everybody } } },
+        () => ada,
+      )
+    await app.ready()
+    const { paths } = app.swagger() as unknown as Documented
+    for (const name of Object.keys(answers)) {
+      const shown = JSON.stringify(paths[`/${name}`])
+      t.notMatch(shown, isNamed, `${openapi} ${name}`)
+      t.match(shown, /"name":"Ada"/, `${openapi} ${name}`)
+    }
+  }
+})
+
+t.test('a schema within itself ends, and a path hides only the field at that path', (t) => {
+  const own = { $id: 'Node', $defs: { secret: text }, required }
+  const node = object({ name: text, secret: text, parent: { $ref: '#/node' } }, own)
+  const either = { anyOf: [{ $ref: '#/node' }, array({ $ref: '#/either' })] }
+  const reader = new SchemaReader({ '': { node, either } })
+  const without = (schema: object, paths: [string, Map<string, true>][]) =>
+    withoutFields(schema as never, new Map(paths), reader)
+  const left = object({ name: text, parent: { $ref: '#/node' } }, { required: ['name'] })
+  const fields = new Map([['secret', true as const]])
+  t.strictSame(withoutFields({ $ref: '#/either' }, fields, reader), { anyOf: [left, array({})] })
+  t.match(without({ $ref: '#/node' }, [['parent', fields]]), { properties: { secret: text, parent: left } })
+  t.end()
+})
