@@ -2,7 +2,8 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { AnyRequest } from './convention/any-request.js'
 import { isRoot } from './convention/contexts.js'
 import type { RegistrationOptions } from './convention/declared-routes.js'
-import { conventionPlugin } from './convention/plugin.js'
+import { watchOrder } from './convention/neighbours.js'
+import { conventionPlugin, registrationChecks } from './convention/plugin.js'
 import { fastTicksOption, keepTicksFast } from './fast-ticks.js'
 import {
   basePath,
@@ -260,8 +261,14 @@ export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlu
     const { mode, identify, basePath, exceptions, fastTicks, ...options } = resolveOptions<
       OwnOptions,
       ResolvedOptions
-    >('conventions', received, checks as Checks<OwnOptions>, defaults as unknown as ResolvedOptions)
+    >(
+      'conventions',
+      received,
+      { ...checks, ...registrationChecks } as unknown as Checks<OwnOptions>,
+      defaults as unknown as ResolvedOptions,
+    )
     if (fastTicks) keepTicksFast()
+    if (mode !== 'off') watchOrder(app)
     if (exceptions.length > 0) exceptRoutes(entry, exceptions, exceptable, mode)
     for (const name of names) {
       const given = options[name] as { readonly mode?: Mode } | false

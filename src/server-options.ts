@@ -4,10 +4,16 @@ import { rawFields, runFirstSteps } from './convention/early-answers.js'
 import { isFramingFaulty } from './convention/exchange.js'
 import { exchangeOn } from './convention/internals.js'
 import { fastTicksOption, keepTicksFast } from './fast-ticks.js'
-import { checksOf, type OptionsOf, option, resolveOptions, text } from './options.js'
+import { checksOf, type OptionsOf, resolveOptions } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
 import { problemOf } from './problem/problem-of.js'
-import { defaultStyle, logProblem, sendProblem, sendRawProblem } from './problem/send-problem.js'
+import {
+  defaultStyle,
+  logProblem,
+  sendProblem,
+  sendRawProblem,
+  typeBaseOption,
+} from './problem/send-problem.js'
 
 /** The options for Fastify that {@link serverOptions} returns. */
 export interface ConventionServerOptions {
@@ -32,7 +38,7 @@ const serverOptionsOptions = {
    * The prefix of the `type` of a problem; the same as that of the plugin `problems`.
    * @default 'urn:problem-type:fastify-conventions:'
    */
-  typeBase: option(text(), defaultStyle.typeBase),
+  typeBase: typeBaseOption,
   /**
    * Whether one object of `process.nextTick()` is kept alive for the life of the process. Without it, ticks take five times
    * as long on Node.js 20 to 24 after a garbage collection of the idle process; see `docs/performance.md`. The preset has the

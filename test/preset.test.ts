@@ -154,7 +154,7 @@ t.test('false leaves a plugin out; an undefined option counts as not set', async
 })
 
 t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
-  const names = ['by', 'defaultLimit', 'id', 'idFormat', 'maxLimit', 'mode', 'time', 'total']
+  const names = 'by, defaultLimit, earlierRoutes, id, idFormat, maxLimit, mode, time, toJsonSchema, total'
   const unknown = 'there is no such option; expected one of'
   for (const [options, error, message] of [
     [
@@ -163,7 +163,7 @@ t.test('an invalid option throws, with its name, the expected and the received v
       /^conventions\.mode: expected one of 'enforce', 'report', 'off', received 'on'/,
     ],
     [{ caching: [] }, 'INVALID', 'conventions.caching: expected an object or false, received []'],
-    [{ lists: { limit: 5 } }, 'UNKNOWN', `lists.limit: ${unknown} ${names.join(', ')}`],
+    [{ lists: { limit: 5 } }, 'UNKNOWN', `lists.limit: ${unknown} ${names}`],
     [{ pathguard: {} }, 'UNKNOWN', new RegExp(`^conventions\\.pathguard: ${unknown} .*pathGuard, problems`)],
   ] as const) {
     const refused = { code: `FST_CONV_OPTION_${error}`, message }

@@ -145,7 +145,8 @@ t.test('without a plugin, typeBase is the prefix of the types', async (t) => {
 t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   t.throws(() => serverOptions({ typeBase: '' }), {
     code: 'FST_CONV_OPTION_INVALID',
-    message: "serverOptions.typeBase: expected a non-empty string, received ''",
+    message:
+      "serverOptions.typeBase: expected the beginning of a URI, such as 'https://api.example/problems#', received ''",
   })
   t.throws(() => serverOptions({ base: 'x' } as object), {
     code: 'FST_CONV_OPTION_UNKNOWN',

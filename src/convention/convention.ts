@@ -24,7 +24,7 @@ import type { RegistrationOptions, RouteFacts } from './declared-routes.js'
 import { type DocumentPlan, documentRoute } from './document.js'
 import { type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
 import { placesOf } from './order.js'
-import { conventionPlugin } from './plugin.js'
+import { conventionPlugin, registrationChecks } from './plugin.js'
 import { besideCors, type Part } from './run.js'
 import type { ModeOf, Steps } from './steps.js'
 
@@ -130,7 +130,9 @@ export function convention<
 ): FastifyPluginAsync<OptionsOf<Declared> & RegistrationOptions> {
   type Options = ResolvedOptions<Declared>
   const { name, rules, neighbours = [] } = definition
-  const [checks, defaults] = checksOf(definition.options)
+  const [own, defaults] = checksOf(definition.options)
+  // So that the error of an unknown option names these, too.
+  const checks = { ...own, ...registrationChecks }
   const [routeChecks] = checksOf(definition.routeOptions)
 
   return conventionPlugin<OptionsOf<Declared>>(name, async function setUpConvention(app, received, entry) {

@@ -187,12 +187,14 @@ export function findUnseen(
   entries: readonly Watcher[],
   reporter: Reporter,
 ): void {
+  const met = new Set<EarlierRoute>()
   for (const route of declared) {
     const above = entries.filter(({ app }) => isWithin(route.app, app))
     if (above.length > 0) reporter.addRoute(route.name)
     const unseenBy = above.filter(({ name }) => !route.seenBy.has(name))
     for (const { name: plugin, mode, earlierRoutes } of withoutCovered(unseenBy)) {
       const earlier = earlierRoutes.find(({ url }) => matchesUrl(url, route.path))
+      if (earlier !== undefined) met.add(earlier)
       const reason = earlier?.reason ?? (configuresAny(route, unseenBy) ? null : route.exclusionReason)
       if (reason !== null) {
         const declared = earlier !== undefined
@@ -201,6 +203,13 @@ export function findUnseen(
         const problem = 'is declared before the plugin is loaded, so the plugin does not apply to it'
         reporter.addFinding({ plugin, rule, route: route.name, mode, problem, instead: instead(plugin) })
       }
+    }
+  }
+  for (const { name: plugin, mode, earlierRoutes } of withoutCovered(entries)) {
+    for (const one of earlierRoutes) {
+      if (met.has(one) || mode === 'off') continue
+      const problem = 'is in earlierRoutes, and no such route is declared before the plugin is loaded'
+      reporter.addFinding({ plugin, rule, route: one.url, mode, problem, instead: 'its path, or no entry' })
     }
   }
   addUnused(declared, entries, reporter)

@@ -10,6 +10,19 @@ export interface Neighbour {
   isIn(app: FastifyInstance): boolean
 }
 
+/** The decorator that @fastify/cors adds to requests. */
+export const corsDecorator = 'corsPreflightEnabled'
+
+export const fastifyCors: Neighbour = {
+  name: '@fastify/cors',
+  isIn: (app) => app.hasRequestDecorator(corsDecorator),
+}
+
+export const fastifyHelmet: Neighbour = {
+  name: '@fastify/helmet',
+  isIn: (app) => app.hasReplyDecorator('helmet'),
+}
+
 export type OverlapFinding = Pick<Finding, 'plugin' | 'problem' | 'instead'>
 
 /** Adds a finding where another plugin is in a context or below it, whichever is registered first. */
@@ -32,6 +45,20 @@ export function watchNeighbour(
       )
     }
   })
+}
+
+/** Adds a finding for each plugin that sets header fields and is registered later: hooks do not run for what is refused. */
+export function watchOrder(app: FastifyInstance): void {
+  const reporter = reporterOf(app)
+  for (const { name, isIn } of [fastifyCors, fastifyHelmet]) {
+    if (isIn(app)) continue
+    reporter.checkAtReady(() => {
+      if (!isIn(app)) return
+      const finding = { plugin: 'conventions', rule: 'order', route: '(all)', mode: 'report' } as const
+      const problem = `${name} is registered after the conventions: what they refuse lacks its header fields`
+      reporter.addFinding({ ...finding, problem, instead: `register ${name} before the conventions` }, 'none')
+    })
+  }
 }
 
 const maxRoutes = 3

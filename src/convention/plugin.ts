@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { type Check, functionOf, listOf, objectOf } from '../options.js'
+import { type Checks, functionOf, listOf, objectOf } from '../options.js'
 import { exceptionChecks, type Mode, modes } from '../report/modes.js'
-import type { ToJsonSchema } from '../schema/provider-schema.js'
 import { checkLoadedEarly, type EarlierRoute, type RegistrationOptions } from './declared-routes.js'
 import { checkInternals } from './internals.js'
 import { addEntry, type Entry, modeOfPreset } from './registry.js'
@@ -29,10 +28,10 @@ export function conventionPlugin<Options extends object>(
       const entry = addEntry(app, {
         name,
         mode,
-        earlierRoutes: checkRoutes(`${name}.earlierRoutes`, earlierRoutes),
+        earlierRoutes: registrationChecks.earlierRoutes(`${name}.earlierRoutes`, earlierRoutes),
       })
       if (toJsonSchema !== undefined) {
-        checkConverter(`${name}.toJsonSchema`, toJsonSchema)
+        registrationChecks.toJsonSchema(`${name}.toJsonSchema`, toJsonSchema)
         if (schemaConverter.own(app) === undefined) schemaConverter.set(app, toJsonSchema)
       }
       await setUp(app, own as unknown as Options, entry)
@@ -42,9 +41,11 @@ export function conventionPlugin<Options extends object>(
   )
 }
 
-const checkConverter: Check<ToJsonSchema> = functionOf('a function of a schema that returns its JSON Schema')
-
-const checkRoutes = listOf(objectOf<EarlierRoute, 'url' | 'reason'>(exceptionChecks, ['url', 'reason']))
+/** Checks of the options of all plugins, which the plugin itself does not get. */
+export const registrationChecks: Checks<RegistrationOptions> = {
+  earlierRoutes: listOf(objectOf<EarlierRoute, 'url' | 'reason'>(exceptionChecks, ['url', 'reason'])),
+  toJsonSchema: functionOf('a function of a schema that returns its JSON Schema'),
+}
 
 // The plugin itself refuses an invalid mode.
 function modeOf({ mode }: { readonly mode?: Mode }): Mode | undefined {

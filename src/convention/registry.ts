@@ -209,8 +209,7 @@ function compileRoute(root: Root, declared: Declared): CompiledRoute {
     const part = entry.compile?.(declared)
     if (part) route.parts.push(part)
   }
-  if (Object.keys(options.config ?? {}).length > 0)
-    root.reporter.checkAtReady(() => findUnreadConfig(declared, registry.entries, root.reporter))
+  root.reporter.checkAtReady(() => findUnreadConfig(declared, registry.entries, root.reporter))
   return route
 }
 

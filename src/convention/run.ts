@@ -4,6 +4,7 @@ import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import { logOf, type Reporter } from '../report/report.js'
 import { hookError, isPreflight, passString } from './exchange.js'
+import { corsDecorator } from './neighbours.js'
 import type { Phase, Place, StepPlace } from './order.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
 import type { Effect, Effects, ModeOf, Next, PayloadStep, RequestStep, StepResult, Steps } from './steps.js'
@@ -262,5 +263,5 @@ export function besideCors(step: RequestStep, isServed: boolean): Pick<Steps, 'o
 
 /** Whether a request is a preflight in a context with @fastify/cors, which has a decorator. */
 function mayBeAnswered(request: FastifyRequest): boolean {
-  return isPreflight(request) && 'corsPreflightEnabled' in request
+  return isPreflight(request) && corsDecorator in request
 }

@@ -9,7 +9,8 @@ import { routeSlot } from './slots.js'
 export const routeOfPlugin = routeSlot<true>('routeOfPlugin')
 
 /**
- * Finds options in `config` that nothing reads: those of a convention that is not registered, and those under a misspelt name.
+ * Finds options that nothing reads: those beside `config` in place of in it, those of a convention that is not registered, and
+ * those under a misspelt name.
  * Beside the preset they stop the boot. Without it, a key of `config` may belong to the app, so that it is only reported.
  */
 export function findUnreadConfig(
@@ -21,9 +22,16 @@ export function findUnreadConfig(
   const modes = new Map(entries.map(({ name, mode }) => [name, mode]))
   const ofPreset = modes.get(presetName)
   const names = ofPreset === undefined ? [...modes.keys()] : [...conventionNames, ...modes.keys()]
-  for (const [key, value] of Object.entries(options.config ?? {})) {
+  const finding = { plugin: 'conventions', rule: 'config', route }
+  for (const key in options) {
+    const mode = conventionNames.has(key) ? (modes.get(key) ?? ofPreset ?? 'off') : 'off'
+    if (mode === 'off') continue
+    const problem = `the option ${key} of a route is not read`
+    reporter.addFinding({ ...finding, mode, problem, instead: `config: { ${key}: … }` })
+  }
+  for (const key in options.config ?? {}) {
     if (modes.has(key)) continue
-    const finding = { plugin: 'conventions', rule: 'config', route }
+    const value: unknown = Reflect.get(options.config ?? {}, key)
     if (conventionNames.has(key)) {
       // `false` leaves out what is not there anyway.
       const isOption = value === true || isObject(value) || Array.isArray(value)

@@ -7,6 +7,7 @@ import { isField, isProblemField, replacedByProblem } from '../http/error-header
 import { serviceLinks } from '../http/header-fields.js'
 import { reasonPhrases } from '../http/status.js'
 import { exactJson } from '../json/exact-json.js'
+import { option, text } from '../options.js'
 import { clip } from '../text.js'
 import {
   isProblemError,
@@ -32,6 +33,12 @@ export const defaultStyle: ProblemStyle = Object.freeze({
   refusals: 'answer',
   keepMembers: [],
 })
+
+/** The option `typeBase`. Its characters are those of a URI (RFC 3986 §2). */
+export const typeBaseOption = option(
+  text("the beginning of a URI, such as 'https://api.example/problems#'", /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/),
+  defaultStyle.typeBase,
+)
 
 export const problemStyle = appSlot<ProblemStyle>('problemStyle')
 

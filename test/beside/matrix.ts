@@ -64,7 +64,11 @@ async function appWith(setUp: SetUp, upstream: string, [mode, order]: Registrati
   // A busy machine takes long to load plugins.
   const app = Fastify({ pluginTimeout: 60_000 })
   const register = async () =>
-    app.register(conventions, { ...(mode === 'enforce' ? setUp.options : {}), mode: mode ?? 'report' })
+    app.register(conventions, {
+      ...(mode === 'enforce' ? setUp.options : {}),
+      ...(order === 'conventions first' && { earlierRoutes: [] }),
+      mode: mode ?? 'report',
+    })
   if (order === 'conventions first') await register()
   await setUp.register(app, upstream)
   if (order === 'conventions last') await register()

@@ -1,4 +1,5 @@
 import fastifyCors from '@fastify/cors'
+import fastifyHelmet from '@fastify/helmet'
 import fastifyRateLimit from '@fastify/rate-limit'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -70,6 +71,47 @@ t.test('a misspelt name in config stops the boot, or is reported; other values a
     ['GET /v1/orders', 'config.operations'],
     ['GET /v1/users', 'config.rateLimit'],
   ])
+})
+
+t.test('options beside config, which nothing reads, stop the boot', async (t) => {
+  const beside: object = { bearer: { scopes: ['admin'] }, logLevel: 'warn' }
+  for (const [plugin, mode, effect] of [
+    [conventions, 'enforce', 'stopped'],
+    [conventions, 'report', 'found'],
+    [conventions, 'off', 'nothing'],
+    [problems, 'enforce', 'nothing'],
+  ] as const) {
+    const app = Fastify()
+    await app.register(plugin as typeof conventions, { mode })
+    app.get('/v1/users', beside, handler)
+    if (effect === 'stopped') await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' })
+    else await app.ready()
+    const found = app.conventions.report().findings.filter(({ rule }) => rule === 'config')
+    const [problem, instead] = ['the option bearer of a route is not read', 'config: { bearer: … }']
+    t.match(found, effect === 'nothing' ? [] : [{ route: 'GET /v1/users', problem, instead }], mode)
+    t.equal(found.length, effect === 'nothing' ? 0 : 1)
+  }
+})
+
+t.test('plugins that set header fields are to be registered before the preset', async (t) => {
+  for (const order of ['before', 'after'] as const) {
+    const app = Fastify()
+    const others = async () => void (await app.register(fastifyCors).register(fastifyHelmet))
+    if (order === 'before') await others()
+    await app.register(conventions)
+    if (order === 'after') await others()
+    app.get('/v1/users', handler)
+    await app.ready()
+    const found = app.conventions.report().findings.filter(({ rule }) => rule === 'order')
+    const expected = order === 'before' ? [] : [/^@fastify\/cors is/, /^@fastify\/helmet is/]
+    t.match(
+      found,
+      expected.map((problem) => ({ problem, effect: 'none' })),
+    )
+    t.equal(found.length, expected.length)
+    const refused = await app.inject({ url: '/v1/Users', headers: { origin: 'https://a.example' } })
+    t.equal(refused.headers['access-control-allow-origin'], order === 'before' ? '*' : undefined)
+  }
 })
 
 t.test('options of a convention that is left out stop the boot beside the preset', async (t) => {

@@ -204,6 +204,25 @@ t.test('earlierRoutes excludes routes; the report has the reason', async (t) => 
   ])
 })
 
+t.test('an entry of earlierRoutes that no route needs stops the boot', async (t) => {
+  for (const [mode, effect] of [
+    ['enforce', 1],
+    ['report', 1],
+    ['off', 0],
+  ] as const) {
+    const app = Fastify()
+    app.get('/health', handler)
+    const earlierRoutes = ['/health', '/v1/users'].map((url) => ({ url, reason: 'older' }))
+    await app.register(conventions, { mode, earlierRoutes })
+    app.get('/v1/users', handler)
+    if (mode === 'enforce') await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' })
+    else await app.ready()
+    const found = app.conventions.report().findings.filter(({ rule }) => rule === 'registration')
+    t.match(found, [{ plugin: 'conventions', route: '/v1/users', problem: /no such route/ }].slice(0, effect))
+    t.equal(found.length, effect)
+  }
+})
+
 t.test('the option earlierRoutes is checked', async (t) => {
   const invalid = { code: 'FST_CONV_OPTION_INVALID', message: /lists\.earlierRoutes/ }
   for (const earlierRoutes of [true, ['/health'], [{ url: '/health' }], [{ url: 'health', reason: 'x' }]]) {

@@ -3,6 +3,7 @@ import { isRoot } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { headerOf, isPreflight, isResponse, withHeaders } from '../../convention/exchange.js'
+import { corsDecorator, fastifyCors } from '../../convention/neighbours.js'
 import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { fieldName, mergeVary, varyMerger } from '../../http/header-fields.js'
 import { webOrigin } from '../../http/url.js'
@@ -99,9 +100,6 @@ declare module 'fastify' {
   }
 }
 
-// @fastify/cors adds it to requests.
-const decoratorOfNeighbour = 'corsPreflightEnabled'
-
 /**
  * Lets pages of other origins use the API (Fetch, CORS protocol). It exposes the headers of the conventions, allows the
  * methods of a REST API, and adds `Vary: Origin` to every response that can differ by origin, errors, 304 and responses
@@ -118,8 +116,7 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
   rules: ['origin', 'vary'],
   neighbours: [
     {
-      name: '@fastify/cors',
-      isIn: (app) => app.hasRequestDecorator(decoratorOfNeighbour),
+      ...fastifyCors,
       problem: 'answers pages of other origins here: this plugin does not',
       instead: 'one of the two: cors: false, or no @fastify/cors',
     },
@@ -131,7 +128,7 @@ export const cors: FastifyPluginAsync<CorsOptions & RegistrationOptions> = conve
     const steps = stepsOf('cors', options)
     // The hooks of a context with a prefix do not run for paths without a route.
     if (steps !== null && options.mode === 'enforce' && !isRoot(app)) {
-      if (!app.hasRequestDecorator(decoratorOfNeighbour)) {
+      if (!app.hasRequestDecorator(corsDecorator)) {
         app.options('*', { schema: { hide: true } as FastifySchema }, (_request, reply) =>
           reply.callNotFound(),
         )

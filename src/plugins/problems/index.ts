@@ -23,7 +23,13 @@ import {
   text,
 } from '../../options.js'
 import { kebabCode, notAcceptable, ProblemError, problemMediaType } from '../../problem/problem-error.js'
-import { defaultStyle, problemStyle, retryAfter, sending } from '../../problem/send-problem.js'
+import {
+  defaultStyle,
+  problemStyle,
+  retryAfter,
+  sending,
+  typeBaseOption,
+} from '../../problem/send-problem.js'
 import { modeOption, routeMode } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
 import { producedTypes } from '../../schema/responses.js'
@@ -56,7 +62,7 @@ const problemsOptions = {
    * The prefix of the `type` of a problem; the code follows. Best is a URL at which the codes are documented.
    * @default 'urn:problem-type:fastify-conventions:'
    */
-  typeBase: option(text(), defaultStyle.typeBase),
+  typeBase: typeBaseOption,
   /**
    * Whether requests that arrive while the server closes get 503 (`refuse`) or are served (`serve`). In both cases the
    * response ends its connection (RFC 9112 §9.6), and a session of HTTP/2 ends with its last stream, so that

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type defaultHelmet from 'helmet'
 import type { HelmetOptions } from 'helmet'
 import { convention } from '../../convention/convention.js'
 import { excludedEarlier, type RegistrationOptions } from '../../convention/declared-routes.js'
 import { rawFields } from '../../convention/early-answers.js'
 import { isResponse } from '../../convention/exchange.js'
+import { fastifyHelmet } from '../../convention/neighbours.js'
 import type { Effect, Steps } from '../../convention/steps.js'
 import { mediaTypeOf } from '../../http/media-types.js'
 import {
@@ -134,8 +135,7 @@ export const securityHeaders: FastifyPluginAsync<SecurityHeadersOptions & Regist
   routeOptions: securityHeadersRouteOptions,
   neighbours: [
     {
-      name: '@fastify/helmet',
-      isIn: (app: FastifyInstance) => app.hasReplyDecorator('helmet'),
+      ...fastifyHelmet,
       problem: 'sets the headers here: this plugin is off',
       instead: 'one of the two: securityHeaders: false, or no @fastify/helmet',
     },

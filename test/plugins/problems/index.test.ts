@@ -11,11 +11,11 @@ import { appWith, refuses } from './support.js'
 t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
   const invalid = 'FST_CONV_OPTION_INVALID'
   const unknown =
-    'problems.typebase: there is no such option; expected one of codes, errorHandler, keepMembers, mode, refusals, typeBase, whileClosing'
+    'problems.typebase: there is no such option; expected one of codes, earlierRoutes, errorHandler, keepMembers, mode, refusals, toJsonSchema, typeBase, whileClosing'
   const noMember = 'problems.keepMembers[0]: expected a name that a problem document does not have'
   const rows: ReadonlyArray<readonly [options: object, message: string | RegExp, code?: string]> = [
     [{ mode: 'loud' }, "problems.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
-    [{ typeBase: '' }, "problems.typeBase: expected a non-empty string, received ''"],
+    [{ typeBase: 'not a URL ' }, /^problems\.typeBase: expected the beginning of a URI/],
     [{ whileClosing: null }, "problems.whileClosing: expected one of 'refuse', 'serve', received null"],
     [{ refusals: true }, "problems.refusals: expected one of 'answer', 'errorHandler', received true"],
     [{ errorHandler: 'keep' }, "problems.errorHandler: expected one of 'leave', 'wrap', received 'keep'"],
