@@ -19,19 +19,21 @@ export function findUnreadConfig(
   reporter: Reporter,
 ): void {
   if (routeOfPlugin.get(options) === true) return
+  const beside = Object.keys(options).filter((key) => conventionNames.has(key))
+  const config = Object.entries(options.config ?? {})
+  if (beside.length + config.length === 0) return
   const modes = new Map(entries.map(({ name, mode }) => [name, mode]))
   const ofPreset = modes.get(presetName)
   const names = ofPreset === undefined ? [...modes.keys()] : [...conventionNames, ...modes.keys()]
   const finding = { plugin: 'conventions', rule: 'config', route }
-  for (const key in options) {
-    const mode = conventionNames.has(key) ? (modes.get(key) ?? ofPreset ?? 'off') : 'off'
+  for (const key of beside) {
+    const mode = modes.get(key) ?? ofPreset ?? 'off'
     if (mode === 'off') continue
     const problem = `the option ${key} of a route is not read`
     reporter.addFinding({ ...finding, mode, problem, instead: `config: { ${key}: … }` })
   }
-  for (const key in options.config ?? {}) {
+  for (const [key, value] of config) {
     if (modes.has(key)) continue
-    const value: unknown = Reflect.get(options.config ?? {}, key)
     if (conventionNames.has(key)) {
       // `false` leaves out what is not there anyway.
       const isOption = value === true || isObject(value) || Array.isArray(value)

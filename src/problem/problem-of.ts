@@ -97,7 +97,7 @@ export function problemOfBody(
 
 /** Returns a code of the app in lower-kebab case; `null` for one of Fastify and its plugins. */
 function ownCode(code: unknown): string | null {
-  return String(code).startsWith('FST_') ? null : kebabCode(code)
+  return typeof code === 'string' && !code.startsWith('FST_') ? kebabCode(code) : null
 }
 
 /** Whether the JSON parser of an older Fastify 5 has thrown: its errors have no code. */

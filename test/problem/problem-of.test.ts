@@ -56,6 +56,7 @@ t.test('an error has its own code, or that of its status', async (t) => {
       (statusCode) => [{ statusCode }, undefined, 500, 'internal-server-error'] as const,
     ),
     [{ code: 'constructor', statusCode: 409 }, undefined, 409, 'constructor'],
+    [{ code: Object.create(null), statusCode: 409 }, undefined, 409, 'conflict'],
     // Of a JSON parser as the docs of Fastify have it.
     [Object.assign(new SyntaxError('no'), { statusCode: 400 }), undefined, 400, 'body-malformed'],
     [Object.assign(new SyntaxError('no'), { statusCode: 409 }), undefined, 409, 'conflict'],

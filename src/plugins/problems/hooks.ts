@@ -161,8 +161,8 @@ export function errorAnswers(
     if (isKept || !isRewritable(reply, payload)) return keptBody(reply, status)
     const cause = wraps && passed?.problem.statusCode === status ? passed.problem : undefined
     const problem = problemOfBody(status, bodyOf(payload, type), cause, options.keepMembers)
-    const thrown = passed?.problem.cause ?? shownBody(payload)
-    return written(reply, unsupportedMediaType(problem, request), payload, thrown)
+    const hidden = status < 500 ? undefined : (passed?.problem.cause ?? shownBody(payload))
+    return written(reply, unsupportedMediaType(problem, request), payload, hidden)
   }
 
   /** Notes the mode of a route. Returns whether it has an error handler of the app. */
@@ -195,14 +195,14 @@ function isRefusalOfFramework(thrown: unknown, request: FastifyRequest): boolean
   return validation !== undefined && unsupportedMediaType(problemOf(thrown), request).statusCode === 415
 }
 
-/** @param cause what a 5xx hides from the client, for the log */
-function written(reply: FastifyReply, problem: ProblemError, payload: unknown, cause?: unknown): Effect {
+/** @param hidden what a 5xx hides from the client, for the log */
+function written(reply: FastifyReply, problem: ProblemError, payload: unknown, hidden?: unknown): Effect {
   return {
     rule: 'body',
     given: `${problem.statusCode} without a problem document`,
     payload: jsonOfProblem(reply, problem),
     change() {
-      if (cause !== undefined && problem.statusCode >= 500) logProblem(reply, problem, cause)
+      if (hidden !== undefined) logProblem(reply, problem, hidden)
       if (isResponse(payload)) {
         for (const [name, value] of payload.headers) if (isKeptField(name, value)) reply.header(name, value)
         payload.body?.cancel().catch(() => {})
