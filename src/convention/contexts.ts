@@ -35,6 +35,11 @@ export function basePathOf({ prefix }: FastifyInstance): string {
   return prefix.replace(/\/v[0-9]+(?=\/|$).*|\/+$/, '')
 }
 
+/** Whether the prefix of a context has a major version in it. */
+export function hasVersion({ prefix }: FastifyInstance): boolean {
+  return /\/v[0-9]+(?=\/|$)/.test(prefix)
+}
+
 /** Whether an app is in maintenance, for plugins that pause their work meanwhile. */
 export interface MaintenanceSignal {
   /** Whether there is maintenance now, from any source: `enable()`, a planned window, the file or the shared store. */

@@ -149,7 +149,7 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
   options: operationsOptions,
   routeOptions: { starts: optional(text()) },
   setUp({ app, options: given, atReady, addFinding }) {
-    const options = resolveOperations(given, app.prefix)
+    const options = resolveOperations(given, app)
     const { identify, path } = options
     const knowsCallers = () => identify !== undefined || hasCallers(app)
     startsOfRequest.declare(app)

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { AnyRequest } from '../../convention/any-request.js'
+import { hasVersion } from '../../convention/contexts.js'
 import {
   type Check,
   functionOf,
@@ -147,14 +148,14 @@ export interface OperationsOptions extends OptionsOf<typeof operationsOptions> {
 export type ResolvedOperations = ReturnType<typeof resolveOperations>
 
 /** @throws FST_CONV_OPTION_INVALID */
-export function resolveOperations(options: ResolvedOptions<typeof operationsOptions>, prefix: string) {
+export function resolveOperations(options: ResolvedOptions<typeof operationsOptions>, app: FastifyInstance) {
   const { store = memoryOperationStore(), engine = inProcessEngine(), ...others } = options
   if (engine.isShared && !store.isShared) {
     invalid('operations.store', 'a shared store, because the engine is shared', options.store)
   }
   return Object.freeze({
     ...others,
-    path: options.path ?? (/\/v[0-9]+(\/|$)/.test(prefix) ? '/operations' : '/v1/operations'),
+    path: options.path ?? (hasVersion(app) ? '/operations' : '/v1/operations'),
     retention: Number(options.retention),
     lease: Number(options.lease),
     drain: Number(options.drain),

@@ -123,14 +123,15 @@ t.test('the fields of a list without a schema are selected from its items', asyn
   }
   const big = 9_007_199_254_740_993n
   const row = { id: big, status: 'paid', address: { city: 'London', zip: 'W1' } }
+  const older = { ...row, id: big - 1n }
   for (const [about, schema] of Object.entries(schemas)) {
     for (const twins of [true, false]) {
       const app = Fastify()
       await app.register(problems)
-      await app.register(lists, { mode: 'off' })
+      await app.register(lists)
       await app.register(fields)
       if (twins) await app.register(integerTwins)
-      const handler = (_: unknown, reply: FastifyReply) => reply.list([row, row], 2)
+      const handler = (_: unknown, reply: FastifyReply) => reply.list([row, older], 2)
       app.get('/v1/orders', { ...schema, config: { lists: twins ? {} : true } }, handler)
       const id = `"id":${big}${twins ? `,"id_str":"${big}"` : ''}`
       for (const [query, item] of [
@@ -141,7 +142,8 @@ t.test('the fields of a list without a schema are selected from its items', asyn
         ['__proto__', '{}'],
       ] as const) {
         const { payload } = await app.inject(`/v1/orders?fields=${query}`)
-        t.equal(payload, `{"orders":[${item},${item}],"total":2}`, `${about}, twins ${twins}: ${query}`)
+        const ofOlder = item.replaceAll(`${big}`, `${older.id}`)
+        t.equal(payload, `{"orders":[${item},${ofOlder}],"total":2}`, `${about}, twins ${twins}: ${query}`)
       }
       const refused = injected(await app.inject('/v1/orders?fields=a,,b'))
       const detail = 'fields has an empty name'
