@@ -11,20 +11,16 @@ export type Checks<Options> = {
 // Options of `register()`, which Fastify passes to plugins too.
 const optionsOfRegister: ReadonlySet<string> = new Set(['prefix', 'logLevel', 'logSerializers'])
 
-/** Returns the options of a plugin, checked and merged over its defaults, in a new frozen object. */
-export function resolveOptions<
-  Options extends object,
-  Defaults extends Partial<Record<keyof Options, unknown>>,
->(
+/** Returns options, checked and merged over the declared defaults, in a new frozen object. */
+export function resolveOptions<Declared extends DeclaredOptions>(
   label: string,
-  received: Options | undefined,
-  checks: Checks<Options>,
-  defaults: Defaults,
-): Readonly<Defaults> {
-  const own = Object.fromEntries(
-    Object.entries(object(label, received ?? {})).filter(([name]) => !optionsOfRegister.has(name)),
-  )
-  return Object.freeze({ ...defaults, ...checkEach(label, own, checks) })
+  received: object | undefined,
+  declared: Declared,
+): ResolvedOptions<Declared> {
+  const own = Object.entries(object(label, received ?? {})).filter(([name]) => !optionsOfRegister.has(name))
+  const defaults = Object.entries(declared).map(([name, one]) => [name, one.default])
+  const checked = checkEach(label, Object.fromEntries(own), checksOf(declared))
+  return Object.freeze({ ...Object.fromEntries(defaults), ...checked })
 }
 
 /**
@@ -74,13 +70,9 @@ export function optional<T>(check: Check<T>): Option<T | undefined> {
   return { check, default: undefined }
 }
 
-export function checksOf<Declared extends DeclaredOptions>(
-  declared: Declared,
-): [checks: Checks<OptionsOf<Declared>>, defaults: ResolvedOptions<Declared>] {
-  const options = Object.entries(declared)
-  const checks = Object.fromEntries(options.map(([name, { check }]) => [name, check]))
-  const defaults = Object.fromEntries(options.map(([name, one]) => [name, one.default]))
-  return [checks as Checks<OptionsOf<Declared>>, defaults as ResolvedOptions<Declared>]
+export function checksOf<Declared extends DeclaredOptions>(declared: Declared): Checks<OptionsOf<Declared>> {
+  const checks = Object.entries(declared).map(([name, { check }]) => [name, check])
+  return Object.fromEntries(checks) as Checks<OptionsOf<Declared>>
 }
 
 /** Returns a check for one of the listed values. */
@@ -114,6 +106,20 @@ export function text(expected = 'a non-empty string', pattern = /./s): Check<str
 export function functionOf<Fn>(expected: string): Check<Fn> {
   return (label, received) =>
     typeof received === 'function' ? (received as Fn) : invalid(label, expected, received)
+}
+
+/** Returns a check for an object with these methods and flags, such as a client or a store. */
+export function objectWith<Given>(
+  expected: string,
+  methods: readonly (keyof Given & string)[],
+  flags: readonly (keyof Given & string)[] = [],
+): Check<Given> {
+  return (label, received) =>
+    isObject(received) &&
+    methods.every((name) => typeof received[name] === 'function') &&
+    flags.every((name) => typeof received[name] === 'boolean')
+      ? (received as Given)
+      : invalid(label, expected, received)
 }
 
 export function orFalse<T>(check: Check<T>): Check<T | false> {

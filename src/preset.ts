@@ -3,21 +3,9 @@ import type { AnyRequest } from './convention/any-request.js'
 import { isRoot } from './convention/contexts.js'
 import type { RegistrationOptions } from './convention/declared-routes.js'
 import { watchOrder } from './convention/neighbours.js'
-import { conventionPlugin, registrationChecks } from './convention/plugin.js'
+import { conventionPlugin } from './convention/plugin.js'
 import { fastTicksOption, keepTicksFast } from './fast-ticks.js'
-import {
-  basePath,
-  type Check,
-  type Checks,
-  checksOf,
-  functionOf,
-  invalid,
-  isObject,
-  listOf,
-  option,
-  optional,
-  resolveOptions,
-} from './options.js'
+import { basePath, type Check, functionOf, invalid, isObject, listOf, option, optional } from './options.js'
 import { bearer } from './plugins/bearer/index.js'
 import { caching } from './plugins/caching/index.js'
 import { cors } from './plugins/cors/index.js'
@@ -229,14 +217,14 @@ const exceptable = names.filter((name) => name !== 'methodOverride')
 export type ConventionsException = RouteException<ConventionName>
 
 // Not taken apart here: bundlers leave out a name, and keep a pattern.
-const declared = checksOf({
+const declared = {
   ...Object.fromEntries(names.map((name) => [name, option(pluginOptions, optIn.has(name) ? false : {})])),
   mode: modeOption,
   identify: optional(functionOf('a function of the request that returns the id of the caller')),
   basePath: optional(basePath),
   exceptions: option(listOf(routeException(exceptable)), []),
   fastTicks: fastTicksOption,
-})
+}
 
 type ResolvedOptions = Required<Omit<OwnOptions, 'identify' | 'basePath'>> &
   Pick<OwnOptions, 'identify' | 'basePath'>
@@ -254,19 +242,12 @@ type ResolvedOptions = Required<Omit<OwnOptions, 'identify' | 'basePath'>> &
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN, FST_CONV_ALREADY_REGISTERED at registration,
  * FST_CONV_FINDINGS when the app gets ready
  */
-export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlugin<OwnOptions>(
+export const conventions: FastifyPluginAsync<ConventionsOptions> = conventionPlugin(
   'conventions',
-  async function setUpConventions(app, received, entry) {
-    const [checks, defaults] = declared
-    const { mode, identify, basePath, exceptions, fastTicks, ...options } = resolveOptions<
-      OwnOptions,
-      ResolvedOptions
-    >(
-      'conventions',
-      received,
-      { ...checks, ...registrationChecks } as unknown as Checks<OwnOptions>,
-      defaults as unknown as ResolvedOptions,
-    )
+  declared,
+  async function setUpConventions(app, resolved, entry) {
+    const { mode, identify, basePath, exceptions, fastTicks, ...options } =
+      resolved as unknown as ResolvedOptions
     if (fastTicks) keepTicksFast()
     if (mode !== 'off') watchOrder(app)
     if (exceptions.length > 0) exceptRoutes(entry, exceptions, exceptable, mode)

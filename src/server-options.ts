@@ -4,7 +4,7 @@ import { rawFields, runFirstSteps } from './convention/early-answers.js'
 import { isFramingFaulty } from './convention/exchange.js'
 import { exchangeOn } from './convention/internals.js'
 import { fastTicksOption, keepTicksFast } from './fast-ticks.js'
-import { checksOf, type OptionsOf, resolveOptions } from './options.js'
+import { type OptionsOf, resolveOptions } from './options.js'
 import { type ProblemCode, ProblemError } from './problem/problem-error.js'
 import { problemOf } from './problem/problem-of.js'
 import {
@@ -51,8 +51,6 @@ const serverOptionsOptions = {
 /** Options of {@link serverOptions}. */
 export interface ServerOptions extends OptionsOf<typeof serverOptionsOptions> {}
 
-const [checks, defaults] = checksOf(serverOptionsOptions)
-
 /**
  * Returns options for the Fastify constructor, for errors that no plugin can answer. Spread them first, then your own:
  *
@@ -71,7 +69,7 @@ const [checks, defaults] = checksOf(serverOptionsOptions)
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function serverOptions(received?: ServerOptions): ConventionServerOptions {
-  const { typeBase, fastTicks } = resolveOptions('serverOptions', received, checks, defaults)
+  const { typeBase, fastTicks } = resolveOptions('serverOptions', received, serverOptionsOptions)
   if (fastTicks) keepTicksFast()
   return {
     frameworkErrors: function answerFrameworkError(error, request, reply) {

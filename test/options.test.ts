@@ -11,6 +11,7 @@ import {
   listOf,
   objectOf,
   oneOf,
+  option,
   resolveOptions,
   routeOptionsOf,
   text,
@@ -24,6 +25,11 @@ interface Lamp {
 
 const checks: Checks<Lamp> = { colour: oneOf('red', 'green'), watts: integer(1, 100), labels: listOf(text()) }
 const defaults: Required<Lamp> = { colour: 'red', watts: 40, labels: [] }
+const declared = {
+  colour: option(oneOf('red', 'green'), 'red'),
+  watts: option(integer(1, 100), 40),
+  labels: option<readonly string[]>(listOf(text()), defaults.labels),
+}
 
 type Row = [check: Check<unknown>, passing: unknown[], expected: string, failing: unknown[], shown: string]
 
@@ -75,9 +81,9 @@ t.test('the received value is shortened in the message, whatever it is', async (
 })
 
 t.test('options of a plugin replace its defaults', async (t) => {
-  t.strictSame(resolveOptions('lamp', undefined, checks, defaults), defaults)
+  t.strictSame(resolveOptions('lamp', undefined, declared), defaults)
 
-  t.strictSame(resolveOptions('lamp', { watts: 7 }, checks, defaults), { ...defaults, watts: 7 })
+  t.strictSame(resolveOptions('lamp', { watts: 7 }, declared), { ...defaults, watts: 7 })
   const unset: Record<string, unknown> = { watts: undefined }
   t.strictSame(resolve(unset), defaults, 'undefined is unset')
   const ofRegister = { prefix: '/api', logLevel: 'info', logSerializers: {}, watts: 7 }
@@ -116,7 +122,7 @@ t.test('options of a route are an object or false; anything else throws', async 
 
 t.test('the resolved options are a new frozen object; input and defaults do not change', async (t) => {
   const received: Lamp = { labels: ['a'] }
-  const options = resolveOptions('lamp', received, checks, defaults)
+  const options = resolveOptions('lamp', received, declared)
   const route = routeOptionsOf('r', received, checks)
   t.ok(Object.isFrozen(options) && Object.isFrozen(options.labels) && Object.isFrozen(route))
   t.not(options.labels, received.labels)
@@ -134,7 +140,7 @@ t.test('any value is accepted, or throws a boot error', async () => {
 })
 
 function resolve(received: unknown): unknown {
-  return resolveOptions('lamp', received as Lamp, checks, defaults)
+  return resolveOptions('lamp', received as Lamp, declared)
 }
 
 function wrong(message: string): { code: string; message: string } {

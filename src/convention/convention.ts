@@ -7,7 +7,6 @@ import {
   type Option,
   type OptionsOf,
   type ResolvedOptions,
-  resolveOptions,
   routeOptionsOf,
 } from '../options.js'
 import type { Finding } from '../report/findings.js'
@@ -24,7 +23,7 @@ import type { RegistrationOptions, RouteFacts } from './declared-routes.js'
 import { type DocumentPlan, documentRoute } from './document.js'
 import { type Neighbour, type OverlapFinding, watchNeighbour } from './neighbours.js'
 import { placesOf } from './order.js'
-import { conventionPlugin, registrationChecks } from './plugin.js'
+import { conventionPlugin } from './plugin.js'
 import { besideCors, type Part } from './run.js'
 import type { ModeOf, Steps } from './steps.js'
 
@@ -130,13 +129,9 @@ export function convention<
 ): FastifyPluginAsync<OptionsOf<Declared> & RegistrationOptions> {
   type Options = ResolvedOptions<Declared>
   const { name, rules, neighbours = [] } = definition
-  const [own, defaults] = checksOf(definition.options)
-  // So that the error of an unknown option names these, too.
-  const checks = { ...own, ...registrationChecks }
-  const [routeChecks] = checksOf(definition.routeOptions)
+  const routeChecks = checksOf(definition.routeOptions)
 
-  return conventionPlugin<OptionsOf<Declared>>(name, async function setUpConvention(app, received, entry) {
-    const options = resolveOptions<object, object>(name, received, checks, defaults) as Options
+  return conventionPlugin(name, definition.options, async function setUpConvention(app, options, entry) {
     const { mode: ofAll = 'enforce' } = options as { readonly mode?: Mode }
     const ofRules = { mode: ofAll, rules: {}, exceptions: [], ...options } as unknown as Required<
       RuleOptions<Rule>

@@ -2,7 +2,14 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { bootErrors } from '../boot-errors.js'
 import { kept } from '../kept.js'
-import { exclusionReasonOf, type Mode, matchesUrl, servesAllMethods } from '../report/modes.js'
+import { functionOf, listOf, type OptionsOf, objectOf, option, optional } from '../options.js'
+import {
+  exceptionChecks,
+  exclusionReasonOf,
+  type Mode,
+  matchesUrl,
+  servesAllMethods,
+} from '../report/modes.js'
 import type { Reporter } from '../report/report.js'
 import type { ToJsonSchema } from '../schema/provider-schema.js'
 import { appKey, contextsAbove, isWithin } from './contexts.js'
@@ -17,8 +24,7 @@ export interface EarlierRoute {
   readonly reason: string
 }
 
-/** Options of all plugins of this package. */
-export interface RegistrationOptions {
+export const registrationOptions = {
   /**
    * Routes that are declared before the plugin is loaded, and may stay without it. Any other such route is a finding: it
    * fails the boot, or is reported if the plugin's `mode` is `report`.
@@ -26,7 +32,10 @@ export interface RegistrationOptions {
    * Not for your own routes: `await` the registration, and declare them after it.
    * @default []
    */
-  readonly earlierRoutes?: readonly EarlierRoute[]
+  earlierRoutes: option<readonly EarlierRoute[]>(
+    listOf(objectOf<EarlierRoute, 'url' | 'reason'>(exceptionChecks, ['url', 'reason'])),
+    [],
+  ),
   /**
    * Returns the JSON Schema of a schema of another library, such as Valibot or Zod 3. Called once for each schema, when its
    * route is declared. The first plugin of a context that has it decides for the context and those below.
@@ -34,8 +43,11 @@ export interface RegistrationOptions {
    * Not needed for Zod 4.2 and later, and for schemas that follow Standard JSON Schema: they give it themselves.
    * @default none
    */
-  readonly toJsonSchema?: ToJsonSchema
+  toJsonSchema: optional(functionOf<ToJsonSchema>('a function of a schema that returns its JSON Schema')),
 }
+
+/** Options of all plugins of this package. */
+export interface RegistrationOptions extends OptionsOf<typeof registrationOptions> {}
 
 export interface Watcher {
   readonly name: string

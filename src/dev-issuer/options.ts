@@ -1,4 +1,13 @@
-import { type Check, functionOf, invalid, listOf, objectOf, resolveOptions, text } from '../options.js'
+import {
+  type Check,
+  functionOf,
+  invalid,
+  listOf,
+  objectOf,
+  option,
+  resolveOptions,
+  text,
+} from '../options.js'
 
 /** A client of {@link DevIssuerOptions}: a program with a secret, or an app without one. */
 export interface DevClient {
@@ -80,21 +89,21 @@ const client = objectOf<DevClient, 'id'>(
 )
 const listOfUsers = listOf(objectOf<DevUser, 'id' | 'name'>({ id: text(), name: text() }, ['id', 'name']))
 const findsUsers = functionOf<FindUsers>('an array of users, or a function that returns them')
-const checks = {
-  issuer: origin,
-  audience: url,
-  scopes,
-  clients: listOf(client),
-  users: ((label, received) =>
-    Array.isArray(received) ? listOfUsers(label, received) : findsUsers(label, received)) satisfies Check<
-    DevIssuerOptions['users']
-  >,
+const users: Check<readonly DevUser[] | FindUsers> = (label, received) =>
+  Array.isArray(received) ? listOfUsers(label, received) : findsUsers(label, received)
+
+const declared = {
+  issuer: option(origin, ''),
+  audience: option(url, ''),
+  scopes: option(scopes, []),
+  clients: option<readonly DevClient[]>(listOf(client), []),
+  users: option(users, []),
 }
 
 export function resolveDevIssuer(received: DevIssuerOptions): ResolvedDevIssuer {
-  const defaults = { issuer: '', audience: '', scopes: [], clients: [], users: [] }
-  const options: ResolvedDevIssuer = resolveOptions('devIssuer', received, checks, defaults)
-  for (const name of ['issuer', 'audience'] as const) checks[name](`devIssuer.${name}`, received[name])
+  const options: ResolvedDevIssuer = resolveOptions('devIssuer', received, declared)
+  for (const name of ['issuer', 'audience'] as const)
+    declared[name].check(`devIssuer.${name}`, received[name])
   for (const [index, { scopes = [] }] of options.clients.entries()) {
     const unknown = scopes.find((scope) => !options.scopes.includes(scope))
     if (unknown !== undefined)

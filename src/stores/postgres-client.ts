@@ -1,4 +1,4 @@
-import { isObject } from '../options.js'
+import { isObject, objectWith } from '../options.js'
 
 /** The result of a statement. */
 export interface PostgresResult {
@@ -12,6 +12,9 @@ export interface PostgresPool {
   /** Runs a statement on any connection. */
   query(text: string, values?: unknown[]): Promise<PostgresResult>
 }
+
+/** Checks what a store runs its statements on. */
+export const poolOf = objectWith<PostgresPool>('a pool with query(), such as that of pg', ['query'])
 
 /** Returns the error of a check: what to do, if the table is the reason (class 42: it is missing, lacks a column or a right). */
 export function tableError(table: string, cause: unknown): unknown {

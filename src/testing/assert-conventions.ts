@@ -1,7 +1,6 @@
 import { AssertionError } from 'node:assert'
 import type { FastifyInstance } from 'fastify'
 import {
-  checksOf,
   flag,
   functionOf,
   invalid,
@@ -97,11 +96,7 @@ export interface ProbeReport {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Promise<ProbeReport> {
-  const { headers, params, rules, exceptions, writes } = resolveOptions(
-    'probeConventions',
-    given,
-    ...checksOf(options),
-  )
+  const { headers, params, rules, exceptions, writes } = resolveOptions('probeConventions', given, options)
   await app.ready()
   const all: Verdict[] = []
   const notProbed: string[] = []

@@ -5,12 +5,13 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { conventionPlugin } from '../../src/convention/plugin.js'
 import conventions, { lists, problems } from '../../src/index.js'
+import { optional, text } from '../../src/options.js'
 
 const handler = async () => ({})
 
 t.test('a convention gets its options, is awaited, and serves the context that registers it', async (t) => {
   const app = Fastify()
-  const plugin = conventionPlugin<{ readonly word?: string }>('greeting', async (context, { word }) => {
+  const plugin = conventionPlugin('greeting', { word: optional(text()) }, async (context, { word }) => {
     await Promise.resolve()
     context.decorate('greet', () => word)
   })

@@ -81,7 +81,7 @@ t.test('why rules do not apply to a route, for what it is', async (t) => {
 })
 
 t.test('options of rules are checked', async (t) => {
-  const check = objectOf(checksOf(ruleOptions(names))[0])
+  const check = objectOf(checksOf(ruleOptions(names)))
   const exception = { url: '/docs/*', except: ['case'], reason: 'why' }
   for (const options of [{}, { mode: 'off' }, { rules: { case: 'report' } }, { exceptions: [exception] }]) {
     t.strictSame(check('guard', options), options, JSON.stringify(options))
@@ -110,7 +110,7 @@ t.test('options of rules are checked', async (t) => {
 })
 
 t.test('options of a route are checked', async (t) => {
-  const check = objectOf(checksOf(routeRuleOptions(names))[0])
+  const check = objectOf(checksOf(routeRuleOptions(names)))
   const options = { except: ['case'], reason: 'why', mode: 'report', rules: { slash: 'off' } }
   t.strictSame(check('guard', options), options)
   t.throws(() => check('guard', { except: 'case' }), {

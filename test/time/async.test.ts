@@ -1,7 +1,7 @@
 import dgram from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { checksOf } from '../../src/options.js'
+import { resolveOptions } from '../../src/options.js'
 import {
   inTime,
   isPromise,
@@ -108,7 +108,7 @@ t.test('outages that follow each other within the interval are not logged', asyn
 })
 
 t.test('without options of tests, the clock and the timers are those of the machine', async (t) => {
-  const [, { now, schedule }] = checksOf({ ...clockOption, ...timerOption })
+  const { now, schedule } = resolveOptions('clock', {}, { ...clockOption, ...timerOption })
   t.type(now(), 'number')
   t.equal(schedule, scheduleTimeout)
 })

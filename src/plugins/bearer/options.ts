@@ -78,7 +78,7 @@ export interface IntrospectionOptions
   extends Required<OptionsOf<typeof client>>,
     OptionsOf<typeof ofIntrospection> {}
 
-const introspection: Check<IntrospectionOptions> = objectOf(checksOf({ ...client, ...ofIntrospection })[0], [
+const introspection: Check<IntrospectionOptions> = objectOf(checksOf({ ...client, ...ofIntrospection }), [
   'clientId',
   'clientSecret',
 ])

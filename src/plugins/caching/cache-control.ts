@@ -51,7 +51,7 @@ const declared = {
 /** Directives of `Cache-Control` in a response: RFC 9111 §5.2.2, RFC 5861 and RFC 8246. Times are whole seconds. */
 export interface CacheDirectives extends OptionsOf<typeof declared> {}
 
-const known = objectOf<CacheDirectives>(checksOf(declared)[0])
+const known = objectOf<CacheDirectives>(checksOf(declared))
 
 /** Directives without contradictions. Redundant ones, such as `max-age=0` with `no-store`, are none. */
 export const directives: Check<CacheDirectives> = (label, received) => {

@@ -6,17 +6,7 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { exactJson } from '../../json/exact-json.js'
-import {
-  type Check,
-  flag,
-  functionOf,
-  integer,
-  invalid,
-  isObject,
-  type OptionsOf,
-  option,
-  optional,
-} from '../../options.js'
+import { flag, functionOf, integer, type OptionsOf, objectWith, option, optional } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { problemsOf, type RouteDescription } from '../../problem/route-description.js'
 import { modeOption } from '../../report/modes.js'
@@ -36,14 +26,11 @@ export type {
   IdempotencyStore,
 } from './stores/store.js'
 
-const methodsOfStores = ['check', 'claim', 'renew', 'complete', 'release', 'expire']
-
-const store: Check<IdempotencyStore> = (label, received) =>
-  isObject(received) &&
-  typeof received.isShared === 'boolean' &&
-  methodsOfStores.every((name) => typeof received[name] === 'function')
-    ? (received as unknown as IdempotencyStore)
-    : invalid(label, 'a store of keys, such as memoryIdempotency()', received)
+const store = objectWith<IdempotencyStore>(
+  'a store of keys, such as memoryIdempotency()',
+  ['check', 'claim', 'renew', 'complete', 'release', 'expire'],
+  ['isShared'],
+)
 
 const maxBytes = integer(0, 16_777_216)
 

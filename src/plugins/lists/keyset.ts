@@ -1,13 +1,4 @@
-import {
-  checksOf,
-  functionOf,
-  integer,
-  type OptionsOf,
-  option,
-  optional,
-  resolveOptions,
-  text,
-} from '../../options.js'
+import { functionOf, integer, type OptionsOf, option, optional, resolveOptions, text } from '../../options.js'
 import type { Page } from './page.js'
 
 const column = text(
@@ -94,7 +85,7 @@ export function keyset(
   page: Page<bigint | string>,
   given?: KeysetOptions,
 ): Keyset<bigint | string> | KeysetFragments<unknown> {
-  const { id, time, first, placeholder, sql } = resolveOptions('keyset', given, ...checksOf(options))
+  const { id, time, first, placeholder, sql } = resolveOptions('keyset', given, options)
   const { afterId, by } = page
   const orderBy =
     afterId !== undefined ? `${id} asc` : by === 'id' ? `${id} desc` : `${time} desc, ${id} desc`

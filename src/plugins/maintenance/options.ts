@@ -3,10 +3,10 @@ import {
   type Check,
   integer,
   invalid,
-  isObject,
   listOf,
   type OptionsOf,
   objectOf,
+  objectWith,
   oneOf,
   option,
   optional,
@@ -56,10 +56,7 @@ const window: Check<MaintenanceWindow> = (label, received) => {
     : invalid(label, 'a window that ends after it begins', received)
 }
 
-const store: Check<MaintenanceStore> = (label, received) =>
-  isObject(received) && typeof received.get === 'function' && typeof received.set === 'function'
-    ? (received as unknown as MaintenanceStore)
-    : invalid(label, 'a store with get() and set()', received)
+const store = objectWith<MaintenanceStore>('a store with get() and set()', ['get', 'set'])
 
 export const maintenanceOptions = {
   /**

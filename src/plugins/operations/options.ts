@@ -6,10 +6,11 @@ import {
   functionOf,
   integer,
   invalid,
-  isObject,
   type OptionsOf,
+  objectWith,
   option,
   optional,
+  orFalse,
   type ResolvedOptions,
   text,
 } from '../../options.js'
@@ -29,31 +30,19 @@ export type Duration = number | string
 
 export type { OperationOwner }
 
-/** Returns a check for an object with these methods and the flag `isShared`. */
-function withMethods<Given>(expected: string, ...names: readonly (keyof Given & string)[]): Check<Given> {
-  return (label, received) =>
-    isObject(received) &&
-    names.every((name) => typeof received[name] === 'function') &&
-    typeof received.isShared === 'boolean'
-      ? (received as unknown as Given)
-      : invalid(label, expected, received)
-}
-
-const count = integer(1)
-
 const durationOrNone: Check<Duration> = (label, received) => (received === 0 ? 0 : duration(label, received))
 
-const polls: Check<number | false> = (label, received) =>
-  received === false ? false : count(label, received)
-
-const store = withMethods<OperationStore>(
+const store = objectWith<OperationStore>(
   'a store of operations, such as memoryOperationStore()',
-  'create',
-  'replace',
-  'takeDue',
+  ['create', 'replace', 'takeDue'],
+  ['isShared'],
 )
 
-const engine = withMethods<OperationEngine>('an engine, such as inProcessEngine()', 'start', 'enqueue')
+const engine = objectWith<OperationEngine>(
+  'an engine, such as inProcessEngine()',
+  ['start', 'enqueue'],
+  ['isShared'],
+)
 
 export const operationsOptions = {
   /**
@@ -103,7 +92,7 @@ export const operationsOptions = {
    * Maximum number of polls of one operation in a minute, in each process; `false` for no limit.
    * @default 60
    */
-  polls: option(polls, 60),
+  polls: option(orFalse(integer(1)), 60),
   /**
    * Maximum length of an input and of a result, in characters of JSON.
    * @default 65_536

@@ -71,11 +71,7 @@ const ofNamedQuota = {
 /** One of several quotas. */
 export interface NamedQuotaOptions extends Required<OptionsOf<typeof ofNamedQuota>> {}
 
-const namedQuota: Check<NamedQuotaOptions> = objectOf(checksOf(ofNamedQuota)[0], [
-  'name',
-  'max',
-  'timeWindow',
-])
+const namedQuota: Check<NamedQuotaOptions> = objectOf(checksOf(ofNamedQuota), ['name', 'max', 'timeWindow'])
 
 const quotas: Check<readonly NamedQuotaOptions[]> = (label, received) => {
   const list = listOf(namedQuota, 'at least one quota')(label, received)

@@ -84,7 +84,7 @@ const lifecycleOptions = {
 /** How long a version is provided. */
 export interface LifecycleOptions extends OptionsOf<typeof lifecycleOptions> {}
 
-const lifecycle: Check<LifecycleOptions> = objectOf(checksOf(lifecycleOptions)[0])
+const lifecycle: Check<LifecycleOptions> = objectOf(checksOf(lifecycleOptions))
 
 const list: Check<Readonly<Record<string, LifecycleOptions>>> = (label, received) => {
   if (!isObject(received)) return invalid(label, 'an object', received)

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import * as jose from 'jose'
 import t from 'tap'
-import { checksOf, resolveOptions } from '../../../src/options.js'
+import { resolveOptions } from '../../../src/options.js'
 import { issuerOf, keySet } from '../../../src/plugins/bearer/issuer.js'
 import { bearerOptions, resolveBearer } from '../../../src/plugins/bearer/options.js'
 import { IssuerUnavailable, TokenRefused } from '../../../src/plugins/bearer/tokens.js'
@@ -34,9 +34,7 @@ function issuerKeys() {
   }
   const urls = { issuer: 'https://id.test', audience: 'https://api.test', jwksUri: 'https://id.test/jwks' }
   const given = { ...urls, now, schedule, fetch }
-  const options = resolveBearer(
-    resolveOptions<object, object>('bearer', given, ...checksOf(bearerOptions)) as never,
-  )
+  const options = resolveBearer(resolveOptions('bearer', given, bearerOptions))
   const log: string[] = []
   const logger = {
     info: (text: string) => log.push(text),

@@ -1,6 +1,6 @@
 import { LruMap } from 'toad-cache'
 import { kept } from '../../../kept.js'
-import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
+import { functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import type { IdempotencyClaim, IdempotencyRecord, IdempotencyStore } from './store.js'
 
 const declared = {
@@ -46,8 +46,7 @@ function sizeOf(answer: string | null): number {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function memoryIdempotency(options?: MemoryIdempotencyOptions): IdempotencyStore {
-  const [checks, defaults] = checksOf(declared)
-  const { maxKeys, now } = resolveOptions('memoryIdempotency', options, checks, defaults)
+  const { maxKeys, now } = resolveOptions('memoryIdempotency', options, declared)
   const entries = new Map<string, Entry>()
   const shares = new Map<string | null, Share>()
   let size = 0

@@ -1,5 +1,5 @@
-import { invalid, isObject } from '../../../options.js'
-import { type PostgresResult, tableError, withRetries } from '../../../stores/postgres-client.js'
+import { isObject } from '../../../options.js'
+import { type PostgresResult, poolOf, tableError, withRetries } from '../../../stores/postgres-client.js'
 import type { IdempotencyRecord, IdempotencyStore } from './store.js'
 
 /** What runs the statements of the store: the pool of [pg](https://github.com/brianc/node-postgres), or [PGlite](https://pglite.dev). */
@@ -21,22 +21,16 @@ export interface PostgresIdempotencyStore extends IdempotencyStore {
 /**
  * An {@link IdempotencyStore} in PostgreSQL (13 or later), or in PGlite. With it, `request.idempotency.keep()` writes the
  * answer in the transaction of the handler: the effect and its answer are committed together, or not at all, whatever
- * process or connection fails. `migrate()` creates the table, or your own tool with `migration`; `check()` rejects if the
- * table is missing, or cannot be written.
- *
- * Each key is one row of the table `fastify_conventions_idempotency`; each step is one statement, which never waits for the
- * transaction of a handler. Leases and retention end by the clock of the server.
- *
- * With `synchronous_commit = off`, a crash of the server may lose the last answers with their effects.
+ * process or connection fails. `migrate()` creates the table, or your own tool with `migration`. Each key is one row; each step
+ * is one statement, which never waits for the transaction of a handler. With `synchronous_commit = off`, a crash of the server
+ * may lose the last answers with their effects.
  *
  * Not if the answers need no transaction and there is a Redis: `redisIdempotency` costs less.
  *
  * @throws FST_CONV_OPTION_INVALID
  */
 export function postgresIdempotency(pool: PostgresIdempotencyPool): PostgresIdempotencyStore {
-  if (!isObject(pool) || typeof pool.query !== 'function') {
-    return invalid('postgresIdempotency: the pool', 'a pool with query(), such as that of pg', pool)
-  }
+  poolOf('postgresIdempotency: the pool', pool)
   const run = async (statement: string, values: unknown[]): Promise<readonly unknown[]> =>
     (await withRetries(() => pool.query(statement, values))).rows
 

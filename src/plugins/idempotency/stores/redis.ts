@@ -1,4 +1,4 @@
-import { invalid, isObject } from '../../../options.js'
+import { objectWith } from '../../../options.js'
 import {
   checkedReply,
   evictionPolicy,
@@ -13,17 +13,12 @@ import type { IdempotencyStore } from './store.js'
 export interface RedisIdempotencyClient extends RedisScriptClient, RedisInfoClient {}
 
 /**
- * An {@link IdempotencyStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each key is
- * one hash, which expires by the clock of the server; each step is one script: atomic, and one round trip. A cluster
- * spreads the keys over its nodes.
+ * An {@link IdempotencyStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each step is
+ * one script: atomic, and one round trip. A cluster spreads the keys over its nodes.
  *
- * The settings of Redis decide which keys survive a restart: without `appendonly yes`, those of the last snapshot, or none. A
- * failover loses keys that the replica had not received; their requests run again if they are repeated. Set
- * `maxmemory-policy` to `noeviction`: then a full server refuses new keys. With another policy it forgets keys; `check()`
- * rejects `allkeys-` and `volatile-` policies. Read from the primary: do not set `scaleReads` to replicas.
- *
- * Set a `commandTimeout` on the client, and `enableOfflineQueue: false`. Services that share a Redis need a `keyPrefix` of
- * ioredis each.
+ * Keys that a restart or a failover loses are free: their requests run again if they are repeated. Set `maxmemory-policy` to
+ * `noeviction`, as `check()` rejects the others: a full server then refuses new keys. Set a `commandTimeout` on the client, and
+ * `enableOfflineQueue: false`; do not set `scaleReads` to replicas. Services that share a Redis need a `keyPrefix` of ioredis each.
  *
  * Not for effects that must not happen twice, even if a process dies between the effect and its answer: use
  * `postgresIdempotency` and `request.idempotency.keep()`.
@@ -31,10 +26,7 @@ export interface RedisIdempotencyClient extends RedisScriptClient, RedisInfoClie
  * @throws FST_CONV_OPTION_INVALID
  */
 export function redisIdempotency(client: RedisIdempotencyClient): IdempotencyStore {
-  if (!isObject(client) || ['evalsha', 'eval', 'info'].some((name) => typeof client[name] !== 'function')) {
-    const expected = 'a client with evalsha(), eval(), info(), such as that of ioredis'
-    return invalid('redisIdempotency: the client', expected, client)
-  }
+  clientWithCommands('redisIdempotency: the client', client)
   const run = async (script: RedisScript, key: string, ...values: (string | number)[]): Promise<unknown> =>
     script(client, [`fastify-conventions:idempotency:${key}`], values)
 
@@ -66,6 +58,11 @@ export function redisIdempotency(client: RedisIdempotencyClient): IdempotencySto
     expire: () => {},
   }
 }
+
+const clientWithCommands = objectWith<RedisIdempotencyClient>(
+  'a client with evalsha(), eval(), info(), such as that of ioredis',
+  ['evalsha', 'eval', 'info'],
+)
 
 /** Claims a key; or returns fingerprint and answer of the request that has it. */
 const claimScript = redisScript(`

@@ -1,4 +1,4 @@
-import { invalid, isObject } from '../../../options.js'
+import { isObject, objectWith } from '../../../options.js'
 import type { MaintenanceNotice, MaintenanceStore } from '../notice.js'
 
 /** The commands of a Redis client that the store uses; [ioredis](https://github.com/redis/ioredis) has them. */
@@ -22,10 +22,7 @@ export interface RedisMaintenanceClient {
  * @throws FST_CONV_OPTION_INVALID
  */
 export function redisMaintenanceStore(client: RedisMaintenanceClient): MaintenanceStore {
-  if (!isObject(client) || ['get', 'set', 'del'].some((name) => typeof client[name] !== 'function')) {
-    const expected = 'a client with get(), set() and del(), such as that of ioredis'
-    return invalid('redisMaintenanceStore: the client', expected, client)
-  }
+  clientWithCommands('redisMaintenanceStore: the client', client)
   return {
     async get() {
       const value = await client.get(key)
@@ -37,6 +34,11 @@ export function redisMaintenanceStore(client: RedisMaintenanceClient): Maintenan
     },
   }
 }
+
+const clientWithCommands = objectWith<RedisMaintenanceClient>(
+  'a client with get(), set() and del(), such as that of ioredis',
+  ['get', 'set', 'del'],
+)
 
 const key = 'fastify-conventions:maintenance'
 

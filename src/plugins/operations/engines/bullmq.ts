@@ -11,14 +11,7 @@ import {
   WaitingError,
   Worker,
 } from 'bullmq'
-import {
-  checksOf,
-  type OptionsOf,
-  option,
-  type ResolvedOptions,
-  resolveOptions,
-  text,
-} from '../../../options.js'
+import { type OptionsOf, option, type ResolvedOptions, resolveOptions, text } from '../../../options.js'
 import { inTime, LateError, scheduleTimeout } from '../../../time/async.js'
 import {
   answerTimeout,
@@ -66,11 +59,8 @@ type Settings = ResolvedOptions<typeof declared> & Pick<BullmqEngineOptions, 're
 
 /**
  * Hands operations to all processes that share a queue, through [BullMQ](https://docs.bullmq.io) 6.7, which has to be
- * installed, with `ioredis` and Redis 5 or later that does not evict keys.
- *
- * BullMQ owns the work: a job has the id and the name of its operation, and its priority, delay, attempts and backoff. A
- * process that is killed loses its jobs to the others within `lease`, by BullMQ's stalled check. While Redis does not answer,
- * a start fails within five seconds, and at once where others wait already; a close waits no longer for it either.
+ * installed, with `ioredis` and Redis 5 or later that does not evict keys. A process that is killed loses its jobs to the
+ * others within `lease`. While Redis does not answer, a start fails within five seconds, and a close waits no longer either.
  *
  * Not for a service of one process: the engine in the process needs no server.
  *
@@ -80,10 +70,9 @@ export function bullmqEngine(options: BullmqEngineOptions): OperationEngine {
   // A peer range would make npm refuse an app with another release that uses no engine.
   const { BULLMQ_MAJOR_VERSION: major = 'before 6' } = bullmq as { readonly BULLMQ_MAJOR_VERSION?: number }
   if (major !== 6) throw new TypeError(`bullmqEngine needs bullmq 6.7; the app has installed ${major}`)
-  const [checks, defaults] = checksOf(declared)
   const { redis, ...others } = options ?? {}
   const settings: Settings = {
-    ...resolveOptions<OptionsOf<typeof declared>, typeof defaults>('bullmqEngine', others, checks, defaults),
+    ...resolveOptions('bullmqEngine', others, declared),
     redis: server('bullmqEngine.redis', redis),
   }
   return sharedEngine(settings.work, true, (worker) => jobQueue(settings, worker))

@@ -1,4 +1,4 @@
-import { checksOf, functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
+import { functionOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import { type Schedule, scheduleTimeout } from '../../../time/async.js'
 import {
   type OperationEngine,
@@ -44,8 +44,7 @@ interface Waiting extends OperationJob {
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function inProcessEngine(options?: InProcessEngineOptions): OperationEngine {
-  const [checks, defaults] = checksOf(declared)
-  const { concurrency, maxQueued, schedule } = resolveOptions('inProcessEngine', options, checks, defaults)
+  const { concurrency, maxQueued, schedule } = resolveOptions('inProcessEngine', options, declared)
   const share = Math.max(Math.floor(maxQueued / 10), 1)
   // Also those that must not run yet; the number of them for each owner.
   const waiting = new Map<string, Waiting>()

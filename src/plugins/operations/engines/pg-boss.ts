@@ -3,7 +3,6 @@ import pg from 'pg'
 import type { JobWithMetadata } from 'pg-boss'
 import * as pgBoss from 'pg-boss'
 import {
-  checksOf,
   flag,
   isObject,
   type OptionsOf,
@@ -69,10 +68,9 @@ type Settings = ResolvedOptions<typeof declared> & Pick<PgBossEngineOptions, 'po
  * [pg-boss](https://github.com/timgit/pg-boss) 10.4 to 12, which has to be installed, with `pg` and PostgreSQL 13 or later. It
  * works behind PgBouncer in transaction mode.
  *
- * pg-boss owns priority, delay, retries and backoff of a job. It has no sign of life of a process: the operations of a killed
- * one run again after `lease`, by their records. Processes look for operations of others about once a second, and at once
- * after they have started or ended one. While PostgreSQL does not answer, a start fails within five seconds, and a close
- * waits no longer for it either. An app that boots waits up to nine seconds for other processes that create the queue.
+ * The operations of a killed process run again after `lease`. Processes look for operations of others about once a second. While
+ * PostgreSQL does not answer, a start fails within five seconds, and a close waits no longer for it either. An app that boots
+ * waits up to nine seconds for other processes that create the queue.
  *
  * Not for a service of one process: the engine in the process needs no queue. With Redis, the engine on BullMQ looks for
  * nothing at intervals.
@@ -80,10 +78,9 @@ type Settings = ResolvedOptions<typeof declared> & Pick<PgBossEngineOptions, 'po
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function pgBossEngine(options: PgBossEngineOptions): OperationEngine {
-  const [checks, defaults] = checksOf(declared)
   const { postgres, ...others } = options ?? {}
   const settings: Settings = {
-    ...resolveOptions<OptionsOf<typeof declared>, typeof defaults>('pgBossEngine', others, checks, defaults),
+    ...resolveOptions('pgBossEngine', others, declared),
     postgres: server('pgBossEngine.postgres', postgres),
   }
   return sharedEngine(settings.work, false, (worker) => bossQueue(settings, worker))

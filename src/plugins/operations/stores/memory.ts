@@ -1,4 +1,4 @@
-import { checksOf, integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
+import { integer, type OptionsOf, option, resolveOptions } from '../../../options.js'
 import { isFinal, type OperationRecord } from '../record.js'
 import { type OperationStore, OperationStoreFullError } from './store.js'
 
@@ -27,8 +27,7 @@ const maxBytes = 67_108_864
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */
 export function memoryOperationStore(options?: MemoryOperationStoreOptions): OperationStore {
-  const [checks, defaults] = checksOf(declared)
-  const { maxOperations } = resolveOptions('memoryOperationStore', options, checks, defaults)
+  const { maxOperations } = resolveOptions('memoryOperationStore', options, declared)
   // In the order of their start, and in the order of their end.
   const inProgress = new Map<string, Entry>()
   const final = new Map<string, Entry>()

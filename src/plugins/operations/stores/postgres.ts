@@ -1,5 +1,4 @@
-import { invalid, isObject } from '../../../options.js'
-import { type PostgresPool, tableError, withRetries } from '../../../stores/postgres-client.js'
+import { type PostgresPool, poolOf, tableError, withRetries } from '../../../stores/postgres-client.js'
 import { isFinal, recordSchema } from '../record.js'
 import { type OperationStore, ownerKey, readAll, recordOf, textOf } from './store.js'
 
@@ -16,16 +15,9 @@ export interface PostgresOperationStore extends OperationStore {
 
 /**
  * An {@link OperationStore} in PostgreSQL (13 or later), for several instances of a service. Each record is one row, and
- * each change is one statement, which compares the version. `migrate()` creates the table, or your own tool with
- * `migration`; `check()` rejects if the table is missing, or lacks something. The `search_path` of the pool says in which schema.
- *
- * The input has a column of its own: a heartbeat does not write it, and changes no index.
- *
- * A restart of the server loses no committed change. With `synchronous_commit = off`, a crash of the server may lose the last
- * changes, and with an `UNLOGGED` table all; a failover to an asynchronous standby may lose changes that it had not received.
- *
- * No statement needs a session: the pool may connect to a pooler in transaction mode. Only the pool reports the failure of an
- * idle connection (`pool.on('error', …)`).
+ * each change is one statement, which needs no session. `migrate()` creates the table, or your own tool with `migration`, in
+ * the schema that the `search_path` of the pool names. A restart of the server loses no committed change; a crash may lose the
+ * last ones with `synchronous_commit = off`, and all with an `UNLOGGED` table.
  *
  * Not for very many short operations: a start, a run and an end are three writes; use `redisOperationStore`. Not for a
  * single instance whose operations may end with it: use `memoryOperationStore`, which needs no server.
@@ -33,9 +25,7 @@ export interface PostgresOperationStore extends OperationStore {
  * @throws FST_CONV_OPTION_INVALID
  */
 export function postgresOperationStore(pool: PostgresPool): PostgresOperationStore {
-  if (!isObject(pool) || typeof pool.query !== 'function') {
-    return invalid('postgresOperationStore: the pool', 'a pool with query(), such as that of pg', pool)
-  }
+  poolOf('postgresOperationStore: the pool', pool)
   const run = (statement: string, values: unknown[] = []) => withRetries(() => pool.query(statement, values))
 
   const check = async () => {

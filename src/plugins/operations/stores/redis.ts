@@ -1,13 +1,4 @@
-import {
-  type Check,
-  checksOf,
-  invalid,
-  isObject,
-  type OptionsOf,
-  objectOf,
-  option,
-  text,
-} from '../../../options.js'
+import { checksOf, isObject, type OptionsOf, objectOf, objectWith, option, text } from '../../../options.js'
 import {
   checkedReply,
   evictionPolicy,
@@ -53,21 +44,13 @@ const declared = {
 export interface RedisOperationStoreOptions extends OptionsOf<typeof declared> {}
 
 /**
- * An {@link OperationStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each record is
- * one key with JSON, which expires by the clock of the server; its input has another. A sorted set has the ids of the records
- * in progress, by the time of their next check; one for each owner lists the operations. Each change is one script: one atomic
- * step and one round trip. All keys are in one hash slot, so one node of a cluster has the whole store.
+ * An {@link OperationStore} in Redis (5 or later, or a compatible server), for several instances of a service. Each change is
+ * one script: one atomic step and one round trip. All keys are in one hash slot, so one node of a cluster has the whole store.
  *
- * The settings of Redis decide which records survive a restart: without `appendonly yes`, those of the last snapshot, or
- * none; with it, all but those of the last second (`appendfsync everysec`, the default), or all (`appendfsync always`). A
- * failover loses changes that the replica had not received: a start that a client knows is then a 404, and an operation that
- * had ended runs again. Read from the primary: do not set `scaleReads` to replicas.
- *
- * Set `maxmemory-policy` to `noeviction`: then a full server refuses new operations, and those in progress go on and end. A
- * `volatile-` policy may delete final records early; an `allkeys-` policy may delete records in progress too, so `check()`
- * rejects it.
- *
- * Set a `commandTimeout` on the client. A command that timed out may have reached Redis.
+ * A restart loses what `appendonly` and `appendfsync` do not keep. A failover loses changes that the replica had not received: a
+ * start that a client knows is then a 404, and an operation that had ended runs again. Set `maxmemory-policy` to `noeviction`:
+ * then a full server refuses new operations, and those in progress go on and end; `check()` rejects `allkeys-` policies. Set a
+ * `commandTimeout` on the client, and do not set `scaleReads` to replicas.
  *
  * Not for operations that must survive the loss of a server: use `postgresOperationStore`. Not for a single instance whose
  * operations may end with it: use `memoryOperationStore`, which needs no server.
@@ -79,8 +62,8 @@ export function redisOperationStore(
   options?: RedisOperationStoreOptions,
 ): OperationStore {
   const redis = clientWithCommands('redisOperationStore: the client', client)
-  const [checks, defaults] = checksOf(declared)
-  const { keyPrefix } = { ...defaults, ...objectOf(checks)('redisOperationStore', options ?? {}) }
+  const given = objectOf(checksOf(declared))('redisOperationStore', options ?? {})
+  const { keyPrefix = declared.keyPrefix.default } = given
   const key = (name: string, id: string) => `{${keyPrefix}}:${name}:${id}`
   const recordKey = (id: string) => key('record', id)
   const inputKey = (id: string) => key('input', id)
@@ -189,12 +172,12 @@ export function redisOperationStore(
   }
 }
 
-const commands = 'get mget zrangebyscore zrevrangebylex evalsha eval info'.split(' ')
+const commands = ['get', 'mget', 'zrangebyscore', 'zrevrangebylex', 'evalsha', 'eval', 'info'] as const
 
-const clientWithCommands: Check<RedisOperationClient> = (label, received) =>
-  isObject(received) && commands.every((name) => typeof received[name] === 'function')
-    ? (received as unknown as RedisOperationClient)
-    : invalid(label, `a client with ${commands.join('(), ')}(), such as that of ioredis`, received)
+const clientWithCommands = objectWith<RedisOperationClient>(
+  `a client with ${commands.join('(), ')}(), such as that of ioredis`,
+  commands,
+)
 
 /** Maximum number of pages that `list` reads for one. */
 const maxReads = 4
