@@ -115,7 +115,7 @@ const clauses: Clauses<OperationStore> = {
     const first = started({ dueAt: time + 10 })
     await one.create(first, null)
     await one.takeDue(time + 10, time + 50, 10)
-    const second = sure(cancel(running(first, time + 10), failure, time, 0))
+    const second = sure(cancel(running(first, time + 10), { status: 'Failed', error: failure }, time, 0))
     await one.replace(first, second)
     strictEqual((await other.takeDue(time + 49, time + 60, 10)).length, 0, 'it stays where `takeDue` put it')
     strictEqual((await other.takeDue(time + 50, time + 60, 10)).length, 1)

@@ -3,27 +3,26 @@ import { bootErrors } from '../../boot-errors.js'
 import { exactJson, parseExact } from '../../json/exact-json.js'
 import {
   type Check,
-  type Checks,
   flag,
   integer,
   invalid,
   isObject,
   objectOf,
+  option,
   resolveOptions,
   text,
 } from '../../options.js'
-import { isProblemError, ProblemError } from '../../problem/problem-error.js'
+import { ProblemError } from '../../problem/problem-error.js'
 import type { SchemaStore } from '../../schema/json-schema.js'
 import { isProviderSchema, type SchemaDirection } from '../../schema/provider-schema.js'
 import { duration } from '../../time/time-window.js'
 import type { OperationDefinition, OperationHandler, OperationRetry } from './api.js'
 import { problemOfWork } from './failures.js'
-import type { Duration, Log } from './options.js'
+import type { Log } from './options.js'
 import type { OperationEnd, OperationRecord } from './record.js'
-import type { RunLimits } from './registry.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
-export interface WorkContext {
+interface WorkContext {
   readonly record: OperationRecord
   /** As JSON; `null` for none. */
   readonly input: string | null
@@ -31,13 +30,7 @@ export interface WorkContext {
   readonly progress: (progress: number) => void
 }
 
-export interface OperationWork extends RunLimits {
-  /** Whether the work may run again after an error. */
-  isRetried(error: unknown): boolean
-  run(context: WorkContext): Promise<OperationEnd>
-}
-
-export interface Compilers {
+interface Compilers {
   readonly shared: SchemaStore
   validator(schema: object): Validate
   jsonSchema(schema: object, direction: SchemaDirection): object
@@ -46,18 +39,16 @@ export interface Compilers {
 const schema: Check<object> = (label, received) =>
   isObject(received) ? received : invalid(label, 'a schema', received)
 
-const checks: Checks<OperationDefinition> = {
-  input: schema,
-  result: schema,
-  cancellable: flag,
-  retryAfter: integer(1, 86_400),
-  onePer: text('the name of a member of the input'),
-  maxRuns: integer(1, 1_000),
-  timeout: duration,
-  retry: objectOf<OperationRetry>({ max: integer(0, 20), delay: duration }),
+const declared = {
+  input: option<object | null>(schema, null),
+  result: option<object | null>(schema, null),
+  cancellable: option(flag, false),
+  retryAfter: option<number | null>(integer(1, 86_400), null),
+  onePer: option<string | null>(text('the name of a member of the input'), null),
+  maxRuns: option(integer(1, 1_000), 3),
+  timeout: option(duration, 3_600_000),
+  retry: option(objectOf<OperationRetry>({ max: integer(0, 20), delay: duration }), {}),
 }
-
-const defaults = { maxRuns: 3, timeout: 3_600_000 as Duration, retry: {} as OperationRetry }
 
 const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
 
@@ -73,14 +64,8 @@ function operation(
   maxLength: number,
 ) {
   const label = `operations.define('${name}')`
-  const options = resolveOptions<OperationDefinition, typeof defaults & OperationDefinition>(
-    label,
-    received,
-    checks,
-    defaults,
-  )
-  const { maxRuns, timeout, cancellable = false, retryAfter = null, onePer = null } = options
-  const { input = null, result = null } = options
+  const options = resolveOptions(label, received, declared)
+  const { input, result, cancellable, retryAfter, onePer, maxRuns, timeout } = options
   const { max = 0, delay = 1_000 } = options.retry
   if (typeof handler !== 'function') invalid(`${label} handler`, 'a function', handler)
   let validate: Validate | null = null
@@ -108,10 +93,16 @@ function operation(
     onePer,
     result,
     retry: { max, delay: Math.ceil(Number(delay) / 1_000) * 1_000 },
+    /** Maximum number of runs that may die. */
     maxRuns,
+    /** Maximum time of a run, in milliseconds. */
     timeout: Number(timeout),
 
-    isRetried: (error: unknown) => problemOfWork(error).statusCode >= 500 && !isInvalidResult(error),
+    /** Whether the work may run again after an error. */
+    isRetried(error: unknown): boolean {
+      const { code, statusCode } = problemOfWork(error)
+      return statusCode >= 500 && code !== 'operation-result-invalid'
+    },
 
     async run({ record, input: json, signal, progress }: WorkContext): Promise<OperationEnd> {
       const { id: operationId, name: operation, run, requestId: reqId } = record
@@ -162,8 +153,6 @@ function operation(
   }
 }
 
-export type OperationDefinitions = ReturnType<typeof operationDefinitions>
-
 export function operationDefinitions(maxLength: number) {
   const defined = new Map<string, DefinedOperation>()
   let isCompiled = false
@@ -211,10 +200,6 @@ export function digest(...texts: readonly (string | null)[]): string {
 function invalidResult(message: string): ProblemError {
   const detail = 'The work was done, but its result cannot be sent. The cause is in the log.'
   return new ProblemError('operation-result-invalid', { detail, cause: new TypeError(message) })
-}
-
-function isInvalidResult(error: unknown): boolean {
-  return isProblemError(error) && error.code === 'operation-result-invalid'
 }
 
 function resultText(label: string, result: unknown): string {

@@ -33,9 +33,6 @@ export interface OperationEvent {
 /** Name of the channel of `node:diagnostics_channel` on which the life cycle of operations is published. */
 export const operationChannel = 'fastify-conventions.operations'
 
-/** Logs and publishes an event. */
-export type EmitEvent = (event: OperationEventName, record: OperationRecord, error?: unknown) => void
-
 const levels: Readonly<Record<OperationEventName, 'debug' | 'info' | 'warn' | 'error'>> = {
   start: 'info',
   run: 'debug',
@@ -62,9 +59,9 @@ export function logThrown(
 }
 
 /** Returns a function that writes events to a log, with the ids of operation and request, and publishes them. */
-export function eventsOf(log: Log): EmitEvent {
+export function eventsOf(log: Log) {
   const published = channel(operationChannel)
-  return (event, record, error) => {
+  return (event: OperationEventName, record: OperationRecord, error?: unknown): void => {
     const { id, name, run, status, requestId, error: failure } = record
     const fields = {
       event,
@@ -82,23 +79,20 @@ export function eventsOf(log: Log): EmitEvent {
   }
 }
 
-export interface FaultLog {
-  failed(what: string, err: unknown): void
-  recovered(): void
-}
+export type FaultLog = ReturnType<typeof faultLog>
 
 /**
  * Logs the begin and the end of a fault, not each failure: at most one fault in a minute.
  *
  * @param part name of the failing part in the log
  */
-export function faultLog(log: Log, part: string, now: () => number): FaultLog {
+export function faultLog(log: Log, part: string, now: () => number) {
   const outage = new Outage(60_000, now)
   return {
-    failed(what, err) {
+    failed(what: string, err: unknown): void {
       if (outage.begins()) log.error({ err, part }, `operations: ${what}`)
     },
-    recovered() {
+    recovered(): void {
       if (outage.ends()) log.info({ part }, 'operations: the fault is over')
     },
   }

@@ -13,21 +13,13 @@ import { logThrown } from './events.js'
 import type { Log } from './options.js'
 import type { OperationEnd, OperationFailure, OperationRecord } from './record.js'
 
-export const cancelledFailure: OperationFailure = failure(
-  'operation-cancelled',
-  'It was cancelled before it finished',
-)
-
-export const cancelled: OperationEnd = { status: 'Failed', error: cancelledFailure }
+export const cancelled = failed('operation-cancelled', 'It was cancelled before it finished')
 
 /** The end of an operation whose runs all died, or were stopped. */
-export const interrupted: OperationEnd & { readonly error: OperationFailure } = {
-  status: 'Failed',
-  error: failure(
-    'operation-interrupted',
-    'The server stopped working on it; what it meant to do may or may not have happened',
-  ),
-}
+export const interrupted = failed(
+  'operation-interrupted',
+  'The server stopped working on it; what it meant to do may or may not have happened',
+)
 
 const faultDetail = 'The work failed. The cause is in the log, under the id of the operation.'
 
@@ -82,7 +74,7 @@ function storable(
   }
 }
 
-function failure(code: ProblemCode, detail: string): OperationFailure {
+function failed(code: ProblemCode, detail: string): OperationEnd {
   const { title, statusCode: status } = new ProblemError(code)
-  return Object.freeze({ code, title, status, detail })
+  return { status: 'Failed', error: Object.freeze({ code, title, status, detail }) }
 }

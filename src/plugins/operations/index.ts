@@ -12,10 +12,9 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { documentRoute } from '../../convention/document.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
-import { jsonSchemaIn, useOwnCompilers } from '../../convention/route-schemas.js'
+import { jsonSchemaIn, readerOf, useOwnCompilers } from '../../convention/route-schemas.js'
 import { integer, optional, text } from '../../options.js'
 import { type Json, type SchemaStore, writtenOut } from '../../schema/json-schema.js'
-import { SchemaReader } from '../../schema/reader.js'
 import type { KeyStyle } from '../../words/words.js'
 import type {
   InternalStartOptions,
@@ -35,10 +34,11 @@ import {
   beginOptions,
   callerOf,
   internal,
+  nameOf,
+  operationStarter,
   type Preferences,
   readPrefer,
   type StartOptions,
-  startOperation,
   startsOfRequest,
 } from './start.js'
 
@@ -201,18 +201,13 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
       },
       work: () => service.work(),
     } as Operations
-    function start(
-      this: FastifyReply,
-      operation: string | OperationHandle,
-      input?: unknown,
-      options: StartOptions = {},
-    ) {
-      return startOperation(service, responses, this, nameOf(operation), input, options)
-    }
     const offered = { plugin: 'operations', mode: 'enforce' } as const
     offerNames(app, { ...offered, owner: 'app', members: { operations: { value } } })
     offerNames(app, { ...offered, owner: 'request', members: { prefer: { get: preferences } } })
-    const ofReplies = { startOperation: { value: start }, notReady: { value: notReady } }
+    const ofReplies = {
+      startOperation: { value: operationStarter(service, responses) },
+      notReady: { value: notReady },
+    }
     const needName = offerNames(app, { ...offered, owner: 'reply', members: ofReplies })
 
     const starting: string[] = []
@@ -267,7 +262,7 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
 function resultSchemaIn(app: FastifyInstance, { result }: DefinedOperation): Json | null {
   if (result === null) return null
   const schema = jsonSchemaIn(app, result, 'output') as Json
-  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+  const reader = readerOf(app)
   return writtenOut(reader.absolute(schema), reader)
 }
 
@@ -280,10 +275,6 @@ async function pauseInMaintenance(app: FastifyInstance, service: OperationsServi
     })
   })
   await service.pause(maintenance.isActive())
-}
-
-function nameOf(operation: string | { readonly name: string }): string {
-  return typeof operation === 'string' ? operation : operation.name
 }
 
 function preferences(this: FastifyRequest): Preferences {

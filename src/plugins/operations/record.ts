@@ -181,12 +181,12 @@ export function renew(
 /** Requests a cancellation: ends what does not run, and leaves the end of what runs to the run. */
 export function cancel(
   record: OperationRecord,
-  failure: OperationFailure,
+  given: OperationEnd,
   now: number,
   retention: number,
 ): OperationRecord | null {
   if (isFinal(record) || record.isCancelling) return null
-  if (!isRunning(record, now)) return end(record, { status: 'Failed', error: failure }, now, retention)
+  if (!isRunning(record, now)) return end(record, given, now, retention)
   return changed(record, now, { isCancelling: true })
 }
 

@@ -1,8 +1,8 @@
 import { ProblemError } from '../../problem/problem-error.js'
-import { inTime, type Schedule } from '../../time/async.js'
+import { inTime } from '../../time/async.js'
+import type { OperationCore } from './core.js'
 import type { RunOutcome } from './engines/engine.js'
-import type { FaultLog } from './events.js'
-import { cancelled, cancelledFailure, interrupted, unavailable } from './failures.js'
+import { cancelled, interrupted, unavailable } from './failures.js'
 import {
   begin,
   cancel,
@@ -23,33 +23,6 @@ import {
 } from './record.js'
 import { isStoreFull, type OperationStore } from './stores/store.js'
 
-export interface RegistryOptions {
-  readonly store: OperationStore
-  readonly lease: number
-  /** Milliseconds between two checks of an operation. */
-  readonly checkInterval: number
-  /** Whether the engine decides that a run is dead, and not the lease. */
-  readonly takesOver: boolean
-  readonly retention: number
-  readonly now: () => number
-  readonly schedule: Schedule
-  readonly faults?: FaultLog
-  /** Called when this registry has ended an operation; in rare cases twice. */
-  readonly onEnd?: (record: OperationRecord) => void
-}
-
-export interface RunLimits {
-  /** Maximum number of runs that may die. */
-  readonly maxRuns: number
-  /** Maximum time of a run, in milliseconds. */
-  readonly timeout: number
-}
-
-export interface ClaimedRun {
-  readonly record: OperationRecord
-  readonly input: string | null
-}
-
 export type OperationRegistry = ReturnType<typeof operationRegistry>
 
 /**
@@ -57,9 +30,14 @@ export type OperationRegistry = ReturnType<typeof operationRegistry>
  * meanwhile; otherwise it tries again. So the first of two concurrent changes wins.
  *
  * Throws `operations-unavailable` if the store fails or exceeds its time limit.
+ *
+ * @param onEnd called when this registry has ended an operation; in rare cases twice
  */
-export function operationRegistry(options: RegistryOptions) {
-  const { store, lease, checkInterval, takesOver, retention, now, schedule, faults, onEnd } = options
+export function operationRegistry(core: OperationCore, onEnd: (record: OperationRecord) => void) {
+  const { store, lease, takesOver, retention, now, schedule, definitions } = core
+  // Milliseconds between two checks of an operation. An engine that takes over has lost a job only after a crash.
+  const checkInterval = takesOver ? lease * 10 : lease
+  const faults = core.faultsOf('store')
 
   async function ask<Answer>(question: (store: OperationStore) => Promise<Answer>): Promise<Answer> {
     try {
@@ -67,11 +45,11 @@ export function operationRegistry(options: RegistryOptions) {
       const answer = await (store.isShared
         ? inTime(asked, longestWait, 'an answer of the store', schedule)
         : asked)
-      faults?.recovered()
+      faults.recovered()
       return answer
     } catch (error) {
       if (isStoreFull(error)) throw new ProblemError('operations-full', { cause: error })
-      faults?.failed('the store of operations fails', error)
+      faults.failed('the store of operations fails', error)
       throw unavailable(unreachable, error)
     }
   }
@@ -92,7 +70,7 @@ export function operationRegistry(options: RegistryOptions) {
       const after = before === null ? null : await step(before)
       if (before === null || after === null) return { before, after: null }
       if (!(await ask((store) => store.replace(before, after)))) continue
-      if (isFinal(after)) onEnd?.(after)
+      if (isFinal(after)) onEnd(after)
       return { before, after }
     }
     throw unavailable(unreachable, new Error(`the operation changed ${maxAttempts} times meanwhile`))
@@ -132,11 +110,10 @@ export function operationRegistry(options: RegistryOptions) {
      */
     async claim(
       id: string,
-      limitsOf: (name: string) => RunLimits | undefined,
-    ): Promise<ClaimedRun | RunOutcome | null> {
+    ): Promise<{ readonly record: OperationRecord; readonly input: string | null } | RunOutcome | null> {
       let input: string | null = null
       const { before, after } = await change(id, async (record) => {
-        const limits = limitsOf(record.name)
+        const limits = definitions.get(record.name)
         if (limits === undefined || isFinal(record)) return null
         const isDead = takesOver || !isRunning(record, now())
         if (isDead && record.isCancelling) return end(record, cancelled, now(), retention)
@@ -155,7 +132,7 @@ export function operationRegistry(options: RegistryOptions) {
       if (record === null) return null
       if (isFinal(record)) return { kind: 'ended', hasFailed: record.status === 'Failed' }
       if (after !== null) return { record, input }
-      if (limitsOf(record.name) === undefined) {
+      if (definitions.get(record.name) === undefined) {
         // Another release may define it. If there is none for long, it comes more and more rarely.
         return { kind: 'later', delay: Math.min(Math.max((now() - record.createdAt) / 10, 200), 30_000) }
       }
@@ -179,13 +156,13 @@ export function operationRegistry(options: RegistryOptions) {
     async finish(id: string, run: number | null, given: OperationEnd): Promise<OperationRecord | null> {
       const { before, after } = await change(id, (record) => finish(record, run, given, now(), retention))
       // The store ended it before, and its answer was lost.
-      if (after === null && before?.run === run && isFinal(before)) onEnd?.(before)
+      if (after === null && before?.run === run && isFinal(before)) onEnd(before)
       return after ?? before
     },
 
     async cancel(id: string): Promise<OperationRecord | null> {
       const { before, after } = await change(id, (record) =>
-        record.cancellable ? cancel(record, cancelledFailure, now(), retention) : null,
+        record.cancellable ? cancel(record, cancelled, now(), retention) : null,
       )
       return after ?? before
     },
@@ -218,29 +195,3 @@ const maxAttempts = 100
 const longestWait = 5_000
 const unreachable =
   'Operations cannot be reached at the moment; what was asked for may or may not have happened'
-
-export type StoreClock = ReturnType<typeof storeClock>
-
-/**
- * Returns the clock of a store, as a process reads it: the steady time of the process plus the difference to the store.
- *
- * @param given replaces both clocks; for tests
- */
-export function storeClock(store: Pick<OperationStore, 'time'>, given: (() => number) | undefined) {
-  const isOfStore = given === undefined && store.time !== undefined
-  const local = given ?? (isOfStore ? () => performance.timeOrigin + performance.now() : Date.now)
-  let difference = 0
-  return {
-    now: () => Math.floor(local() + difference),
-
-    /** Reads the clock of the store. What the way to the store takes is the uncertainty of the result. */
-    async sync(): Promise<void> {
-      if (!isOfStore || store.time === undefined) return
-      const before = local()
-      const time = await store.time()
-      const uncertainty = (local() - before) / 2
-      const found = time - before - uncertainty
-      if (Math.abs(found - difference) > uncertainty) difference = found
-    },
-  }
-}

@@ -1,5 +1,5 @@
 import { ProblemError } from '../../problem/problem-error.js'
-import type { Schedule } from '../../time/async.js'
+import type { OperationCore } from './core.js'
 import type { FaultLog } from './events.js'
 import { type OperationRecord, progressOf } from './record.js'
 import type { OperationRegistry } from './registry.js'
@@ -7,39 +7,25 @@ import type { OperationRegistry } from './registry.js'
 /** Why a run has to end before its work does: its time limit, another run in its place, or the end of the process. */
 export type StopReason = 'timed-out' | 'lost' | 'closing'
 
-export interface RunOptions {
-  readonly registry: OperationRegistry
-  readonly lease: number
-  readonly schedule: Schedule
-  /** After a heartbeat that fails, the run goes on: its fence protects the record. */
-  readonly faults: FaultLog
-}
-
 /** Minimum time between two writes of the progress, in milliseconds. */
 const progressInterval = 500
 
 /** Milliseconds in which a run learns that another process has cancelled it. */
 const lookInterval = 1_000
 
-export interface OperationRun {
-  /** Resolves if the run has to end before its work does. */
-  readonly stopped: Promise<StopReason>
-  /** Aborts if the operation is cancelled, or if the run has to end for another reason. */
-  readonly signal: AbortSignal
-  /** The latest record that this run knows. */
-  readonly record: OperationRecord
-  setProgress(progress: number): void
-  /** Reads the record again at once. */
-  look(): void
-  /** Ends the run before its work. The result of the work is ignored, unless the process closes. */
-  stop(reason: StopReason): void
-  /** Stops the heartbeats for good; resolves when none is pending. */
-  end(): Promise<void>
-}
+export type OperationRun = ReturnType<typeof beginRun>
 
-/** Begins a run of this process: it sends heartbeats, stores its progress, and notices that it has to end. */
-export function beginRun(claimed: OperationRecord, timeout: number, options: RunOptions): OperationRun {
-  const { registry, lease, schedule, faults } = options
+/**
+ * Begins a run of this process: it sends heartbeats, stores its progress, and notices that it has to end. After a heartbeat
+ * that fails, the run goes on: its fence protects the record.
+ */
+export function beginRun(
+  { lease, schedule }: OperationCore,
+  registry: OperationRegistry,
+  faults: FaultLog,
+  claimed: OperationRecord,
+  timeout: number,
+) {
   // Another process may cancel it.
   const isWatched = claimed.cancellable && registry.store.isShared
   const heartbeat = isWatched ? Math.min(lease / 3, lookInterval) : lease / 3
@@ -58,12 +44,14 @@ export function beginRun(claimed: OperationRecord, timeout: number, options: Run
   const stopTimeout = schedule(() => stop('timed-out'), timeout)
   beatAfter(heartbeat)
 
+  /** Ends the run before its work. The result of the work is ignored, unless the process closes. */
   function stop(reason: StopReason): void {
     stopped(reason)
     abort.abort(new ProblemError(reason === 'timed-out' ? 'operation-timed-out' : 'operation-interrupted'))
     if (reason === 'lost') void end()
   }
 
+  /** Stops the heartbeats for good; resolves when none is pending. */
   async function end(): Promise<void> {
     isOver = true
     stopTimeout()
@@ -111,15 +99,19 @@ export function beginRun(claimed: OperationRecord, timeout: number, options: Run
   }
 
   return {
+    /** Resolves if the run has to end before its work does. */
     stopped: whenStopped,
+    /** Aborts if the operation is cancelled, or if the run has to end for another reason. */
     signal: abort.signal,
+    /** The latest record that this run knows. */
     get record() {
       return record
     },
-    setProgress(given) {
+    setProgress(given: number): void {
       progress = progressOf(given) ?? progress
       beatSoon(progressInterval)
     },
+    /** Reads the record again at once. */
     look: () => beatSoon(0),
     stop,
     end,

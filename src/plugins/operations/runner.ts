@@ -1,26 +1,19 @@
 import { isProblemError, ProblemError } from '../../problem/problem-error.js'
-import type { OperationWork } from './define.js'
+import type { OperationCore } from './core.js'
+import type { DefinedOperation } from './define.js'
 import type { RunOutcome } from './engines/engine.js'
-import { type EmitEvent, logThrown } from './events.js'
-import { cancelled, interrupted } from './failures.js'
-import type { Log } from './options.js'
-import { isFinal, type OperationEnd, type OperationFailure, type OperationRecord } from './record.js'
-import { beginRun, type OperationRun, type RunOptions } from './run.js'
-
-export interface RunnerOptions extends RunOptions {
-  /** Milliseconds for which a handler may go on after its signal aborted. */
-  readonly unwind: number
-  readonly workOf: (name: string) => OperationWork | undefined
-  readonly failureOf: (error: unknown, record: OperationRecord) => OperationFailure
-  readonly emit: EmitEvent
-  readonly log: Log
-}
+import { logThrown } from './events.js'
+import { cancelled, failureOf, interrupted } from './failures.js'
+import { isFinal, type OperationEnd, type OperationRecord } from './record.js'
+import type { OperationRegistry } from './registry.js'
+import { beginRun, type OperationRun } from './run.js'
 
 type Settled = { readonly end: OperationEnd } | { readonly error: unknown }
 
 /** Runs operations: claims one, runs its work, and stores the result unless another run took its place. */
-export function operationRunner(options: RunnerOptions) {
-  const { registry, lease, unwind, schedule, workOf, failureOf, faults, emit, log } = options
+export function operationRunner(core: OperationCore, registry: OperationRegistry) {
+  const { lease, unwind, schedule, definitions, emit, log } = core
+  const faults = core.faultsOf('runs')
   /** The operations that this process runs; `null` while one is claimed. */
   const runs = new Map<string, OperationRun | null>()
   let hasWarned = false
@@ -39,10 +32,10 @@ export function operationRunner(options: RunnerOptions) {
   async function runWork(
     claimed: OperationRecord,
     input: string | null,
-    work: OperationWork,
+    work: DefinedOperation,
     isLast: boolean,
   ): Promise<RunOutcome> {
-    const run = beginRun(claimed, work.timeout, options)
+    const run = beginRun(core, registry, faults, claimed, work.timeout)
     runs.set(claimed.id, run)
     try {
       // The process has begun to close before the work began.
@@ -67,7 +60,7 @@ export function operationRunner(options: RunnerOptions) {
   }
 
   /** Runs the work; the promise does not reject. */
-  async function settle(run: OperationRun, work: OperationWork, input: string | null): Promise<Settled> {
+  async function settle(run: OperationRun, work: DefinedOperation, input: string | null): Promise<Settled> {
     const { record, signal, setProgress: progress } = run
     try {
       return { end: await work.run({ record, input, signal, progress }) }
@@ -89,7 +82,7 @@ export function operationRunner(options: RunnerOptions) {
 
   async function endWith(
     run: OperationRun,
-    work: OperationWork,
+    work: DefinedOperation,
     settled: Settled,
     isLast: boolean,
   ): Promise<RunOutcome> {
@@ -140,7 +133,7 @@ export function operationRunner(options: RunnerOptions) {
   }
 
   function fail(record: OperationRecord, error: unknown): Promise<RunOutcome> {
-    return finish(record, { status: 'Failed', error: failureOf(error, record) })
+    return finish(record, { status: 'Failed', error: failureOf(error, record, core.maxLength, log) })
   }
 
   async function finish({ id, run }: OperationRecord, end: OperationEnd): Promise<RunOutcome> {
@@ -164,18 +157,18 @@ export function operationRunner(options: RunnerOptions) {
   }
 
   return {
-    /** See {@link OperationWorker.run}. */
+    /** See {@link DefinedOperationer.run}. */
     async run(id: string, isLast: boolean): Promise<RunOutcome> {
       if (isClosing) return { kind: 'released' }
       if (runs.has(id)) return { kind: 'later', delay: lease }
       runs.set(id, null)
       try {
-        const claim = await registry.claim(id, workOf)
+        const claim = await registry.claim(id)
         if (claim === null) return notFound(id)
         if ('kind' in claim) return claim
         const { record, input } = claim
         emit(record.counted > 1 ? 'take-over' : 'run', record)
-        return await runWork(record, input, workOf(record.name) as OperationWork, isLast)
+        return await runWork(record, input, definitions.named(record.name), isLast)
       } finally {
         runs.delete(id)
       }

@@ -1,13 +1,13 @@
 import type { Writable } from 'node:stream'
 import { isProblemError, type ProblemError } from '../../problem/problem-error.js'
 import { checkStore } from '../../stores/check-store.js'
-import { digest, operationDefinitions } from './define.js'
+import { operationCore } from './core.js'
+import { digest } from './define.js'
 import { isQueueFull } from './engines/engine.js'
-import { eventsOf, faultLog } from './events.js'
-import { failureOf, full, interrupted, unavailable } from './failures.js'
+import { full, interrupted, unavailable } from './failures.js'
 import type { Log, ResolvedOperations } from './options.js'
 import { isFinal, newOperationId, type OperationAccess, type OperationRecord } from './record.js'
-import { operationRegistry, storeClock } from './registry.js'
+import { operationRegistry } from './registry.js'
 import { operationRunner } from './runner.js'
 import { operationSweeper } from './sweeper.js'
 
@@ -34,16 +34,9 @@ export type OperationsService = ReturnType<typeof operationsService>
  * @param knowsCallers whether the app tells callers apart; called when the app is ready
  */
 export function operationsService(options: ResolvedOperations, log: Log, knowsCallers: () => boolean) {
-  const { store, engine, maxLength, schedule, unwind, drain } = options
-  // The last third of the lease is for finding a dead run: there are two sweeps within a lease.
-  const lease = Math.floor((options.lease * 2) / 3)
-  const takesOver = engine.takesOver === true
-  const clock = storeClock(store, options.now)
-  const { now } = clock
-  const faultsOf = (part: string) => faultLog(log, part, now)
+  const core = operationCore(options, log)
+  const { store, engine, schedule, drain, lease, clock, now, faultsOf, emit, definitions } = core
   const startFaults = faultsOf('starts')
-  const emit = eventsOf(log)
-  const definitions = operationDefinitions(maxLength)
   /** What waits for the ends of operations. */
   const waiting = new Map<string, Set<() => void>>()
   let isStarting = false
@@ -52,41 +45,18 @@ export function operationsService(options: ResolvedOperations, log: Log, knowsCa
   let isPaused = false
   let isClosing = false
 
-  const registry = operationRegistry({
-    ...options,
-    lease,
-    takesOver,
-    // An engine that takes over has lost a job only after a crash.
-    checkInterval: takesOver ? lease * 10 : lease,
-    now,
-    faults: faultsOf('store'),
-    onEnd(record) {
-      emit(record.error?.code === interrupted.error.code ? 'give-up' : 'end', record)
-      engine.forget?.(record.id)
-      wake(record.id)
-    },
+  const registry = operationRegistry(core, (record) => {
+    emit(record.error?.code === 'operation-interrupted' ? 'give-up' : 'end', record)
+    engine.forget?.(record.id)
+    wake(record.id)
   })
-  const runner = operationRunner({
+  const runner = operationRunner(core, registry)
+  const sweeper = operationSweeper(
+    core,
     registry,
-    schedule,
-    lease,
-    unwind,
-    workOf: definitions.get,
-    failureOf: (error, record) => failureOf(error, record, maxLength, log),
-    faults: faultsOf('runs'),
-    emit,
-    log,
-  })
-  const sweeper = operationSweeper({
-    registry,
-    schedule,
-    engine,
-    enqueue: (record) => enqueue(record, false),
-    isPaused: () => isPaused,
-    interval: lease / 2,
-    clock,
-    faults: faultsOf('sweep'),
-  })
+    (record) => enqueue(record, false),
+    () => isPaused,
+  )
 
   function wake(id: string): void {
     for (const look of waiting.get(id) ?? []) look()

@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerIdText, subjectOf } from '../../convention/caller.js'
 import { requestSlot } from '../../convention/slots.js'
 import { listMembers, memberParts } from '../../http/header-fields.js'
-import { type Checks, integer, resolveOptions } from '../../options.js'
+import { integer, option, resolveOptions } from '../../options.js'
 import { duration } from '../../time/time-window.js'
-import type { RunOptions } from './api.js'
-import { digest, type OperationDefinitions } from './define.js'
+import type { OperationHandle, RunOptions } from './api.js'
+import { digest } from './define.js'
 import { maxWait } from './openapi.js'
 import type { ResolvedOperations } from './options.js'
 import { isFinal, type OperationFailure, type OperationOwner, type OperationRecord } from './record.js'
@@ -28,42 +28,47 @@ export interface StartOptions<Result = unknown> extends RunOptions {
 
 type Starter = Omit<BeginOptions, keyof RunOptions>
 
-const runChecks: Checks<RunOptions> = { delay: duration, priority: integer(0, 100) }
+const runOptions = { delay: option(duration, 0), priority: option(integer(0, 100), 0) }
 
 export function beginOptions(label: string, received: RunOptions, starter: Starter): BeginOptions {
-  const { delay = 0, priority = 0 } = resolveOptions<RunOptions, RunOptions>(label, received, runChecks, {})
+  const { delay, priority } = resolveOptions(label, received, runOptions)
   return { ...starter, delay: Number(delay), priority }
 }
 
-/** Starts an operation for a request, waits for it as long as the client prefers, and returns what to send. */
-export async function startOperation(
-  service: OperationsService,
-  responses: OperationResponses,
-  reply: FastifyReply,
-  name: string,
-  input: unknown,
-  { answer, ...options }: StartOptions,
-): Promise<unknown> {
-  const { request } = reply
-  const caller = await callerOfRequest(request, service.options)
-  const starter = { ...caller, key: keyOf(request, caller), requestId: request.id }
-  const begun = await service.begin(name, input, beginOptions('reply.startOperation()', options, starter))
-  const preferences = request.prefer
-  const wait = Math.min(preferences.wait ?? 0, maxWait)
-  const record = wait === 0 ? begun : await service.ended(begun, wait * 1_000, reply.raw)
-  const isDone = isFinal(record)
-  const applied = [
-    ...(preferences.respondAsync && !isDone ? ['respond-async'] : []),
-    ...(wait === 0 ? [] : [`wait=${wait}`]),
-  ]
-  if (applied.length > 0) reply.header('preference-applied', applied.join(', '))
-  return isDone && answer !== undefined
-    ? answer(resultOf(service.definitions, record), reply)
-    : responses.started(reply, record)
+/** Returns `reply.startOperation()`: it waits as long as the client prefers, and returns what to send. */
+export function operationStarter(service: OperationsService, responses: OperationResponses) {
+  return async function startOperation(
+    this: FastifyReply,
+    operation: string | OperationHandle,
+    input?: unknown,
+    { answer, ...options }: StartOptions = {},
+  ): Promise<unknown> {
+    const { request } = this
+    const caller = await callerOfRequest(request, service.options)
+    const starter = { ...caller, key: keyOf(request, caller), requestId: request.id }
+    const given = beginOptions('reply.startOperation()', options, starter)
+    const begun = await service.begin(nameOf(operation), input, given)
+    const preferences = request.prefer
+    const wait = Math.min(preferences.wait ?? 0, maxWait)
+    const record = wait === 0 ? begun : await service.ended(begun, wait * 1_000, this.raw)
+    const isDone = isFinal(record)
+    const applied = [
+      ...(preferences.respondAsync && !isDone ? ['respond-async'] : []),
+      ...(wait === 0 ? [] : [`wait=${wait}`]),
+    ]
+    if (applied.length > 0) this.header('preference-applied', applied.join(', '))
+    return isDone && answer !== undefined
+      ? answer(resultOf(service, record), this)
+      : responses.started(this, record)
+  }
+}
+
+export function nameOf(operation: string | OperationHandle): string {
+  return typeof operation === 'string' ? operation : operation.name
 }
 
 function resultOf(
-  definitions: OperationDefinitions,
+  { definitions }: OperationsService,
   { name, status, resource, result, error }: OperationRecord,
 ): OperationResult {
   if (status === 'Failed' && error !== null) return { status, error }

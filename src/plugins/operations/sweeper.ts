@@ -1,29 +1,25 @@
-import { inTime, type Schedule } from '../../time/async.js'
-import { isQueueFull, type OperationEngine } from './engines/engine.js'
-import type { FaultLog } from './events.js'
+import { inTime } from '../../time/async.js'
+import type { OperationCore } from './core.js'
+import { isQueueFull } from './engines/engine.js'
 import { interrupted } from './failures.js'
 import { isRunning, type OperationRecord } from './record.js'
-import type { OperationRegistry, StoreClock } from './registry.js'
-
-export interface SweeperOptions {
-  readonly registry: OperationRegistry
-  readonly engine: OperationEngine
-  /** `false` if this process does not define the operation. */
-  readonly enqueue: (record: OperationRecord) => Promise<boolean>
-  /** Whether this process begins no runs at the moment: then others get what is due. */
-  readonly isPaused: () => boolean
-  readonly interval: number
-  readonly clock: StoreClock
-  readonly schedule: Schedule
-  readonly faults: FaultLog
-}
+import type { OperationRegistry } from './registry.js'
 
 /**
  * Finds operations whose job is gone, adds them to the engine again, and deletes expired records. All instances do this; the
  * store gives each record to one of them.
+ *
+ * @param enqueue returns `false` if this process does not define the operation
+ * @param isPaused whether this process begins no runs at the moment: then others get what is due
  */
-export function operationSweeper(options: SweeperOptions) {
-  const { registry, engine, enqueue, isPaused, interval, clock, schedule, faults } = options
+export function operationSweeper(
+  { takesOver, clock, schedule, lease, faultsOf }: OperationCore,
+  registry: OperationRegistry,
+  enqueue: (record: OperationRecord) => Promise<boolean>,
+  isPaused: () => boolean,
+) {
+  const interval = lease / 2
+  const faults = faultsOf('sweep')
   let stopTimer = () => {}
   let sweeping: Promise<void> | null = null
   let isStopped = true
@@ -68,7 +64,7 @@ export function operationSweeper(options: SweeperOptions) {
 
   async function check(record: OperationRecord): Promise<void> {
     const { id, updatedAt, notBefore } = record
-    if (!engine.takesOver && isRunning(record, clock.now())) return
+    if (!takesOver && isRunning(record, clock.now())) return
     if (await enqueue(record)) return
     // Another release may define it, so it waits, but not for ever.
     if (clock.now() - Math.max(updatedAt, notBefore ?? 0) < maxUnknown) return registry.postpone(id, 1_000)

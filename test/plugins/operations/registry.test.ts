@@ -1,7 +1,7 @@
 /** The registry, the only place that changes records: what a claim does, a store that does not work, and its clock. */
 import t from 'tap'
+import { storeClock } from '../../../src/plugins/operations/core.js'
 import { memoryOperationStore } from '../../../src/plugins/operations/index.js'
-import { storeClock } from '../../../src/plugins/operations/registry.js'
 import { levels } from '../../support/logs.js'
 import { isProblem } from '../../support/problem.js'
 import { handEngine, openProcess } from './process.js'

@@ -38,7 +38,7 @@ const next = { runUntil: later, dueAt: later, takesOver: false }
 
 const waiting = begun()
 const running = claimed(waiting, startTime + 1_000)
-const cancelling = sure(cancel(running, failure, startTime + 2_000, retention))
+const cancelling = sure(cancel(running, failed, startTime + 2_000, retention))
 const progressed = sure(renew(running, 1, 0.5, soon, later))
 const released = sure(release(running, 1, soon, later))
 const ended = sure(finish(running, 1, succeeded, soon, retention))
@@ -64,12 +64,12 @@ t.test('each transition, and when it does nothing', async (t) => {
     ['no heartbeat of another run', renew(running, 2, null, soon, later), null],
     ['no heartbeat after a release', renew(released, 1, null, soon, later), null],
     ['a heartbeat keeps a cancellation', renew(cancelling, 1, 0.1, soon, later), { isCancelling: true }],
-    ['what waits is cancelled at once', cancel(waiting, failure, soon, retention), { error: failure }],
-    ['a dead one too', cancel(running, failure, deadAt, retention), { error: failure }],
+    ['what waits is cancelled at once', cancel(waiting, failed, soon, retention), { error: failure }],
+    ['a dead one too', cancel(running, failed, deadAt, retention), { error: failure }],
     ['a running one is asked to end', cancelling, { status: 'In progress', isCancelling: true, run: 1 }],
     ['which is a change', cancelling, { updatedAt: startTime + 2_000 }],
-    ['it is asked once', cancel(cancelling, failure, soon, retention), null],
-    ['a final operation is not cancelled', cancel(ended, failure, soon, retention), null],
+    ['it is asked once', cancel(cancelling, failed, soon, retention), null],
+    ['a final operation is not cancelled', cancel(ended, failed, soon, retention), null],
     ['a run ends it', ended, { status: 'Succeeded', runUntil: null, progress: 1, updatedAt: soon }],
     ['another run does not', finish(running, 2, succeeded, soon, retention), null],
     ['nor an earlier one', finish(claimed(running, deadAt), 1, succeeded, deadAt, retention), null],
@@ -114,7 +114,7 @@ const transitions = {
   release: (record, run, now) => release(record, run, now, now + lease),
   claim: (record, _run, now) => claim(record, now, nextRun(now, false)),
   'take over': (record, _run, now) => claim(record, now, nextRun(now, true)),
-  cancel: (record, _run, now) => cancel(record, failure, now, retention),
+  cancel: (record, _run, now) => cancel(record, failed, now, retention),
   postpone: (record, _run, now) => postpone(record, now, now + lease),
   'give up': (record, _run, now) => finish(record, null, failed, now, retention),
 } satisfies Readonly<Record<string, Transition>>
