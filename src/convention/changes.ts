@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { kept } from '../kept.js'
 import { ProblemError } from '../problem/problem-error.js'
-import { type Json, pointerToken, type SchemaStore } from '../schema/json-schema.js'
-import { partsOf, propertiesOf, SchemaReader } from '../schema/reader.js'
+import { type Json, pointerToken } from '../schema/json-schema.js'
+import { partsOf, propertiesOf } from '../schema/reader.js'
 import { mapBodies } from '../schema/responses.js'
-import { jsonSchemaIn } from './route-schemas.js'
+import { jsonSchemaIn, readerOf } from './route-schemas.js'
 
 /** The parts of a request that `changesOf()` reads. */
 export interface RequestWithBody<Body> {
@@ -62,7 +62,7 @@ function specialMembers({ server, routeOptions }: RequestWithBody<unknown>): Spe
       { body },
       (schema) => void schemas.push(jsonSchemaIn(server, schema as object, 'input') as Json),
     )
-    const reader = new SchemaReader(server.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+    const reader = readerOf(server)
     const members = [...propertiesOf(partsOf(reader, schemas))]
     const having = (keyword: string, value: Json) =>
       new Set(

@@ -69,14 +69,11 @@ export function endHandshake({ raw }: FastifyRequest, reply: FastifyReply): void
   reply.raw.once('finish', () => raw.socket.destroySoon?.())
 }
 
-export interface BodyListener {
-  /** Called with each part of the body: bytes, or text if the parser has set an encoding. */
-  part(part: string | Uint8Array): void
-  end(): void
-}
-
-/** Listens to a body while a parser reads it. */
-export function listenAlong(payload: Readable, listener: BodyListener): void {
+/** Listens to a body while a parser reads it. A part is bytes, or text if the parser has set an encoding. */
+export function listenAlong(
+  payload: Readable,
+  listener: { part(part: string | Uint8Array): void; end(): void },
+): void {
   let isListening = false
   payload.on('newListener', function listenWithParser(event) {
     // Another listener of this kind makes the stream emit the event again, from within.

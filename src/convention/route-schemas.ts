@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifySchema, FastifySchemaCompiler, RouteOption
 import { exactJson } from '../json/exact-json.js'
 import { kept } from '../kept.js'
 import type { Reporter } from '../report/report.js'
+import type { SchemaStore } from '../schema/json-schema.js'
 import {
   isProviderSchema,
   jsonSchemaOf,
@@ -9,6 +10,7 @@ import {
   type SchemaDirection,
   type ToJsonSchema,
 } from '../schema/provider-schema.js'
+import { SchemaReader } from '../schema/reader.js'
 import { ownCompilers } from './internals.js'
 import { appSlot } from './slots.js'
 
@@ -89,6 +91,11 @@ function convertedPart(schema: object, direction: SchemaDirection, conversions: 
     schema,
     () => jsonSchemaOf(schema, direction, conversions.convert) ?? schema,
   )
+}
+
+/** Returns a reader of the schemas of an app that reads a reference to nothing as `true`. Call it when all are known. */
+export function readerOf(app: FastifyInstance): SchemaReader {
+  return new SchemaReader(app.getSchemas() as SchemaStore, () => {})
 }
 
 /** The JSON Schema of a schema of an app; the schema itself if it is one, or none can be made of it. */

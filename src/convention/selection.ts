@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { type Fields, fieldPaths, ownFields, partOf, type Selection, splitPath } from '../json/selection.js'
 import { isObject } from '../options.js'
 import { canonicalPath, fieldNames, fieldsLeft, isField, isList, shapeWithin } from '../schema/field-names.js'
-import { isSchemaObject, type Json, type SchemaStore } from '../schema/json-schema.js'
-import { partsOf, propertiesOf, SchemaReader } from '../schema/reader.js'
+import { isSchemaObject, type Json } from '../schema/json-schema.js'
+import { partsOf, propertiesOf } from '../schema/reader.js'
 import { queryOf } from '../schema/responses.js'
 import type { Shape } from '../schema/shape.js'
-import { jsonSchemasOf } from './route-schemas.js'
+import { jsonSchemasOf, readerOf } from './route-schemas.js'
 import { requestSlot, routeSlot } from './slots.js'
 
 export const selections = requestSlot<RequestSelection | null>('selection')
@@ -148,7 +148,7 @@ export function ownParameters(
 /** Whether a query schema names a parameter, in whichever alternative. Call it when all shared schemas are known. */
 export function declaresParameter(app: FastifyInstance, schema: unknown, name: string): boolean {
   if (!isSchemaObject(schema)) return false
-  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+  const reader = readerOf(app)
   return propertiesOf(partsOf(reader, [reader.absolute(schema as Json)])).has(name)
 }
 

@@ -1,33 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 
-/** A value that a convention keeps on routes, in their `config`. */
-export interface RouteSlot<T> {
-  /** Sets the value of a route. Call it from an `onRoute` hook. */
-  set(route: RouteOptions, value: T): void
-  get(route: Pick<RouteOptions, 'config'>): T | undefined
-  /** Returns the value of the route of a request. Fastify builds `routeOptions` anew at each reading. */
-  of(request: FastifyRequest): T | undefined
-  /** Returns the member of `config` that holds a value, for routes that no `onRoute` hook sees. */
-  config(value: T): object
-}
-
-/** A value that a convention keeps on requests or replies. */
-export interface Slot<Owner, T> {
-  /** Decorates the requests or replies of a context, unless they have the slot: setting it changes no object's shape. */
-  declare(app: FastifyInstance): void
-  set(owner: Owner, value: T): void
-  get(owner: Owner): T | undefined
-}
-
-/** A value that a convention keeps on a context, for that context and those below it. */
-export interface AppSlot<T> {
-  /** @throws FST_ERR_DEC_ALREADY_PRESENT if the context itself has a value */
-  set(app: FastifyInstance, value: T): void
-  /** Returns the value of a context, or of the closest one above it that has one. */
-  get(app: FastifyInstance): T | undefined
-  own(app: FastifyInstance): T | undefined
-}
-
 type Keyed<T> = { [key: symbol]: T | undefined }
 
 // Registered symbols: two copies of this package, such as its ESM and its CommonJS build, may serve one app.
@@ -41,16 +13,20 @@ export function sharedByCopies<T>(name: string, make: () => T): T {
   return shared[key] as T
 }
 
-export function routeSlot<T>(name: string): RouteSlot<T> {
+/** A value that a convention keeps on routes, in their `config`. */
+export function routeSlot<T>(name: string) {
   const key = keyOf(name)
   const valueIn = (config: unknown): T | undefined => (config as Keyed<T> | undefined)?.[key]
   return {
-    set: (route, value) => {
+    /** Sets the value of a route. Call it from an `onRoute` hook. */
+    set(route: RouteOptions, value: T): void {
       ;(ownConfig(route) as Keyed<T>)[key] = value
     },
-    get: ({ config }) => valueIn(config),
-    of: (request) => valueIn(request.routeOptions.config),
-    config: (value) => ({ [key]: value }),
+    get: ({ config }: Pick<RouteOptions, 'config'>) => valueIn(config),
+    /** Returns the value of the route of a request. Fastify builds `routeOptions` anew at each reading. */
+    of: (request: FastifyRequest) => valueIn(request.routeOptions.config),
+    /** Returns the member of `config` that holds a value, for routes that no `onRoute` hook sees. */
+    config: (value: T): object => ({ [key]: value }),
   }
 }
 
@@ -66,22 +42,21 @@ function ownConfig(route: RouteOptions): object {
   return own
 }
 
-export function requestSlot<T>(name: string): Slot<FastifyRequest, T> {
-  return slotOf(name, 'request')
-}
+/** A value that a convention keeps on requests. */
+export const requestSlot = <T>(name: string) => slotOf<FastifyRequest, T>(name, 'request')
 
-export function replySlot<T>(name: string): Slot<FastifyReply, T> {
-  return slotOf(name, 'reply')
-}
+/** A value that a convention keeps on replies. */
+export const replySlot = <T>(name: string) => slotOf<FastifyReply, T>(name, 'reply')
 
-function slotOf<Owner extends object, T>(name: string, decorated: Decorated): Slot<Owner, T> {
+function slotOf<Owner extends object, T>(name: string, decorated: Decorated) {
   const key = keyOf(name)
   return {
-    declare: (app) => void decorateUnlessTaken(app, decorated, key, undefined),
-    set: (owner, value) => {
+    /** Decorates the requests or replies of a context, unless they have the slot: setting it changes no object's shape. */
+    declare: (app: FastifyInstance) => void decorateUnlessTaken(app, decorated, key, undefined),
+    set(owner: Owner, value: T): void {
       ;(owner as Keyed<T>)[key] = value
     },
-    get: (owner) => (owner as Keyed<T>)[key],
+    get: (owner: Owner) => (owner as Keyed<T>)[key],
   }
 }
 
@@ -106,12 +81,15 @@ export function decorateUnlessTaken(
   return true
 }
 
-export function appSlot<T>(name: string): AppSlot<T> {
+/** A value that a convention keeps on a context, for that context and those below it. */
+export function appSlot<T>(name: string) {
   const key = keyOf(name)
   const get = (app: object): T | undefined => (app as Keyed<T>)[key]
   return {
-    set: (app, value) => void app.decorate<unknown>(key, value),
+    /** @throws FST_ERR_DEC_ALREADY_PRESENT if the context itself has a value */
+    set: (app: FastifyInstance, value: T) => void app.decorate<unknown>(key, value),
+    /** Returns the value of a context, or of the closest one above it that has one. */
     get,
-    own: (app) => (Object.hasOwn(app, key) ? get(app) : undefined),
+    own: (app: FastifyInstance) => (Object.hasOwn(app, key) ? get(app) : undefined),
   }
 }

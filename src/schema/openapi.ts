@@ -85,7 +85,7 @@ export function openApiOf(document: object): OpenApi | null {
   const { openapi } = document as Partial<OpenApiDocument>
   if (typeof openapi !== 'string') return null
   // A reference such as `#/components/schemas/User` leads into the document without a name.
-  const reader = new SchemaReader({ '': document } as SchemaStore, { onUnresolved: () => {} })
+  const reader = new SchemaReader({ '': document } as SchemaStore, () => {})
   const completed = document as OpenApiDocument
   return { document: completed, reader, is30: openapi.startsWith('3.0'), refer: componentsOf(completed) }
 }

@@ -122,7 +122,7 @@ function alone(schema: object): object {
   const { $schema: _, '~standard': _standard, ...keywords } = schema as Record<string, unknown>
   if (!isPlainObject(keywords.definitions)) return keywords
   try {
-    const reader = new SchemaReader({}, { onUnresolved: () => {} })
+    const reader = new SchemaReader({}, () => {})
     const absolute = reader.absolute(keywords as Json)
     const { definitions: _definitions, ...plain } = writtenOut(
       absolute,

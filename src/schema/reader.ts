@@ -31,21 +31,17 @@ export interface Alternative {
   readonly isMet: boolean
 }
 
-export interface ReaderOptions {
-  /** Called for a reference to nothing, which is then read as `true`. */
-  readonly onUnresolved?: (reference: string) => void
-}
-
 export class SchemaReader {
   readonly #shared: SchemaStore
-  readonly #onUnresolved: ReaderOptions['onUnresolved']
+  readonly #onUnresolved: ((reference: string) => void) | undefined
   readonly #documents = new Map<SchemaObject, SchemaObject>()
   readonly #byId = new Map<string, SchemaObject>()
   readonly #nodes = new Map<SchemaObject, SchemaNode>()
 
-  constructor(shared: SchemaStore = {}, options: ReaderOptions = {}) {
+  /** @param onUnresolved called for a reference to nothing, which is then read as `true`; without it, that is an error */
+  constructor(shared: SchemaStore = {}, onUnresolved?: (reference: string) => void) {
     this.#shared = shared
-    this.#onUnresolved = options.onUnresolved
+    this.#onUnresolved = onUnresolved
   }
 
   /** Reads a schema whose references name their documents: see {@link absolute}. */

@@ -135,7 +135,7 @@ t.test('schemas that contradict each other can be read one by one, but not merge
 
 t.test('with onUnresolved, unresolved references are reported and do not throw', async (t) => {
   const missing: string[] = []
-  const reader = new SchemaReader({}, { onUnresolved: (reference) => missing.push(reference) })
+  const reader = new SchemaReader({}, (reference) => missing.push(reference))
   const schema = { allOf: [{ $ref: 'user#' }, { properties: { a: city } }] }
   t.strictSame(readWhole(reader, schema).keywords, { properties: { a: city } })
   t.strictSame(missing, ['user#'])

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { keyStyleOf } from '../../convention/contexts.js'
 import { hasContent, headerOf, isBytes } from '../../convention/exchange.js'
-import { jsonSchemasOf } from '../../convention/route-schemas.js'
+import { jsonSchemasOf, readerOf } from '../../convention/route-schemas.js'
 import {
   type ChosenFormat,
   chosenFormat,
@@ -16,8 +16,7 @@ import { mediaTypeOf, namesType, preferredType } from '../../http/media-types.js
 import { isObject } from '../../options.js'
 import { notAcceptable } from '../../problem/problem-error.js'
 import { isList, shapeWithin } from '../../schema/field-names.js'
-import { isSchemaObject, type SchemaStore } from '../../schema/json-schema.js'
-import { SchemaReader } from '../../schema/reader.js'
+import { isSchemaObject } from '../../schema/json-schema.js'
 import { bodyFor, responseBodies } from '../../schema/responses.js'
 import type { Shape } from '../../schema/shape.js'
 import { clip } from '../../text.js'
@@ -51,7 +50,7 @@ export function responseWriter(
   const collection = memberName(route.path, keyStyleOf(app))
   const members = [...(isObject(lists) && typeof lists.member === 'string' ? [lists.member] : []), collection]
   const schema = bodyFor(responseBodies(response), 200)?.schema
-  const reader = new SchemaReader(app.getSchemas() as SchemaStore, { onUnresolved: () => {} })
+  const reader = readerOf(app)
   const parts = isSchemaObject(schema) ? reader.read(reader.absolute(schema)).parts : []
   const title = parts.find((part) => part.title !== undefined)?.title
   const root = typeof title === 'string' && isXmlName(title) ? title : rootName(answer, collection, members)

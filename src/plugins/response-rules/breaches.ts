@@ -56,7 +56,7 @@ export function schemaBreaches(
   timeFault: TimeFault = formatFault(vocabulary),
 ): SchemaVerdict {
   const unresolved = new Set<string>()
-  const reader = new SchemaReader(shared, { onUnresolved: (reference) => unresolved.add(reference) })
+  const reader = new SchemaReader(shared, (reference) => unresolved.add(reference))
   const start = reader.absolute(schema)
   const breaches = formsOf(reader, start).flatMap((form) => topLevelBreaches(form, reader))
   const seen = new Set<SchemaObject>()

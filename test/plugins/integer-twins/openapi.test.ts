@@ -19,7 +19,7 @@ const decimal = '^(?:0|-?[1-9][0-9]*)$'
 const unsigned = '^(?:0|[1-9][0-9]*)$'
 const twin = { type: 'string', pattern: decimal, description: 'The digits of id, exact in any client' }
 const contextOf = (schema: Json, shared: SchemaStore, is30 = false) => ({
-  reader: new SchemaReader({ '': schema, ...shared }, { onUnresolved: () => {} }),
+  reader: new SchemaReader({ '': schema, ...shared }, () => {}),
   is30,
 })
 const withTwins = (
