@@ -109,43 +109,38 @@ function readsOf(app: FastifyInstance): (route: Route) => Route | null {
   }
 }
 
-/** The routes of one app, in the order in which they were declared, and the plugins that watch them. */
-class AppRoutes {
-  readonly declared: Declared[] = []
-  readonly #byOptions = new WeakMap<RouteOptions, Declared>()
-
-  constructor(app: FastifyInstance) {
-    const { declared } = this
-    const byOptions = this.#byOptions
-    const readOf = readsOf(app)
-    // A context has the hooks that those above it had when it was created.
-    for (const context of contextsAbove(app)) {
-      context.addHook('onRoute', function noteRoute(options) {
-        const read = readOf(options)
-        if (read !== null) {
-          byOptions.set(options, byOptions.get(read) as Declared)
-          return
-        }
-        const methods = [options.method].flat()
-        const { path } = options
-        const name = `${methods.join(', ')} ${path}`
-        const exclusionReason = exclusionReasonOf(options)
-        const seenBy = new Set<string>()
-        const route = { app: this, name, path, methods, route: options, exclusionReason, seenBy }
-        declared.push(route)
-        byOptions.set(options, route)
-      })
-    }
+/** Notes the routes of an app in the order in which they are declared. */
+function newRoutes(app: FastifyInstance) {
+  const declared: Declared[] = []
+  const byOptions = new WeakMap<RouteOptions, Declared>()
+  const readOf = readsOf(app)
+  // A context has the hooks that those above it had when it was created.
+  for (const context of contextsAbove(app)) {
+    context.addHook('onRoute', function noteRoute(options) {
+      const read = readOf(options)
+      if (read !== null) {
+        byOptions.set(options, byOptions.get(read) as Declared)
+        return
+      }
+      const methods = [options.method].flat()
+      const { path } = options
+      const name = `${methods.join(', ')} ${path}`
+      const exclusionReason = exclusionReasonOf(options)
+      const seenBy = new Set<string>()
+      const route = { app: this, name, path, methods, route: options, exclusionReason, seenBy }
+      declared.push(route)
+      byOptions.set(options, route)
+    })
   }
-
-  /** Returns the route with these options; of a HEAD route that Fastify adds, the GET route. */
-  of(options: RouteOptions): Declared {
-    return this.#byOptions.get(options) as Declared
+  return {
+    declared,
+    /** Returns the route with these options; of a HEAD route that Fastify adds, the GET route. */
+    of: (options: RouteOptions) => byOptions.get(options) as Declared,
   }
 }
 
 // Two copies of this package may serve one app.
-const appRoutes = sharedByCopies('routes', () => new WeakMap<object, AppRoutes>())
+const appRoutes = sharedByCopies('routes', () => new WeakMap<object, ReturnType<typeof newRoutes>>())
 
 // All copies of Fastify publish each new app on this channel. An `onRoute` hook that is added later does not see the
 // routes before it.
@@ -158,8 +153,8 @@ export function checkLoadedEarly(app: FastifyInstance, plugin: string): void {
   if (!appRoutes.has(appKey(app)) && hasRoutes(app)) throw new bootErrors.FST_CONV_LOADED_LATE(plugin)
 }
 
-export function routesOf(app: FastifyInstance): AppRoutes {
-  return kept(appRoutes, appKey(app), () => new AppRoutes(app))
+export function routesOf(app: FastifyInstance) {
+  return kept(appRoutes, appKey(app), () => newRoutes(app))
 }
 
 /**

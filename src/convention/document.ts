@@ -11,7 +11,7 @@ import {
   operationOf,
   withOptionalBody,
 } from '../schema/openapi.js'
-import { appKey } from './contexts.js'
+import { appKey, contextsAbove } from './contexts.js'
 
 /** What a convention adds to the operation of a route in the OpenAPI document. */
 export interface DocumentPlan {
@@ -120,11 +120,7 @@ const documentMakers = new WeakSet<object>()
  * The plugin has no hook for another plugin; it keeps the object that its decorator `swagger` returns.
  */
 function completeDocuments(app: FastifyInstance, complete: (document: object) => boolean): void {
-  for (
-    let owner: object | null = app;
-    owner !== null;
-    owner = Object.getPrototypeOf(owner) as object | null
-  ) {
+  for (const owner of contextsAbove(app)) {
     const make: unknown = Object.getOwnPropertyDescriptor(owner, 'swagger')?.value
     if (typeof make !== 'function' || documentMakers.has(make)) continue
     const completed = new WeakMap<object, boolean>()

@@ -211,36 +211,28 @@ export function writesTwins(request: FastifyRequest): boolean {
   return serializations.of(request)?.twins ?? false
 }
 
+type Writers = ReturnType<typeof newWriters>
+
 /** What the routes of a context share: in one context, equal schemas mean the same. */
-class Writers {
-  readonly open: ShapeWriter
-  readonly #app: FastifyInstance
-  readonly #compile: CompileSerializer
-  readonly #compiler: WriterCompiler
-  readonly #bySchema = new Map<string, ShapeWriter>()
+function newWriters(app: FastifyInstance, twins: boolean, isCompiled: boolean) {
+  const compile = isCompiled ? compileConditions : compilerOf(app)
+  const compiler = new WriterCompiler(twins, compile)
+  const bySchema = new Map<string, ShapeWriter>()
 
-  constructor(app: FastifyInstance, twins: boolean, isCompiled: boolean) {
-    this.#app = app
-    this.#compile = isCompiled ? compileConditions : compilerOf(app)
-    this.#compiler = new WriterCompiler(twins, this.#compile)
-    this.open = this.#ofShape(anything)
-  }
-
-  ofSchema(schema: Json): ShapeWriter {
-    const make = () => {
-      const options = { compile: this.#compile, int64: this.#compiler.twins }
-      return this.#ofShape(shapeOf(schema, this.#app.getSchemas() as SchemaStore, options))
-    }
-    const text = schemaText(schema)
-    return text === null ? make() : kept(this.#bySchema, text, make)
-  }
-
-  #ofShape(shape: Shape): ShapeWriter {
-    const compiler = this.#compiler
+  function ofShape(shape: Shape): ShapeWriter {
+    if (containsInt64(shape)) return { shape, hasTwins: true, write: compiler.writerOf(shape) }
     // Most responses without twins are never written by this package.
-    if (!containsInt64(shape))
-      return { shape, hasTwins: false, write: (...given) => compiler.writerOf(shape)(...given) }
-    return { shape, hasTwins: true, write: compiler.writerOf(shape) }
+    return { shape, hasTwins: false, write: (...given) => compiler.writerOf(shape)(...given) }
+  }
+
+  return {
+    open: ofShape(anything),
+    ofSchema(schema: Json): ShapeWriter {
+      const options = { compile, int64: twins }
+      const make = () => ofShape(shapeOf(schema, app.getSchemas() as SchemaStore, options))
+      const text = schemaText(schema)
+      return text === null ? make() : kept(bySchema, text, make)
+    },
   }
 }
 
@@ -248,7 +240,7 @@ const writersOfApps = new WeakMap<FastifyInstance, Map<string, Writers>>()
 
 function writersOf(app: FastifyInstance, twins: boolean, isCompiled: boolean): Writers {
   const ofApp = kept(writersOfApps, app, () => new Map<string, Writers>())
-  return kept(ofApp, `${twins} ${isCompiled}`, () => new Writers(app, twins, isCompiled))
+  return kept(ofApp, `${twins} ${isCompiled}`, () => newWriters(app, twins, isCompiled))
 }
 
 function compilerOf(app: FastifyInstance): CompileSerializer {

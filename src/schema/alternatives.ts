@@ -40,7 +40,9 @@ export function choose<One extends Option, Result>(
 
 export interface ShapeContext {
   readonly reader: SchemaReader
+  /** Compiles the app's own serializers, which tell alternatives apart. */
   readonly compile: CompileSerializer
+  /** Whether declared 64-bit integers differ from other integers, and large integers are integers in every form. */
   readonly int64: boolean
 }
 

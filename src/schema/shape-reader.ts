@@ -1,6 +1,5 @@
 import { rangeOf } from '../json/int64.js'
 import {
-  type CompileSerializer,
   isLargeInteger,
   isOfListedType,
   type Match,
@@ -20,15 +19,7 @@ import {
 import { type Alternative, constrains, SchemaContradiction, type SchemaNode, SchemaReader } from './reader.js'
 import { anything, isInt64, type Member, type Shape, type ShapeOption, type TextFormat } from './shape.js'
 
-export interface ShapeOptions {
-  /** Compiles the app's own serializers, which tell alternatives apart. */
-  readonly compile?: CompileSerializer
-  /**
-   * Whether declared 64-bit integers are distinguished from other integers, and large integers are integers in every form.
-   * @default true
-   */
-  readonly int64?: boolean
-}
+type ShapeOptions = Partial<Omit<ShapeContext, 'reader'>>
 
 export function shapeOf(schema: Json, shared: SchemaStore = {}, options: ShapeOptions = {}): Shape {
   const reader = new SchemaReader(shared)

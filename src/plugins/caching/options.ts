@@ -69,21 +69,18 @@ export type ReadValidators = AnyFunction<
   RouteValidators | null | undefined
 >
 
-const directivesOrNone = orFalse(directives)
-const memberOrNone = orFalse(text('the name of a member, or false'))
-
 const time: Check<Date | number | string> = (label, received) =>
   received instanceof Date || typeof received === 'number' || typeof received === 'string'
     ? received
     : invalid(label, 'a Date, milliseconds or an HTTP-date', received)
 
-const ownOptions = {
+const optionsOfBoth = {
   /**
    * Directives of `Cache-Control` for responses to GET and HEAD that have none (RFC 9111 §5.2.2); `false` for no header.
    * `noStore` is for confidential data: it holds even if the handler sets another value.
    * @default { noCache: true }: caches store the response and validate it before each use
    */
-  cacheControl: option(directivesOrNone, { noCache: true }),
+  cacheControl: option(orFalse(directives), { noCache: true }),
   /**
    * Whether a 200 without `ETag` gets one, made from its bytes. Streams and empty payloads get none.
    * @default true
@@ -94,7 +91,11 @@ const ownOptions = {
    * counts. Read before `fields` projects the payload. `false` for none.
    * @default 'updated_at', or 'updatedAt' if the `keyStyle` of `responseRules` is camelCase
    */
-  lastModified: optional(memberOrNone),
+  lastModified: optional(orFalse(text('the name of a member, or false'))),
+}
+
+const ownOptions = {
+  ...optionsOfBoth,
   /**
    * Whether a request has credentials, so that `private` is added if `Cache-Control` does not say who may store the
    * response. It is added for requests with a `request.caller` too.
@@ -105,12 +106,7 @@ const ownOptions = {
 }
 
 const ownRouteOptions = {
-  /** As the option of the plugin, for this route. */
-  cacheControl: optional(directivesOrNone),
-  /** As the option of the plugin, for this route. */
-  etag: optional(flag),
-  /** As the option of the plugin, for this route. */
-  lastModified: optional(memberOrNone),
+  ...optionsOfBoth,
   /**
    * When the response expires: a `Date`, milliseconds since the epoch or an HTTP-date, at most one year ahead. For caches
    * that do not know `maxAge`, which takes precedence (RFC 9111 §5.3). For a time relative to the response, use

@@ -46,10 +46,12 @@ interface KeyRules {
   readonly required: boolean
   readonly keepFor: number | string
   readonly maxBytes: number
-  readonly identify: AnyRequest<[], MaybeCaller | PromiseLike<MaybeCaller>>
+  readonly identify: IdentifyCaller
 }
 
 type MaybeCaller = CallerId | null | undefined
+
+export type IdentifyCaller = AnyRequest<[], MaybeCaller | PromiseLike<MaybeCaller>>
 
 export function keySteps(rules: KeyRules, ledger: Ledger, reporter: Reporter): Steps {
   const { mode, required, keepFor, maxBytes, identify } = rules

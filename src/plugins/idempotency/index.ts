@@ -1,6 +1,5 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import type { AnyRequest } from '../../convention/any-request.js'
-import { type CallerId, hasCallers, subjectOf } from '../../convention/caller.js'
+import { hasCallers, subjectOf } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
@@ -13,7 +12,7 @@ import { modeOption } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
 import { timerOption } from '../../time/clock.js'
 import { duration } from '../../time/time-window.js'
-import { bodyRead, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
+import { bodyRead, type IdentifyCaller, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
 import { ledgerOf } from './ledger.js'
 import { maxKeyLength } from './request.js'
 import { memoryIdempotency } from './stores/memory.js'
@@ -32,28 +31,24 @@ const store = objectWith<IdempotencyStore>(
   ['isShared'],
 )
 
-const maxBytes = integer(0, 16_777_216)
-
 const idempotencyRouteOptions = {
   /**
    * Whether a request without `Idempotency-Key` is refused: 400 `idempotency-key-invalid`.
    * @default false
    */
-  required: optional(flag),
+  required: option(flag, false),
   /**
    * How long an answer is kept: milliseconds, or a text such as `'24 h'`; at least one second.
    * @default '24 h'
    */
-  keepFor: optional(duration),
+  keepFor: option(duration, 86_400_000),
   /**
    * Maximum length of an answer, in bytes of its body. A longer one is sent, but not kept: the request does not run again,
    * and a repeated one gets 409 `idempotency-answer-not-kept`.
    * @default 65_536
    */
-  maxBytes: optional(maxBytes),
+  maxBytes: option(integer(0, 16_777_216), 65_536),
 }
-
-type IdentifyCaller = AnyRequest<[], CallerId | null | undefined | PromiseLike<CallerId | null | undefined>>
 
 const ownOptions = {
   /**
@@ -85,13 +80,6 @@ const ownOptions = {
    */
   storeTimeout: option(duration, 2_000),
   ...timerOption,
-}
-
-const idempotencyOptions = {
-  required: option(flag, false),
-  keepFor: option(duration, 86_400_000),
-  maxBytes: option(maxBytes, 65_536),
-  ...ownOptions,
 }
 
 /** Options of a route, under `config.idempotency`; `false` for none. */
@@ -168,7 +156,7 @@ declare module 'fastify' {
 export const idempotency: FastifyPluginAsync<IdempotencyOptions & RegistrationOptions> = convention({
   name: 'idempotency',
   rules: ['identify', 'method'],
-  options: idempotencyOptions,
+  options: { ...idempotencyRouteOptions, ...ownOptions },
   routeOptions: idempotencyRouteOptions,
   setUp({ app, options, atReady, addFinding }) {
     const { mode, store = memoryIdempotency(), lease, storeTimeout, schedule } = options

@@ -102,10 +102,8 @@ export function newOperationId(): string {
 
 /** Whether a text has the form of an operation's id. */
 export function isOperationId(text: string): boolean {
-  return idForm.test(text)
+  return /^[0-9a-f]{32}$/.test(text)
 }
-
-const idForm = /^[0-9a-f]{32}$/
 
 /** The start of an operation. */
 export interface NewOperation
@@ -123,14 +121,6 @@ export interface NewOperation
 export type OperationEnd =
   | { readonly status: 'Succeeded'; readonly resource: string | null; readonly result: string | null }
   | { readonly status: 'Failed'; readonly error: OperationFailure }
-
-/** The run that a claim begins. */
-export interface NewRun {
-  readonly runUntil: number
-  readonly dueAt: number
-  /** Whether it takes the place of a run that may be alive. */
-  readonly takesOver: boolean
-}
 
 /** Returns the record of a new operation, without a run. */
 export function begin(id: string, operation: NewOperation, now: number, dueAt: number): OperationRecord {
@@ -158,11 +148,17 @@ export function begin(id: string, operation: NewOperation, now: number, dueAt: n
   })
 }
 
-/** Begins a run; `null` if the operation is final, is being cancelled, must not run yet, or has a live run. */
-export function claim(record: OperationRecord, now: number, run: NewRun): OperationRecord | null {
+/**
+ * Begins a run; `null` if the operation is final, is being cancelled, must not run yet, or has a live run whose place the new
+ * one does not take.
+ */
+export function claim(
+  record: OperationRecord,
+  now: number,
+  { runUntil, dueAt, takesOver }: { runUntil: number; dueAt: number; takesOver: boolean },
+): OperationRecord | null {
   if (isFinal(record) || record.isCancelling || (record.notBefore ?? 0) > now) return null
-  if (isRunning(record, now) && !run.takesOver) return null
-  const { runUntil, dueAt } = run
+  if (isRunning(record, now) && !takesOver) return null
   const counts = { run: record.run + 1, counted: record.counted + 1 }
   return changed(record, now, { ...counts, runUntil, dueAt, notBefore: null, progress: null, updatedAt: now })
 }

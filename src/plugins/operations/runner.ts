@@ -157,7 +157,7 @@ export function operationRunner(core: OperationCore, registry: OperationRegistry
   }
 
   return {
-    /** See {@link DefinedOperationer.run}. */
+    /** See {@link OperationWorker.run}. */
     async run(id: string, isLast: boolean): Promise<RunOutcome> {
       if (isClosing) return { kind: 'released' }
       if (runs.has(id)) return { kind: 'later', delay: lease }
