@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { mediaTypeOf } from '../http/media-types.js'
-import { hasLongInteger, holdsBigInt, isBigIntPatched, parseExact } from '../json/exact-json.js'
+import { digitsIn, hasLongInteger, holdsBigInt, isBigIntPatched, parseExact } from '../json/exact-json.js'
 import type { Write } from '../json/object-writer.js'
 import { WriterCompiler } from '../json/writer.js'
 import { kept } from '../kept.js'
@@ -41,6 +41,8 @@ export class RouteSerialization {
   readonly #byStatus = new Map<number, ResponseWriter | null>()
   #responses: readonly ResponseWriter[] = []
   #writers: Writers | null = null
+  /** Whether a response schema declares 64-bit integers. Known once prepared. */
+  declaresTwins = false
   // A serializer of the app for all replies need not follow the schemas.
   #isOfTheApp = false
   #isPrepared = false
@@ -64,13 +66,14 @@ export class RouteSerialization {
     const writers = writersOf(this.#app, this.twins, this.isCompiled)
     this.#writers = writers
     this.#isOfTheApp = ownCompilers(this.#app).replySerializer
-    if (this.#isOfTheApp) return
     try {
-      this.#responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>
+      const responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>
         isSchemaObject(schema) && !isProviderSchema(schema)
           ? [{ status, mediaType, ...writers.ofSchema(schema) }]
           : [],
       )
+      this.declaresTwins = responses.some(({ hasTwins }) => hasTwins)
+      if (!this.#isOfTheApp) this.#responses = responses
     } catch (error) {
       const route = `${[this.#route.method].flat().join(', ')} ${this.#route.url}`
       const reason = `its response schema cannot be read: ${(error as Error).message}`
@@ -161,7 +164,8 @@ export class RouteSerialization {
   #sentOf(reply: FastifyReply, payload: unknown): unknown {
     if (!this.isCompiled || !this.#hasSchemaOf(reply.statusCode)) return payload
     try {
-      return parseExact(this.#stringify(reply, payload))
+      // A long number that the payload does not hold has been rounded.
+      return parseExact(this.#stringify(reply, payload), () => digitsIn(payload))
     } catch (error) {
       if (!(error instanceof TypeError) || !holdsBigInt(payload)) throw error
       throw new TypeError('the serializer of the app cannot write a BigInt: see docs/type-providers.md', {

@@ -19,10 +19,25 @@ export function isBigIntPatched(): boolean {
 }
 
 export function holdsBigInt(value: unknown): boolean {
+  return someIn(value, (one) => typeof one === 'bigint')
+}
+
+/** The digits of the BigInts and of the decimal texts in a value. */
+export function digitsIn(value: unknown): ReadonlySet<string> {
+  const digits = new Set<string>()
+  someIn(value, (one) => {
+    if (typeof one === 'bigint' || (typeof one === 'string' && isDecimal(one))) digits.add(`${one}`)
+    return false
+  })
+  return digits
+}
+
+/** Whether a part of a value that JSON would have passes a test. */
+function someIn(value: unknown, test: (part: unknown) => boolean): boolean {
   const seen = new Set<object>()
   const visit = (given: unknown, key: string): boolean => {
-    if (typeof given === 'bigint') return true
-    if (typeof given !== 'object' || given === null || seen.has(given)) return false
+    if (typeof given !== 'object' || given === null) return test(given)
+    if (seen.has(given)) return false
     seen.add(given)
     const plain = plainValue(given, key)
     if (typeof plain !== 'object' || plain === null) return visit(plain, key)
@@ -30,7 +45,8 @@ export function holdsBigInt(value: unknown): boolean {
       if (seen.has(plain)) return false
       seen.add(plain)
     }
-    if (ArrayBuffer.isView(plain)) return plain instanceof BigInt64Array || plain instanceof BigUint64Array
+    if (ArrayBuffer.isView(plain) && !(plain instanceof BigInt64Array || plain instanceof BigUint64Array))
+      return false
     return Object.keys(plain).some((name) => visit((plain as Readonly<Record<string, unknown>>)[name], name))
   }
   try {
@@ -87,9 +103,10 @@ export function jsonValueOf(value: unknown, key?: string): unknown {
   return typeof toJSON === 'function' ? toJSON.call(value, key) : value
 }
 
-export function parseExact(json: string): unknown {
+/** @param exact returns the digits of which a number becomes a BigInt, by default all: another stays as it is rounded */
+export function parseExact(json: string, exact?: () => ReadonlySet<string>): unknown {
   const holder = { value: JSON.parse(json) as unknown }
-  if (hasLongDigits(json)) restore(holder, { value: JSON.parse(quoteLongNumbers(json)) })
+  if (hasLongDigits(json)) restore(holder, { value: JSON.parse(quoteLongNumbers(json)) }, exact?.())
   return holder.value
 }
 
@@ -118,7 +135,7 @@ export function quoteLongNumbers(json: string): string {
 type Container = Record<string, unknown>
 
 // Not recursive: a body may nest deeper than the stack of calls.
-function restore(root: Container, written: Container): void {
+function restore(root: Container, written: Container, exact?: ReadonlySet<string>): void {
   const left: [Container, Container][] = [[root, written]]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const [values, texts] = next
@@ -126,7 +143,7 @@ function restore(root: Container, written: Container): void {
       const [value, text] = [values[key], texts[key]]
       if (typeof value === 'object' && value !== null) left.push([value as Container, text as Container])
       else if (typeof value === 'number' && typeof text === 'string')
-        values[key] = isLost(value, text) ? BigInt(text) : value
+        values[key] = isLost(value, text) && exact?.has(text) !== false ? BigInt(text) : value
     }
   }
 }

@@ -63,6 +63,11 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     if (route === null || options.mode === 'off') return undefined
     const facts = factsOf(app, route, methods, `${name} config.fields`)
     if (!concerns(app, route, facts, options)) return undefined
+    atReady(() => {
+      const isOfTheApp = ownCompilers(app).replySerializer
+      if (isOfTheApp) exclude('setReplySerializer() writes the responses', ['projection'])
+    })
+    if (ownCompilers(app).replySerializer && !narrowsUnasked(options)) return undefined
     const isReport = options.mode === 'report'
     const serialization = isReport ? new RouteSerialization(app, route) : serializationOf(app, route)
     const fields = routeFields(facts, options, serialization)
@@ -103,7 +108,7 @@ function concerns(
   const response: unknown = jsonSchemasOf(route)?.response
   if (!isObjectSchema(response)) refuseNames(label, own, 'a route with response schemas')
   if (narrowsUnasked(own)) return true
-  if (!reads || ownCompilers(app).replySerializer) return false
+  if (!reads) return false
   // Without a response schema, a list is selected by the members of its items.
   if (response === undefined) return isList
   if (!isObjectSchema(response)) return false

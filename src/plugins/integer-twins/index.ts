@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { ownCompilers } from '../../convention/internals.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { RouteSerialization, serializationOf } from '../../convention/serialization.js'
 import type { PayloadStep } from '../../convention/steps.js'
@@ -60,7 +61,7 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
     await loadAjv()
     requestInputs.declare(app)
   },
-  route({ app, route, options: { mode }, atReady, exclude }) {
+  route({ app, route, options: { mode }, atReady, addFinding, exclude }) {
     if (route === null || mode === 'off') return undefined
     const schemas = jsonSchemasOf(route) ?? {}
     const steps = inputSteps(app, schemas, {
@@ -69,14 +70,17 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
       atReady,
       onUnreadable: (reason) => exclude(reason, ['input']),
     })
-    if (mode === 'report') {
-      const serialization = new RouteSerialization(app, route)
-      serialization.twins = true
-      atReady(() => serialization.prepare())
-      return { ...steps, preSerialization: countTwins(serialization) }
-    }
-    const serialization = serializationOf(app, route)
+    const isReport = mode === 'report'
+    const serialization = isReport ? new RouteSerialization(app, route) : serializationOf(app, route)
     serialization.twins = true
+    if (isReport || mentionsInt64(schemas.response))
+      atReady(() => {
+        serialization.prepare()
+        if (!serialization.declaresTwins || !ownCompilers(app).replySerializer) return
+        const problem = 'setReplySerializer() writes the responses, whose 64-bit integers have no twins then'
+        addFinding('twin', problem, 'setSerializerCompiler(), or config: { integerTwins: false }')
+      })
+    if (isReport) return { ...steps, preSerialization: countTwins(serialization) }
     return {
       ...steps,
       serialization: serialization.serialize,

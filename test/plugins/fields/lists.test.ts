@@ -110,6 +110,8 @@ t.test('of a list of texts nothing is selected, nor of what the app’s own seri
   own.setReplySerializer(() => 'own')
   own.get('/v1/orders/:id', { schema: { response: { 200: order } } }, () => first)
   t.equal((await own.inject('/v1/orders/1?fields=nope')).payload, 'own')
+  const reason = /setReplySerializer/
+  t.match(own.conventions.report().exceptions, [{ plugin: 'fields', route: 'GET /v1/orders/:id', reason }])
 })
 
 t.test('the fields of a list without a schema are selected from its items', async (t) => {

@@ -72,6 +72,24 @@ t.test('a route without 64-bit integers is written by the serializer of the app,
   }
 })
 
+t.test('declared 64-bit integers below setReplySerializer() stop the boot; report lists them', async (t) => {
+  for (const mode of ['enforce', 'report'] as const) {
+    const app = Fastify()
+    await app.register(integerTwins, { mode })
+    app.get('/v1/users/:id', open, () => ({ id: 1n }))
+    app.get('/v1/names/:id', { schema }, () => ada)
+    app.get('/v1/off/:id', { ...open, config: { integerTwins: false } }, () => ({ id: 1 }))
+    app.setReplySerializer(() => 'own')
+    const finding = /^GET \/v1\/users\/:id .*integerTwins\.twin .*setReplySerializer\(\)/m
+    if (mode === 'enforce')
+      await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message: finding })
+    else {
+      await app.ready()
+      t.match(app.conventions.report().findings, [{ route: 'GET /v1/users/:id', rule: 'twin', mode }])
+    }
+  }
+})
+
 t.test('a payload with a BigInt and another fault is a 500', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
