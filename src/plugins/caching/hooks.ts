@@ -10,6 +10,7 @@ import { isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { isPromise, withValue } from '../../time/async.js'
 import { byteTag } from './byte-tag.js'
+import { expiresOf } from './cache-control.js'
 import type { FindValidators, ResourceVersion, RouteValidators } from './options.js'
 import type { CachingPlan } from './plan.js'
 import {
@@ -210,11 +211,13 @@ function finishRead(
   if (!hasRepresentation(status) && status !== 304) return effectOf(plan, headers)
 
   const { expires } = plan
-  if (expires !== null && expires.at > plan.now() && !reply.hasHeader('expires'))
-    headers.expires = expires.text
+  const ownExpires = headerOf(reply, 'expires')
+  if (ownExpires === undefined && expires !== null && expires.at > plan.now()) headers.expires = expires.text
   const known = knownValidators.get(reply)
   const ownTag = headerOf(reply, 'etag')
   const ownDate = headerOf(reply, 'last-modified')
+  const hasOwnDates = ownExpires !== undefined || ownDate !== undefined
+  const corrected = hasOwnDates ? correctDates(reply, ownExpires, ownDate, plan.now()) : undefined
   const isMade = status === 200 && plan.tagsBytes && isBytes(payload) && payload.length > 0
   const etag = ownTag ?? known?.etag ?? (isMade ? byteTag(payload) : undefined)
   const isSent = isResponse(payload) || !isConditional(request)
@@ -232,7 +235,7 @@ function finishRead(
     if (sent !== undefined && sent !== ownTag) headers.etag = sent
     // RFC 9110 §15.4.5: with an `ETag`, a 304 needs no `Last-Modified`.
     if (etag === undefined) setDate(headers, known, ownDate)
-    return {
+    const effect: Effect = {
       ...notModified,
       headers,
       change() {
@@ -243,14 +246,42 @@ function finishRead(
       // The hook of Fastify on the HEAD route that it adds to a GET route fails without a payload.
       payload: request.method === 'HEAD' ? '' : null,
     }
+    return corrected === undefined ? effect : [corrected, effect]
   }
   if (etag !== undefined && ownTag === undefined) headers.etag = etag
   setDate(headers, known, ownDate)
   const effect = effectOf(plan, headers)
   const isDated = known?.lastModified !== undefined || ownDate !== undefined
-  return plan.notesMissingDate && !isDated && status === 200 && request.method === 'GET'
-    ? [missingDate, ...(effect ? [effect] : [])]
-    : effect
+  const isMissing = plan.notesMissingDate && !isDated && status === 200 && request.method === 'GET'
+  if (corrected === undefined && !isMissing) return effect
+  return [corrected, isMissing ? missingDate : undefined, effect].filter((one) => one !== undefined)
+}
+
+/** Corrects dates that hooks or the handler have set as header fields (RFC 9110 §8.8.2.1, RFC 9111 §5.3). */
+function correctDates(
+  reply: FastifyReply,
+  expires: string | undefined,
+  lastModified: string | undefined,
+  now: number,
+): Effect | undefined {
+  const date = lastModified === undefined ? null : parseHttpDate(lastModified, now)
+  const latest = date === null ? null : latestTime([new Date(date)], now)
+  const dates = [
+    ['expires', expires, expires === undefined ? undefined : expiresOf(expires, now)?.text],
+    ['last-modified', lastModified, latest === null ? undefined : formatHttpDate(latest)],
+  ] as const
+  const wrong = dates.filter(([, given, sent]) => sent !== given)
+  if (wrong.length === 0) return undefined
+  return {
+    rule: 'dates',
+    given: wrong.map(([name, given]) => `${name}: ${given}`).join(', '),
+    change() {
+      for (const [name, , sent] of wrong) {
+        if (sent === undefined) reply.removeHeader(name)
+        else reply.header(name, sent)
+      }
+    },
+  }
 }
 
 /** Whether a response to a GET or HEAD is the representation or a part of it (RFC 9110 §15.3.1, §15.3.4, §15.3.7). */

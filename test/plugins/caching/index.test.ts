@@ -53,6 +53,13 @@ const sets =
   (_, reply) =>
     reply.code(status).caching(fields).send(payload)
 
+const [inAYear, inTwoYears] = ['Sat, 20 Nov 2027 12:00:00 GMT', 'Mon, 20 Nov 2028 12:00:00 GMT']
+const dated = { 'last-modified': userModified }
+const setsFields =
+  (lastModified: string, expires?: string): Handler =>
+  (_, reply) =>
+    reply.headers({ 'last-modified': lastModified, ...(expires !== undefined && { expires }) }).send({})
+
 const addsVary = (reply: FastifyReply) => reply.header('vary', 'Origin').caching({ vary: 'Accept' }).send({})
 
 /** One response each; `undefined` is a header that it does not have. The status is below 400. */
@@ -69,6 +76,18 @@ const responses: readonly (readonly [
   ['of none', { lastModified: false }, () => older, { 'last-modified': undefined }],
   ['a future date is now', {}, () => ({ updated_at: future.toISOString() }), { 'last-modified': nowText }],
   ['a future date of the handler too', {}, sets({ lastModified: future }), { 'last-modified': nowText }],
+  ['a future date in a header field too', {}, setsFields(inTwoYears), { 'last-modified': nowText }],
+  ['a date in another format is none', {}, setsFields('2026-01-01'), { 'last-modified': undefined }],
+  [
+    'nor is one of the year 0',
+    {},
+    setsFields('Sat, 01 Jan 0000 00:00:00 GMT'),
+    { 'last-modified': undefined },
+  ],
+  ['Expires that is past is not sent', {}, setsFields(userModified, nowText), { expires: undefined }],
+  ['nor one that is no date', {}, setsFields(userModified, '0'), { ...dated, expires: undefined }],
+  ['a year ahead at most', {}, setsFields(userModified, inTwoYears), { ...dated, expires: inAYear }],
+  ['within a year, as it is', {}, setsFields(userModified, inAYear), { ...dated, expires: inAYear }],
   ['a future date of validators too', ofFuture, () => ({}), { 'last-modified': nowText }],
   ['noStore has no tag of the bytes', confidential, () => user, { ...notStored, etag: undefined }],
   ['noStore has a date', confidential, () => user, { ...notStored, 'last-modified': userModified }],

@@ -143,12 +143,13 @@ t.test('headers are counted if they are added, or are others than those of the a
   const given = seen.map(({ route, rule, effect, example }) => [route, rule, effect, example])
   t.match(given, [
     ['GET /v1/added', 'headers', 'header added', added],
+    ['GET /v1/changed', 'dates', 'changed', `expires: ${modified}`],
     ['GET /v1/changed', 'last-modified', 'none', 'a 200 without Last-Modified'],
     ['GET /v1/changed', 'headers', 'changed', changed],
     ['GET /v1/errors', 'headers', 'changed', 'cache-control: no-store'],
     ['*', 'headers', 'header added', 'cache-control: no-store'],
   ])
-  t.equal(seen.length, 5)
+  t.equal(seen.length, 6)
 })
 
 t.test('no function of the app is called, so none can change a response by throwing', async (t) => {
