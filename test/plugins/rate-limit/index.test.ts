@@ -434,6 +434,14 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
     t.match(refused.headers, { 'retry-after': '86399', ratelimit: '"burst";r=0;t=1, "daily";r=0;t=86399' })
     t.strictSame(refused.json().violated_policies, violated_policies)
   }
+  const longFirst = await appWith({ redis: fakeRedis(), quotas: [{ ...daily, max: 1 }, burst] })
+  await leftOf(longFirst)
+  mock.timers.tick(1000)
+  t.equal(
+    await leftOf(longFirst),
+    '"daily";r=0;t=86399, "burst";r=2;t=1',
+    'a window that has not begun is whole',
+  )
 })
 
 const as = (user: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-user': user } })
