@@ -59,10 +59,13 @@ t.test('the columns are the fields of an item, and those of nested objects with 
 t.test('items whose fields are not all known have no CSV', async (t) => {
   const anything = { kind: 'anything', nullable: true } as Shape
   const matched = { ...objectOf({ a: text }), patterns: [{ pattern: /^x/, shape: text }] } as unknown as Shape
-  for (const item of [text, objectOf({ a: text }, text), anything, matched])
+  const required = { ...objectOf({ a: text }), alsoRequired: ['b'] } as Shape
+  for (const item of [text, objectOf({ a: text }, text), anything, matched, required])
     t.match(headersOf(item), /does not name all of them/)
-  const wide = objectOf(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`c${index}`, text])))
-  t.match(headersOf(wide), /more than 1000 columns/)
+  const wide = (length: number) =>
+    objectOf(Object.fromEntries(Array.from({ length }, (_, index) => [`c${index}`, text])))
+  t.match(headersOf(wide(1001)), /more than 1000 columns/)
+  t.equal(headersOf(wide(1000)).length, 1000)
 })
 
 t.test('the list is the array with the name, else the only one', async (t) => {

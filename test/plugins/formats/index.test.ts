@@ -162,21 +162,25 @@ t.test('an empty list still has the header row; without twins there are no colum
   }
 })
 
-t.test('CSV has the list of config.lists, the name of the handler, and formulas if kept', async (t) => {
+t.test('the list is that of config.lists; CSV has the name of the handler, formulas if kept', async (t) => {
   const app = Fastify()
   await app.register(formats, { formulas: 'keep' })
   const list = (name: string) => ({ type: 'array', items: { type: 'object', properties: { [name]: {} } } })
   const properties = { tags: list('tag'), people: list('name') }
   const options = {
     schema: { response: { 200: { type: 'object', properties } } },
-    config: { formats: ['csv'], lists: { member: 'people' } },
+    config: { formats: ['csv', 'xml'], lists: { member: 'people' } },
   } as const
   app.get('/v1/users', options, async (_request, reply) =>
     reply.header('content-disposition', 'inline').send({ tags: [], people: [{ name: '=1+1' }] }),
   )
+  app.get('/v1/none', options, async () => ({ tags: [] }))
   const { headers, body } = await app.inject('/v1/users?format=csv')
   t.equal(headers['content-disposition'], 'inline')
   t.equal(body, 'name\r\n=1+1\r\n')
+  t.match((await app.inject('/v1/users?format=xml')).body, '<response><tags/><people>')
+  const none = await app.inject('/v1/none?format=csv')
+  t.match(none, { body: '{"tags":[]}', headers: { 'content-type': jsonType } }, 'JSON without the list stays')
 })
 
 t.test('the root element has the title of the schema, or the singular of the path', async (t) => {

@@ -27,6 +27,7 @@ t.test('any JSON name is the name of an element, and different names are differe
     ['', '_'],
     ['_', '_x005F_'],
     ['_x0020_', '_x005F_x0020_'],
+    ['a_x0020_x', 'a_x005F_x0020_x'],
     ['größe', 'gr_x00F6__x00DF_e'],
     ['@_xsi:nil', '_x0040__xsi_x003A_nil'],
     ['#text', '_x0023_text'],
