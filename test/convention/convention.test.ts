@@ -294,26 +294,19 @@ t.test('in report mode the log has the error of a step that fails', async (t) =>
   t.match(lines, [{ err: { message: 'thrown' }, msg: /^tidiness: the step fails/ }])
 })
 
-t.test('a step that runs when there is a response can refuse it', async (t) => {
+t.test('a step that runs when there is a response can refuse it, and cannot answer', async (t) => {
   for (const phase of ['preSerialization', 'onSend'] as const) {
-    const app = Fastify()
-    await app.register(convention({ ...ofModes, name: 'late', route: () => ({ [phase]: () => refused }) }))
-    app.get('/', () => ({ done: true }))
-    const response = await app.inject('/')
-    t.match(response, { statusCode: 400, headers: { 'content-type': /problem/ } }, phase)
-    t.match(response.json(), { code: 'request-malformed', detail: 'untidy' }, phase)
-  }
-})
-
-t.test('a step that runs when there is a response cannot answer', async (t) => {
-  for (const phase of ['preSerialization', 'onSend'] as const) {
-    const route = () => ({ [phase]: () => ({ rule: 'late', answer: { status: 203 } }) })
-    const app = Fastify()
-    await app.register(convention({ ...ofModes, name: 'late', route }))
-    app.get('/', () => ({ done: true }))
-    const { statusCode, body } = await app.inject('/')
-    t.equal(statusCode, 500, phase)
-    t.match(body, `late: a step of ${phase} cannot answer`)
+    const response = async (effect: StepResult) => {
+      const app = Fastify()
+      await app.register(convention({ ...ofModes, name: 'late', route: () => ({ [phase]: () => effect }) }))
+      app.get('/', () => ({ done: true }))
+      return app.inject('/')
+    }
+    const refusal = await response(refused)
+    t.match(refusal, { statusCode: 400, headers: { 'content-type': /problem/ } }, phase)
+    t.match(refusal.json(), { code: 'request-malformed', detail: 'untidy' }, phase)
+    const message = `late: a step of ${phase} cannot answer`
+    t.match((await response({ rule: 'late', answer: { status: 203 } })).json(), { statusCode: 500, message })
   }
 })
 
