@@ -158,7 +158,7 @@ t.test('a client that leaves during a stream does not make it run again', async 
   t.equal(runs(), 2)
 })
 
-t.test('a handler that takes over the response does not run again', async (t) => {
+t.test('a handler that takes over the response, or returns a Response, does not run again', async (t) => {
   const { app, listen, send, ran, runs } = await served(t)
   app.post('/v1/async', async (_request, reply) => {
     ran()
@@ -170,13 +170,17 @@ t.test('a handler that takes over the response does not run again', async (t) =>
     reply.hijack()
     setImmediate().then(() => reply.raw.end('raw'))
   })
+  app.post('/v1/web', async () => {
+    ran()
+    return new Response('raw')
+  })
   app.post('/v1/failed', (_request, reply) => {
     ran()
     reply.hijack()
     reply.raw.writeHead(500).end('raw')
   })
   await listen()
-  for (const path of ['/v1/async', '/v1/later']) {
+  for (const path of ['/v1/async', '/v1/later', '/v1/web']) {
     t.equal((await send(path, path.slice(4))).text, 'raw')
     const found = await until(
       () => send(path, path.slice(4)),
@@ -184,13 +188,13 @@ t.test('a handler that takes over the response does not run again', async (t) =>
     )
     t.equal(JSON.parse(found.text)[code], 'idempotency-answer-not-kept', path)
   }
-  t.equal(runs(), 2)
+  t.equal(runs(), 3)
   t.equal((await send('/v1/failed', 'f')).status, 500)
   await until(
     () => send('/v1/failed', 'f'),
     ({ status }) => status === 500,
   )
-  t.equal(runs(), 4, 'a 500 runs again')
+  t.equal(runs(), 5, 'a 500 runs again')
 })
 
 t.test('a handler that has timed out keeps its key while it runs', async (t) => {

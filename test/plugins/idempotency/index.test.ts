@@ -56,19 +56,24 @@ t.test('a request with a key runs once, and gets the same status, headers and by
   t.equal(payments(), 4)
 })
 
-t.test('HTTP/2: a request without content runs once, though a later frame ends it', async (t) => {
+t.test('HTTP/2: a request without content runs once, if a later frame ends it; a stream never', async (t) => {
   const app = Fastify({ http2: true })
   await app.register(idempotency, { identify: () => 'ann' })
   let runs = 0
   app.post('/v1/payments', async () => ({ runs: ++runs }))
+  app.addContentTypeParser('text/csv', (_request, payload, done) => done(null, payload))
   const session = connect((await serve(t, app as unknown as FastifyInstance)).origin)
   t.teardown(() => session.close())
-  for (const replayed of [undefined, 'true']) {
-    const headers = { ':method': 'POST', ':path': '/v1/payments', 'idempotency-key': 'k' }
+  for (const [type, replayed, body] of [
+    [{}, undefined, '{"runs":1}'],
+    [{}, 'true', '{"runs":1}'],
+    [{ 'content-type': 'text/csv' }, undefined, /"idempotency-key-invalid"/],
+  ] as const) {
+    const headers = { ':method': 'POST', ':path': '/v1/payments', 'idempotency-key': 'k', ...type }
     const stream = session.request(headers, { endStream: false })
     stream.end()
     const [answered] = await once(stream, 'response')
-    t.equal(await text(stream), '{"runs":1}')
+    t.match(await text(stream), body)
     t.equal(answered['idempotent-replayed'], replayed)
   }
 })
@@ -135,6 +140,7 @@ t.test('a handler that never ends loses its key after a day; a later answer is l
   pending.resolve()
   await first
   t.match(logs.lines, [{ msg: /ran longer than its lease, and twice/ }])
+  t.equal(logs.lines.length, 1)
   t.ok(isReplay(await inject(app, 'k', slow)), 'the second answer stays')
 })
 

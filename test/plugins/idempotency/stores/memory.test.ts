@@ -38,8 +38,8 @@ t.test('a full store forgets the answer that was kept first, and no request that
 })
 
 t.test('a caller who fills the store removes no answer of one who has less', async (t) => {
-  const store = memoryIdempotency({ maxKeys: 100, now: () => 0 })
-  const pay = async (key: string, caller: string) => {
+  const full = memoryIdempotency({ maxKeys: 100, now: () => 0 })
+  const pay = async (key: string, caller: string, store = full) => {
     await store.claim(claimOf(key, caller), 10)
     await store.complete(claimOf(key, caller), key, 10)
   }
@@ -48,11 +48,14 @@ t.test('a caller who fills the store removes no answer of one who has less', asy
   await pay('ada 40', 'ada')
   await pay('bob', 'bob')
   for (let n = 0; n < 41; n += 1) {
-    t.equal((await store.claim(claimOf(`ada ${n}`, 'ada'), 10))?.answer, `ada ${n}`)
+    t.equal((await full.claim(claimOf(`ada ${n}`, 'ada'), 10))?.answer, `ada ${n}`)
   }
-  const run = async (n: number) => store.claim(claimOf(`eve runs ${n}`, 'eve'), 10)
+  const run = async (n: number) => full.claim(claimOf(`eve runs ${n}`, 'eve'), 10)
   await Promise.allSettled(Array.from({ length: 100 }, (_, n) => run(n)))
-  t.equal((await store.claim(claimOf('ada 0', 'ada'), 10))?.answer, 'ada 0', 'nor do requests that run')
+  t.equal((await full.claim(claimOf('ada 0', 'ada'), 10))?.answer, 'ada 0', 'nor do requests that run')
+  const even = memoryIdempotency({ maxKeys: 2, now: () => 0 })
+  for (const [key, caller] of ['ada', 'eve', 'eve'].entries()) await pay(`${key}`, caller, even)
+  t.equal((await even.claim(claimOf('0', 'ada'), 10))?.answer, '0', 'of equals, who asks makes room')
 })
 
 t.test('long answers are bounded: they count as several keys', async (t) => {
