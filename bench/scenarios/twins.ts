@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import jsonBigint from 'json-bigint'
-import { WriterCompiler } from '../../src/json/writer.js'
+import { writerCompiler } from '../../src/json/writer.js'
 import type { CompileSerializer } from '../../src/schema/alternatives.js'
 import { shapeOf } from '../../src/schema/shape-reader.js'
 import { microScenario } from '../scenario.js'
@@ -70,7 +70,7 @@ async function fastifyCompiler(): Promise<CompileSerializer> {
 }
 
 function twinsWriter(schema: ReturnType<typeof schemaOf>): Stringify {
-  const write = new WriterCompiler(true, compile).writerOf(shapeOf(schema))
+  const write = writerCompiler(true, compile).writerOf(shapeOf(schema))
   return (value) => write(value)
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { mediaTypeOf } from '../http/media-types.js'
 import { digitsIn, hasLongInteger, holdsBigInt, isBigIntPatched, parseExact } from '../json/exact-json.js'
 import type { Write } from '../json/object-writer.js'
-import { WriterCompiler } from '../json/writer.js'
+import { writerCompiler } from '../json/writer.js'
 import { kept } from '../kept.js'
 import { reporterOf } from '../report/report.js'
 import { type CompileSerializer, compileConditions } from '../schema/alternatives.js'
@@ -220,7 +220,7 @@ type Writers = ReturnType<typeof newWriters>
 /** What the routes of a context share: in one context, equal schemas mean the same. */
 function newWriters(app: FastifyInstance, twins: boolean, isCompiled: boolean) {
   const compile = isCompiled ? compileConditions : compilerOf(app)
-  const compiler = new WriterCompiler(twins, compile)
+  const compiler = writerCompiler(twins, compile)
   const bySchema = new Map<string, ShapeWriter>()
 
   function ofShape(shape: Shape): ShapeWriter {

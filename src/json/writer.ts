@@ -8,31 +8,25 @@ import { ownFields, whole } from './selection.js'
 
 type Stringify = (value: unknown) => string
 
-export class WriterCompiler {
-  readonly twins: boolean
-  readonly #writers = new Map<Shape, Write>()
-  readonly #serializers = new Map<string, Stringify>()
-  readonly #compileSerializer: CompileSerializer
+export function writerCompiler(twins: boolean, compileSerializer: CompileSerializer) {
+  const writers = new Map<Shape, Write>()
+  const serializers = new Map<string, Stringify>()
+  const compiler = { twins, writerOf }
 
-  constructor(twins: boolean, compile: CompileSerializer) {
-    this.twins = twins
-    this.#compileSerializer = compile
-  }
-
-  writerOf(shape: Shape): Write {
-    const known = this.#writers.get(shape)
+  function writerOf(shape: Shape): Write {
+    const known = writers.get(shape)
     if (known !== undefined) return known
     // Known before it is compiled, for shapes that contain themselves.
-    this.#writers.set(shape, (value, selection) => compiled(value, selection))
-    const compiled = this.#guarded(shape, this.#compile(shape))
-    this.#writers.set(shape, compiled)
+    writers.set(shape, (value, selection) => compiled(value, selection))
+    const compiled = guarded(shape, compile(shape))
+    writers.set(shape, compiled)
     return compiled
   }
 
   // Only the types that the shape allows, and null where it may be null.
-  #guarded(shape: Shape, write: Write): Write {
+  function guarded(shape: Shape, write: Write): Write {
     const { allows, nullable } = shape
-    const isLarge = (value: unknown): boolean => this.twins && isLargeInteger(value, isInt64(shape))
+    const isLarge = (value: unknown): boolean => twins && isLargeInteger(value, isInt64(shape))
     if (allows === undefined && !nullable) return write
     return (value, selection) => {
       if (value === null && nullable) return 'null'
@@ -41,23 +35,23 @@ export class WriterCompiler {
     }
   }
 
-  #compile(shape: Shape): Write {
+  function compile(shape: Shape): Write {
     switch (shape.kind) {
       case 'text': {
         const { format } = shape
-        if (format === 'unsafe') return this.#serializerOf({ type: 'string', format })
-        const writeOther = this.#serializerOf({ type: 'string', ...(format !== null && { format }) })
+        if (format === 'unsafe') return serializerOf({ type: 'string', format })
+        const writeOther = serializerOf({ type: 'string', ...(format !== null && { format }) })
         return (value) => (typeof value === 'string' ? textOf(value) : writeOther(value))
       }
       case 'integer': {
         const { int64 } = shape
         if (int64 !== null) return (value) => int64Digits(value, int64) ?? 'null'
-        return this.#numberWriter('integer', Number.isInteger)
+        return numberWriter('integer', Number.isInteger)
       }
       case 'number':
-        return this.#numberWriter('number', Number.isFinite)
+        return numberWriter('number', Number.isFinite)
       case 'boolean': {
-        const writeOther = this.#serializerOf({ type: 'boolean' })
+        const writeOther = serializerOf({ type: 'boolean' })
         return (value) => (typeof value === 'boolean' ? `${value}` : writeOther(value))
       }
       case 'null':
@@ -65,25 +59,22 @@ export class WriterCompiler {
       case 'constant':
         return () => shape.json
       case 'anything':
-        return (value, selection = whole) => exactJson(ownFields(value, selection), this.twins) ?? 'null'
+        return (value, selection = whole) => exactJson(ownFields(value, selection), twins) ?? 'null'
       case 'array':
-        return arrayWriter(this.writerOf(shape.items))
+        return arrayWriter(writerOf(shape.items))
       case 'tuple':
-        if (this.twins && containsInt64(shape))
+        if (twins && containsInt64(shape))
           throw new TypeError('a tuple holds 64-bit integers, which get no twins there')
-        return this.#serializerOf(shape.schema)
+        return serializerOf(shape.schema)
       case 'choice':
-        return choiceWriter(
-          shape.options.map((option) => ({ ...option, write: this.writerOf(option.shape) })),
-        )
+        return choiceWriter(shape.options.map((option) => ({ ...option, write: writerOf(option.shape) })))
       case 'object':
-        return objectWriter(this, shape)
+        return objectWriter(compiler, shape)
     }
   }
 
-  #numberWriter(type: string, isUsual: (value: unknown) => boolean): Write {
-    const { twins } = this
-    const writeOther = this.#serializerOf({ type })
+  function numberWriter(type: string, isUsual: (value: unknown) => boolean): Write {
+    const writeOther = serializerOf({ type })
     return (value) =>
       isUsual(value) || (twins && typeof value === 'bigint')
         ? `${value as number | bigint}`
@@ -91,18 +82,20 @@ export class WriterCompiler {
   }
 
   /** The app's own serializer of a schema, compiled when it is first needed. Its errors do not contain the value. */
-  #serializerOf(schema: Json): Stringify {
+  function serializerOf(schema: Json): Stringify {
     const name = JSON.stringify(schema)
     return (value) => {
       try {
-        const write = this.#serializers.get(name) ?? this.#compileSerializer(schema)
-        this.#serializers.set(name, write)
+        const write = serializers.get(name) ?? compileSerializer(schema)
+        serializers.set(name, write)
         return write(value)
       } catch {
         throw new TypeError(`a value of type ${typeof value} cannot be written by the schema ${name}`)
       }
     }
   }
+
+  return compiler
 }
 
 function mismatch(expected: string): TypeError {

@@ -6,6 +6,7 @@ import {
   invalid,
   listOf,
   type Option,
+  type OptionsOf,
   objectOf,
   oneOf,
   option,
@@ -31,68 +32,62 @@ export const routeMode = {
   mode: routeModeOption,
 }
 
-/** The options that every plugin with rules has. */
-export interface RuleOptions<Rule extends string> {
-  /**
-   * What happens on a breach: `enforce` fails the boot and refuses requests, `report` counts and logs, `off` does not
-   * check.
-   * @default 'enforce'
-   */
-  readonly mode?: Mode
-  /**
-   * The mode of single rules; overrides `mode`.
-   * @default {}
-   */
-  readonly rules?: Readonly<Partial<Record<Rule, Mode>>>
-  /**
-   * Exceptions for routes whose `config` is out of reach, such as those of another plugin.
-   * @default []
-   */
-  readonly exceptions?: readonly RuleException<Rule>[]
-}
-
-/** What a route can set about rules under `config.<plugin>`. */
-export interface RouteRuleOptions<Rule extends string> {
-  /**
-   * The rules that do not apply to this route; requires `reason`.
-   * @default []
-   */
-  readonly except?: readonly Rule[]
-  /** Why; the report of the boot shows it. Required with `except`. */
-  readonly reason?: string
-  /**
-   * What happens on a breach on this route.
-   * @default the mode of the plugin
-   */
-  readonly mode?: Mode
-  /**
-   * The mode of single rules on this route; overrides `mode`.
-   * @default {}
-   */
-  readonly rules?: Readonly<Partial<Record<Rule, Mode>>>
-}
-
-/** Returns the options of a convention whose rules have a mode of their own: those of {@link RuleOptions}. */
+/** Returns the options of a convention whose rules have a mode of their own. */
 export function ruleOptions<Rule extends string>(names: readonly Rule[]) {
   const exception = exceptionOf(names, ['url', 'except', 'reason'])
   return {
+    /**
+     * What happens on a breach: `enforce` fails the boot and refuses requests, `report` counts and logs, `off` does not
+     * check.
+     * @default 'enforce'
+     */
     mode: modeOption,
+    /**
+     * The mode of single rules; overrides `mode`.
+     * @default {}
+     */
     rules: option(modesByRule(names), {} as Readonly<Partial<Record<Rule, Mode>>>),
+    /**
+     * Exceptions for routes whose `config` is out of reach, such as those of another plugin.
+     * @default []
+     */
     exceptions: option<readonly RuleException<Rule>[]>(listOf(exception), []),
   }
 }
 
-/** Returns the options of a route whose rules have a mode of their own: those of {@link RouteRuleOptions}. */
+/** The options that every plugin with rules has. */
+export interface RuleOptions<Rule extends string> extends OptionsOf<ReturnType<typeof ruleOptions<Rule>>> {}
+
+/** Returns the options of a route whose rules have a mode of their own. */
 export function routeRuleOptions<Rule extends string>(names: readonly Rule[]) {
   return {
-    mode: routeModeOption,
-    rules: optional(modesByRule(names)),
+    /**
+     * The rules that do not apply to this route; requires `reason`.
+     * @default []
+     */
     except: optional(listOf(oneOf(...names))),
+    /** Why; the report of the boot shows it. Required with `except`. */
     reason: optional(text()),
+    /**
+     * What happens on a breach on this route.
+     * @default the mode of the plugin
+     */
+    mode: routeModeOption,
+    /**
+     * The mode of single rules on this route; overrides `mode`.
+     * @default {}
+     */
+    rules: optional(modesByRule(names)),
   }
 }
 
-function modesByRule<Rule extends string>(names: readonly Rule[]) {
+/** What a route can set about rules under `config.<plugin>`. */
+export interface RouteRuleOptions<Rule extends string>
+  extends OptionsOf<ReturnType<typeof routeRuleOptions<Rule>>> {}
+
+function modesByRule<Rule extends string>(
+  names: readonly Rule[],
+): Check<Readonly<Partial<Record<Rule, Mode>>>> {
   return objectOf(each(names, modeOption.check) as Checks<Partial<Record<Rule, Mode>>>)
 }
 

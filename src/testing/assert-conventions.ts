@@ -15,11 +15,11 @@ import { hiddenReason, matchesUrl, type RouteException, routeException } from '.
 import { conventionsReport } from '../report/report.js'
 import { appPaths, type ParameterValue, type ProbedApp, pathFiller, sender } from './probed-app.js'
 import {
-  Probe,
   type ProbeRule,
   probeMaintenance,
   probeMethods,
   probeNoRoute,
+  probeOf,
   probeRead,
   probeRules,
   probeSpelling,
@@ -112,7 +112,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
       ({ url: pattern, except = probeRules }) => matchesUrl(pattern, url) && except.includes(rule),
     )
 
-  await probeNoRoute(new Probe(send, all))
+  await probeNoRoute(probeOf(send, all))
   for (const path of paths) {
     const { url } = path
     if (probeRules.every((rule) => isExcepted(url, rule))) continue
@@ -121,7 +121,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
       notProbed.push(url)
       continue
     }
-    const probe = new Probe(send, all, path, target)
+    const probe = probeOf(send, all, path, target)
     await probeMethods(probe, methodsOf(url))
     if (path.methods.includes('GET')) {
       await probeSpelling(probe)
@@ -130,7 +130,7 @@ export async function probeConventions(app: ProbedApp, given?: ProbeOptions): Pr
     }
     if (writes) await probeWrites(probe)
   }
-  await inMaintenance(app, () => probeMaintenance(new Probe(send, all)))
+  await inMaintenance(app, () => probeMaintenance(probeOf(send, all)))
 
   const verdicts = all.filter(({ url, rule }) => !isExcepted(url, rule))
   const broken = verdicts.filter(({ received }) => received !== null)

@@ -32,54 +32,55 @@ export interface Verdict {
   readonly received: string | null
 }
 
-/** Sends the requests for a path to an item that exists, and adds verdicts about the responses. */
-export class Probe {
-  readonly path: Pick<AppPath, 'url' | 'segments' | 'methods' | 'headers'>
-  readonly target: string
-  /** Whether the path is a list on which `limit` has no effect. */
-  isUnpaged = false
-  readonly #send: Send
-  readonly #verdicts: Verdict[]
+export type Probe = ReturnType<typeof probeOf>
 
-  constructor(send: Send, verdicts: Verdict[], path: AppPath = noPath, target = '') {
-    this.path = path
-    this.target = target
-    this.#send = send
-    this.#verdicts = verdicts
-  }
-
-  send(method: string, suffix = '', headers: Fields = {}, payload?: string): Promise<Exchange> {
-    return this.sendTo(this.target + suffix, method, headers, payload)
-  }
-
-  sendTo(url: string, method = 'GET', headers: Fields = {}, payload?: string): Promise<Exchange> {
-    return this.#send(method, url, { ...this.path.headers, ...headers }, payload)
-  }
+/** Returns what sends the requests for a path to an item that exists, and adds verdicts about the responses. */
+export function probeOf(send: Send, verdicts: Verdict[], path: AppPath = noPath, target = '') {
+  const sendTo = (url: string, method = 'GET', headers: Fields = {}, payload?: string): Promise<Exchange> =>
+    send(method, url, { ...path.headers, ...headers }, payload)
 
   /** Adds a verdict. `received` is `null` if the clause is kept. */
-  add(rule: ProbeRule, { request }: Exchange, expected: string, received: string | null): void {
-    this.#verdicts.push({ rule, url: this.path.url, request, expected, received })
+  function add(rule: ProbeRule, { request }: Exchange, expected: string, received: string | null): void {
+    verdicts.push({ rule, url: path.url, request, expected, received })
   }
 
-  addField(rule: ProbeRule, exchange: Exchange, name: string, expected: string, isKept: boolean): void {
-    this.add(rule, exchange, expected, isKept ? null : `${name}: ${exchange.header(name) ?? 'none'}`)
+  function addField(
+    rule: ProbeRule,
+    exchange: Exchange,
+    name: string,
+    expected: string,
+    isKept: boolean,
+  ): void {
+    add(rule, exchange, expected, isKept ? null : `${name}: ${exchange.header(name) ?? 'none'}`)
   }
 
-  /** Adds a verdict about the status, and about the body of an error. Returns whether it is one of those that are expected. */
-  addStatus(rule: ProbeRule, exchange: Exchange, statuses: readonly number[]): boolean {
-    const { status, header } = exchange
-    const isExpected = statuses.includes(status)
-    const location = header('location') === undefined ? '' : `, location: ${header('location')}`
-    const received = isExpected ? null : `status ${status}${location}`
-    this.add(rule, exchange, `status ${statuses.join(' or ')}`, received)
-    if (status >= 400) this.add('problems', exchange, 'a problem document', problemFault(exchange))
-    return isExpected
-  }
+  return {
+    path,
+    target,
+    /** Whether the path is a list on which `limit` has no effect. */
+    isUnpaged: false,
+    send: (method: string, suffix = '', headers: Fields = {}, payload?: string) =>
+      sendTo(target + suffix, method, headers, payload),
+    sendTo,
+    add,
+    addField,
 
-  addNoSniff(exchange: Exchange): void {
-    const name = 'x-content-type-options'
-    const isKept = exchange.header(name) === 'nosniff'
-    this.addField('securityHeaders', exchange, name, 'X-Content-Type-Options: nosniff', isKept)
+    /** Adds a verdict about the status, and about the body of an error. Returns whether it is one of those that are expected. */
+    addStatus(rule: ProbeRule, exchange: Exchange, statuses: readonly number[]): boolean {
+      const { status, header } = exchange
+      const isExpected = statuses.includes(status)
+      const location = header('location') === undefined ? '' : `, location: ${header('location')}`
+      const received = isExpected ? null : `status ${status}${location}`
+      add(rule, exchange, `status ${statuses.join(' or ')}`, received)
+      if (status >= 400) add('problems', exchange, 'a problem document', problemFault(exchange))
+      return isExpected
+    },
+
+    addNoSniff(exchange: Exchange): void {
+      const name = 'x-content-type-options'
+      const isKept = exchange.header(name) === 'nosniff'
+      addField('securityHeaders', exchange, name, 'X-Content-Type-Options: nosniff', isKept)
+    },
   }
 }
 

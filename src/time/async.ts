@@ -67,30 +67,24 @@ export function inTime<Value>(
 }
 
 /** Tells which failure begins an outage, and which success ends it: only those are logged. */
-export class Outage {
-  readonly #now: () => number
-  readonly #interval: number
-  #isOn = false
-  #quietUntil = Number.NEGATIVE_INFINITY
+export function outageLog(interval = 0, now: () => number = () => 0) {
+  let isOn = false
+  let quietUntil = Number.NEGATIVE_INFINITY
+  return {
+    /** Notes a failure. Returns whether an outage that is to be logged begins with it. */
+    begins(): boolean {
+      const time = now()
+      if (isOn || time < quietUntil) return false
+      isOn = true
+      quietUntil = time + interval
+      return true
+    },
 
-  constructor(interval = 0, now: () => number = () => 0) {
-    this.#interval = interval
-    this.#now = now
-  }
-
-  /** Notes a failure. Returns whether an outage that is to be logged begins with it. */
-  begins(): boolean {
-    const now = this.#now()
-    if (this.#isOn || now < this.#quietUntil) return false
-    this.#isOn = true
-    this.#quietUntil = now + this.#interval
-    return true
-  }
-
-  /** Notes a success. Returns whether an outage that was logged ends with it. */
-  ends(): boolean {
-    const wasOn = this.#isOn
-    this.#isOn = false
-    return wasOn
+    /** Notes a success. Returns whether an outage that was logged ends with it. */
+    ends(): boolean {
+      const wasOn = isOn
+      isOn = false
+      return wasOn
+    },
   }
 }

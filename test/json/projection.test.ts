@@ -1,7 +1,7 @@
 /** A projection can only narrow what the schema allows. */
 import t from 'tap'
 import { fieldsOf, type Selection } from '../../src/json/selection.js'
-import { WriterCompiler } from '../../src/json/writer.js'
+import { writerCompiler } from '../../src/json/writer.js'
 import type { Json } from '../../src/schema/json-schema.js'
 import type { Shape } from '../../src/schema/shape.js'
 import { shapeOf } from '../../src/schema/shape-reader.js'
@@ -187,7 +187,7 @@ function projected(schema: Parameters<typeof shapeOf>[0], paths: readonly string
 }
 
 function selected(shape: Shape, selection: Selection): (value: unknown) => string {
-  const write = new WriterCompiler(true, compileSerializer).writerOf(shape)
+  const write = writerCompiler(true, compileSerializer).writerOf(shape)
   return (value) => write(value, selection)
 }
 

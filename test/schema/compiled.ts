@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { WriterCompiler } from '../../src/json/writer.js'
+import { writerCompiler } from '../../src/json/writer.js'
 import type { CompileSerializer } from '../../src/schema/alternatives.js'
 import type { Json, SchemaStore } from '../../src/schema/json-schema.js'
 import { shapeOf } from '../../src/schema/shape-reader.js'
@@ -21,7 +21,7 @@ export function ourWriter(schema: Json, options: { twins: boolean; shared?: Sche
   const { twins, shared = {} } = options
   const compile: CompileSerializer = (one) => fastifyWriter(one, shared)
   const shape = shapeOf(schema, shared, { compile })
-  const write = new WriterCompiler(twins, compile).writerOf(shape)
+  const write = writerCompiler(twins, compile).writerOf(shape)
   return (value) => write(value)
 }
 

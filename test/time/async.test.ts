@@ -6,7 +6,7 @@ import {
   inTime,
   isPromise,
   LateError,
-  Outage,
+  outageLog,
   scheduleTimeout,
   whenSettled,
   withValue,
@@ -90,7 +90,7 @@ t.test('a reply that came while the event loop was blocked is in time', async (t
 })
 
 t.test('an outage begins with the first failure and ends with the first success', async (t) => {
-  const outage = new Outage()
+  const outage = outageLog()
   t.equal(outage.ends(), false, 'nothing has failed')
   t.strictSame([outage.begins(), outage.begins()], [true, false])
   t.strictSame([outage.ends(), outage.ends()], [true, false])
@@ -99,7 +99,7 @@ t.test('an outage begins with the first failure and ends with the first success'
 
 t.test('outages that follow each other within the interval are not logged', async (t) => {
   let now = 1000
-  const outage = new Outage(60_000, () => now)
+  const outage = outageLog(60_000, () => now)
   t.strictSame([outage.begins(), outage.ends()], [true, true])
   now += 59_999
   t.strictSame([outage.begins(), outage.ends()], [false, false])

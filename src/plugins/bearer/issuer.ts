@@ -1,7 +1,7 @@
 import type * as Jose from 'jose'
 import { LruMap } from 'toad-cache'
 import { isObject } from '../../options.js'
-import { Outage } from '../../time/async.js'
+import { outageLog } from '../../time/async.js'
 import { isSecure, type ResolvedBearer } from './options.js'
 import { cooldown, IssuerUnavailable, TokenRefused, type VerificationKeys } from './tokens.js'
 
@@ -21,7 +21,7 @@ interface Log {
 export type Issuer = ReturnType<typeof issuerOf>
 
 export function issuerOf({ issuer, allowHttp, jwksUri, fetch, now }: ResolvedBearer, log: Log) {
-  const outage = new Outage(outageInterval, now)
+  const outage = outageLog(outageInterval, now)
   let metadata: unknown
   let failedAt = Number.NEGATIVE_INFINITY
 

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { checkStore } from '../../stores/check-store.js'
-import { inTime, isPromise, type MaybeAsync, Outage, type Schedule, whenSettled } from '../../time/async.js'
+import {
+  inTime,
+  isPromise,
+  type MaybeAsync,
+  outageLog,
+  type Schedule,
+  whenSettled,
+} from '../../time/async.js'
 import { type Answer, writeAnswer } from './answer.js'
 import type { IdempotencyClaim, IdempotencyRecord, IdempotencyStore } from './stores/store.js'
 
@@ -27,7 +34,7 @@ export type Ledger = ReturnType<typeof ledgerOf>
 
 /** The keys of an app: claims them in the store, renews the claims while requests run, and removes what is over. */
 export function ledgerOf({ store, lease, storeTimeout, schedule, log }: LedgerOptions) {
-  const outage = new Outage()
+  const outage = outageLog()
   const name = randomUUID()
   const running = new Set<Attempt>()
   let claims = 0

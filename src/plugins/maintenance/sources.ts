@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { inTime, Outage } from '../../time/async.js'
+import { inTime, outageLog } from '../../time/async.js'
 import { type MaintenanceNotice, type MaintenanceStore, type ReadNotice, readNotice } from './notice.js'
 import type { ResolvedMaintenance } from './options.js'
 
@@ -21,7 +21,7 @@ export function pollerOf(
   { pollInterval, schedule }: Pick<ResolvedMaintenance, 'pollInterval' | 'schedule'>,
   log: Record<'info' | 'warn', (message: string) => void> & { error(details: object, message: string): void },
 ) {
-  const outage = new Outage()
+  const outage = outageLog()
   let lastFault: string | null = null
   let isStopped = false
   let cancelTimer = (): void => {}

@@ -1,5 +1,7 @@
 import type { FastifyTypeProvider, FastifyTypeProviderDefault } from 'fastify'
-import type { Duration, Log, OperationOwner } from './options.js'
+import { checksOf, flag, integer, type OptionsOf, objectOf, option, optional, text } from '../../options.js'
+import { duration } from '../../time/time-window.js'
+import type { Log, OperationOwner } from './options.js'
 import type { OperationFailure, OperationStatus } from './record.js'
 
 /** The operations of a context. */
@@ -75,11 +77,64 @@ export interface InternalStartOptions extends RunOptions {
   readonly owner?: OperationOwner
 }
 
+const retryOptions = {
+  /**
+   * Maximum number of runs after the first one: 20 at most.
+   * @default 0
+   */
+  max: option(integer(0, 20), 0),
+  /**
+   * Time before the second run, at least a second. It doubles with each further run, and varies, so that operations that
+   * failed together do not run together again.
+   * @default '1 second'
+   */
+  delay: option(duration, 1_000),
+}
+
+/** Runs after errors of a handler. */
+export interface OperationRetry extends OptionsOf<typeof retryOptions> {}
+
+export const definitionOptions = {
+  /**
+   * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
+   * @default false
+   */
+  cancellable: option(flag, false),
+  /**
+   * `Retry-After` of polls, in seconds: about the time that the work usually takes.
+   * @default `operations.retryAfter`
+   */
+  retryAfter: optional(integer(1, 86_400)),
+  /**
+   * Member of the input, with the id of a resource: a string or an integer. While an operation is in progress for a resource,
+   * another start for it is a 409 `operation-in-progress`.
+   * @default none: any number of operations
+   */
+  onePer: optional(text('the name of a member of the input')),
+  /**
+   * Maximum number of runs that may die. If a run stops without a result (a killed process, a lost connection), another one
+   * begins; after the last run the operation fails. Use 1 for work that must not be done twice. Runs that a closing process
+   * hands back, and those whose handler fails, do not count.
+   * @default 3
+   */
+  maxRuns: option(integer(1, 1_000), 3),
+  /**
+   * Maximum time of a run. After that, `signal` aborts and the operation fails, whatever the handler does.
+   * @default '1 hour'
+   */
+  timeout: option(duration, 3_600_000),
+  /**
+   * When the operation runs again after an error of the handler, other than a problem with a status below 500.
+   * @default { max: 0 }: an error ends the operation
+   */
+  retry: option<OperationRetry>(objectOf(checksOf(retryOptions)), {}),
+}
+
 /** Options of an operation. */
 export interface OperationDefinition<
   InputSchema extends object = object,
   ResultSchema extends object = object,
-> {
+> extends OptionsOf<typeof definitionOptions> {
   /**
    * Schema of the input, for the validator of the app. A start with another input is a 400 `validation`, and starts nothing.
    * Integers of the format `int64` or `uint64` are BigInts in the handler, whatever their size.
@@ -92,54 +147,6 @@ export interface OperationDefinition<
    * @default none: any JSON value
    */
   readonly result?: ResultSchema
-  /**
-   * Whether the operation can be cancelled. If so, its handler has to observe `signal`.
-   * @default false
-   */
-  readonly cancellable?: boolean
-  /**
-   * `Retry-After` of polls, in seconds: about the time that the work usually takes.
-   * @default `operations.retryAfter`
-   */
-  readonly retryAfter?: number
-  /**
-   * Member of the input, with the id of a resource: a string or an integer. While an operation is in progress for a resource,
-   * another start for it is a 409 `operation-in-progress`.
-   * @default none: any number of operations
-   */
-  readonly onePer?: string
-  /**
-   * Maximum number of runs that may die. If a run stops without a result (a killed process, a lost connection), another one
-   * begins; after the last run the operation fails. Use 1 for work that must not be done twice. Runs that a closing process
-   * hands back, and those whose handler fails, do not count.
-   * @default 3
-   */
-  readonly maxRuns?: number
-  /**
-   * Maximum time of a run. After that, `signal` aborts and the operation fails, whatever the handler does.
-   * @default '1 hour'
-   */
-  readonly timeout?: Duration
-  /**
-   * When the operation runs again after an error of the handler, other than a problem with a status below 500.
-   * @default { max: 0 }: an error ends the operation
-   */
-  readonly retry?: OperationRetry
-}
-
-/** Runs after errors of a handler. */
-export interface OperationRetry {
-  /**
-   * Maximum number of runs after the first one: 20 at most.
-   * @default 0
-   */
-  readonly max?: number
-  /**
-   * Time before the second run, at least a second. It doubles with each further run, and varies, so that operations that
-   * failed together do not run together again.
-   * @default '1 second'
-   */
-  readonly delay?: Duration
 }
 
 /** The argument of the handler of an operation. */
@@ -197,19 +204,21 @@ export interface OperationHandle<in Input = never, out Result = unknown> {
 
 declare const types: unique symbol
 
-/** Options of the start of an operation. */
-export interface RunOptions {
+export const runOptions = {
   /**
    * Time before which it must not run: milliseconds, or a text such as `'10 minutes'`.
    * @default none
    */
-  readonly delay?: Duration
+  delay: option(duration, 0),
   /**
    * Operations with a higher priority run first: from 0 to 100.
    * @default 0
    */
-  readonly priority?: number
+  priority: option(integer(0, 100), 0),
 }
+
+/** Options of the start of an operation. */
+export interface RunOptions extends OptionsOf<typeof runOptions> {}
 
 /**
  * The status document of an operation. Responses have `created_at` and `finished_at` in the `keyStyle` of `responseRules`:

@@ -1,28 +1,17 @@
 import { createHash } from 'node:crypto'
 import { bootErrors } from '../../boot-errors.js'
 import { exactJson, parseExact } from '../../json/exact-json.js'
-import {
-  type Check,
-  flag,
-  integer,
-  invalid,
-  isObject,
-  objectOf,
-  option,
-  resolveOptions,
-  text,
-} from '../../options.js'
+import { type Check, invalid, isObject, optional, resolveOptions, text } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import type { SchemaStore } from '../../schema/json-schema.js'
 import { isProviderSchema, type SchemaDirection } from '../../schema/provider-schema.js'
-import { duration } from '../../time/time-window.js'
-import type { OperationDefinition, OperationHandler, OperationRetry } from './api.js'
+import { definitionOptions, type OperationDefinition, type OperationHandler } from './api.js'
 import { problemOfWork } from './failures.js'
 import type { Log } from './options.js'
 import type { OperationEnd, OperationRecord } from './record.js'
 import { type Restore, restorer, type Validate, validInput } from './typed-value.js'
 
-interface WorkContext {
+export interface WorkContext {
   readonly record: OperationRecord
   /** As JSON; `null` for none. */
   readonly input: string | null
@@ -30,7 +19,7 @@ interface WorkContext {
   readonly progress: (progress: number) => void
 }
 
-interface Compilers {
+export interface Compilers {
   readonly shared: SchemaStore
   validator(schema: object): Validate
   jsonSchema(schema: object, direction: SchemaDirection): object
@@ -39,16 +28,7 @@ interface Compilers {
 const schema: Check<object> = (label, received) =>
   isObject(received) ? received : invalid(label, 'a schema', received)
 
-const declared = {
-  input: option<object | null>(schema, null),
-  result: option<object | null>(schema, null),
-  cancellable: option(flag, false),
-  retryAfter: option<number | null>(integer(1, 86_400), null),
-  onePer: option<string | null>(text('the name of a member of the input'), null),
-  maxRuns: option(integer(1, 1_000), 3),
-  timeout: option(duration, 3_600_000),
-  retry: option(objectOf<OperationRetry>({ max: integer(0, 20), delay: duration }), {}),
-}
+const declared = { input: optional(schema), result: optional(schema), ...definitionOptions }
 
 const nameForm = text("a name such as 'payments.retry'", /^[\w.:-]{1,100}$/)
 
@@ -65,7 +45,8 @@ function operation(
 ) {
   const label = `operations.define('${name}')`
   const options = resolveOptions(label, received, declared)
-  const { input, result, cancellable, retryAfter, onePer, maxRuns, timeout } = options
+  const { cancellable, maxRuns, timeout } = options
+  const { input = null, result = null, retryAfter = null, onePer = null } = options
   const { max = 0, delay = 1_000 } = options.retry
   if (typeof handler !== 'function') invalid(`${label} handler`, 'a function', handler)
   let validate: Validate | null = null

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import { Outage } from '../../time/async.js'
+import { outageLog } from '../../time/async.js'
 import type { Log } from './options.js'
 import type { OperationRecord } from './record.js'
 
@@ -87,7 +87,7 @@ export type FaultLog = ReturnType<typeof faultLog>
  * @param part name of the failing part in the log
  */
 export function faultLog(log: Log, part: string, now: () => number) {
-  const outage = new Outage(60_000, now)
+  const outage = outageLog(60_000, now)
   return {
     failed(what: string, err: unknown): void {
       if (outage.begins()) log.error({ err, part }, `operations: ${what}`)

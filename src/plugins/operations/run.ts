@@ -102,7 +102,7 @@ export function beginRun(
     /** Resolves if the run has to end before its work does. */
     stopped: whenStopped,
     /** Aborts if the operation is cancelled, or if the run has to end for another reason. */
-    signal: abort.signal,
+    signal: abort.signal as AbortSignal,
     /** The latest record that this run knows. */
     get record() {
       return record

@@ -2,9 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerIdText, subjectOf } from '../../convention/caller.js'
 import { requestSlot } from '../../convention/slots.js'
 import { listMembers, memberParts } from '../../http/header-fields.js'
-import { integer, option, resolveOptions } from '../../options.js'
-import { duration } from '../../time/time-window.js'
-import type { OperationHandle, RunOptions } from './api.js'
+import { resolveOptions } from '../../options.js'
+import { type OperationHandle, type RunOptions, runOptions } from './api.js'
 import { digest } from './define.js'
 import { maxWait } from './openapi.js'
 import type { ResolvedOperations } from './options.js'
@@ -27,8 +26,6 @@ export interface StartOptions<Result = unknown> extends RunOptions {
 }
 
 type Starter = Omit<BeginOptions, keyof RunOptions>
-
-const runOptions = { delay: option(duration, 0), priority: option(integer(0, 100), 0) }
 
 export function beginOptions(label: string, received: RunOptions, starter: Starter): BeginOptions {
   const { delay, priority } = resolveOptions(label, received, runOptions)

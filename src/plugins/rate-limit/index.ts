@@ -6,7 +6,7 @@ import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { serverSettings } from '../../convention/internals.js'
 import type { Effect, RequestStep } from '../../convention/steps.js'
 import { problemsOf, type RouteDescription, retryAfterDescribed } from '../../problem/route-description.js'
-import { isPromise, Outage } from '../../time/async.js'
+import { isPromise, outageLog } from '../../time/async.js'
 import { callers, keptCallers, limitsOf, type QuotaCaller } from './caller.js'
 import {
   boundedCounter,
@@ -108,7 +108,7 @@ export const rateLimit: FastifyPluginAsync<RateLimitOptions & RegistrationOption
 })
 
 async function stepMaker(app: FastifyInstance, { key, redis }: ResolvedRateLimit) {
-  const outage = new Outage()
+  const outage = outageLog()
   // Loaded here, so that an import of this package does not load it.
   const { default: plugin, normalizeIP } = await import('@fastify/rate-limit')
   const callerOf = callers(key, normalizeIP)

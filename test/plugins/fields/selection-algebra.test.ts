@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { Write } from '../../../src/json/object-writer.js'
 import { fieldsOf } from '../../../src/json/selection.js'
-import { WriterCompiler } from '../../../src/json/writer.js'
+import { writerCompiler } from '../../../src/json/writer.js'
 import { type Select, selecting } from '../../../src/plugins/fields/hooks.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
 import type { Shape } from '../../../src/schema/shape.js'
@@ -78,7 +78,7 @@ function holds(
     picks,
     ({ schema, shared, payloads }, some, others) => {
       const shape = shapeOf(schema, shared, { compile: compileSerializer })
-      const compiler = new WriterCompiler(true, compileSerializer)
+      const compiler = writerCompiler(true, compileSerializer)
       const write = compiler.writerOf(shape)
       const selector = selecting({ shape, within: [] }, null, bounds)
       return payloads.every(({ given }) => {
