@@ -2,13 +2,7 @@
 import zlib from 'node:zlib'
 import * as fc from 'fast-check'
 import t from 'tap'
-import {
-  isKept,
-  keptHeaders,
-  readAnswer,
-  uncoded,
-  writeAnswer,
-} from '../../../src/plugins/idempotency/answer.js'
+import { keptHeaders, readAnswer, uncoded, writeAnswer } from '../../../src/plugins/idempotency/answer.js'
 import { readKey } from '../../../src/plugins/idempotency/request.js'
 
 t.test('an answer is read as it was written, byte by byte', async (t) => {
@@ -32,13 +26,6 @@ t.test('an answer is read as it was written, byte by byte', async (t) => {
 
 t.test('a record of another form throws', async (t) => {
   for (const json of ['{}', '{"form":2,"status":200}', 'x']) t.throws(() => readAnswer(json))
-})
-
-t.test('a status is kept unless it says that nothing was carried out', async (t) => {
-  const kept = [200, 204, 303, 402, 409, 410, 418, 422, 451]
-  for (const status of kept) t.ok(isKept(status), String(status))
-  const not = [100, 400, 401, 403, 404, 405, 406, 408, 412, 413, 414, 415, 428, 429, 431, 500, 502, 503]
-  for (const status of not) t.notOk(isKept(status), String(status))
 })
 
 t.test('header fields of connection, security, quotas and cookies are not of the answer', async (t) => {
