@@ -33,7 +33,9 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
   for (const [name, options, message, code = 'FST_CONV_OPTION_INVALID'] of rows) {
     t.throws(() => define(name, options, handler), { code, message })
   }
-  t.throws(() => define('a', {}, null as never), /operations\.define\('a'\) handler/)
+  const invalid = { code: 'FST_CONV_OPTION_INVALID', message: /operations\.define\(/ }
+  for (const given of [[], ['a'], ['a', {}, null], ['a', {}, 7], ['a', 'cancellable', handler]])
+    t.throws(() => Reflect.apply(define, null, given), invalid)
   define('a', { input: { type: 'object' } }, handler)
   t.throws(() => define('a', handler), { code: 'FST_CONV_OPERATION_DEFINED' })
   await t.rejects(start('b'), { code: 'FST_CONV_OPERATION_UNKNOWN', message: /are: a$/ })

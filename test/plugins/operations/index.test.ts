@@ -411,9 +411,6 @@ t.test('an app that defines no operation has no routes, no timers and touches no
   const { now, schedule, waiting } = manualClock(startOfClock)
   const store = unruly(memoryOperationStore())
   const app = await bare(t, { store, now, schedule })
-  const { define } = app.operations as unknown as { define(...given: readonly unknown[]): void }
-  for (const given of [[], ['work'], ['work', {}, 7], ['work', 'cancellable', never]])
-    t.throws(() => define(...given), { code: 'FST_CONV_OPTION_INVALID', message: /operations\.define\(/ })
   app.get('/v1/operations/:id', async () => ({ of: 'the app' }))
   app.post('/v1/work', async (_, reply) => reply.startOperation('work'))
   t.equal((await app.inject('/v1/operations/7')).payload, '{"of":"the app"}')
