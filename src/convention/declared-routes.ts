@@ -87,10 +87,7 @@ export interface Declared extends RouteFacts {
   readonly seenBy: Set<string>
 }
 
-/**
- * Returns a function that returns the GET route of a HEAD route that Fastify adds, and `null` for any other route, given all
- * routes in their order. An `onRoute` hook gets these HEAD routes like routes of the app.
- */
+/** Returns a function that returns the GET route of a HEAD route that Fastify adds, given all routes in their order, else `null`. */
 function readsOf(app: FastifyInstance): (route: Route) => Route | null {
   // Fastify's types leave this option out.
   const { exposeHeadRoutes } = app.initialConfig as { readonly exposeHeadRoutes: boolean }
@@ -157,10 +154,7 @@ export function routesOf(app: FastifyInstance) {
   return kept(appRoutes, appKey(app), () => newRoutes(app))
 }
 
-/**
- * Returns a function that tells whether a request is for a route that was declared before this call, and that no rule
- * applies to: no `onRoute` hook sees it. Returns `null` if there are no such routes.
- */
+/** Returns whether a request is for a route that was declared before this call, and that no rule applies to; `null` for none. */
 export function excludedEarlier(app: FastifyInstance): ((request: FastifyRequest) => boolean) | null {
   const excluded = new Set<string>()
   for (const { methods, path, exclusionReason } of routesOf(app).declared) {

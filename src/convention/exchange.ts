@@ -187,16 +187,10 @@ function asItIs(payload: unknown): string {
   return typeof payload === 'string' ? payload : JSON.stringify(payload)
 }
 
+/** Whether the app compiles the serializers of a route, in place of Fastify. */
 export function hasCompiledSerializer(
   app: FastifyInstance,
-  compiler: RouteOptions['serializerCompiler'],
+  { serializerCompiler }: Pick<RouteOptions, 'serializerCompiler'>,
 ): boolean {
-  return compiler !== undefined || ownCompilers(app).serializer
-}
-
-export function hasSerializerOfTheApp(
-  app: FastifyInstance,
-  compiler: RouteOptions['serializerCompiler'],
-): boolean {
-  return hasCompiledSerializer(app, compiler) || ownCompilers(app).replySerializer
+  return serializerCompiler !== undefined || ownCompilers(app).serializer
 }

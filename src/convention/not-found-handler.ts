@@ -55,10 +55,7 @@ export function answerUnserved(
 
 type PassOn = (error: Error) => void
 
-/**
- * Returns the problem of a request that no route serves: 405 with `Allow` for another method on a known path (RFC 9110
- * §15.5.6), else 404. Returns the header fields of a 204 for `OPTIONS` on a known path (§9.3.7).
- */
+/** Returns the problem of a request that no route serves; for `OPTIONS` on a known path, the fields of a 204 (RFC 9110 §9.3.7). */
 export function judge(
   request: FastifyRequest,
   parses: (type: string) => boolean,

@@ -3,22 +3,22 @@ import type { Mode } from '../report/modes.js'
 import { reporterOf } from '../report/report.js'
 import { type Decorated, decorateUnlessTaken } from './slots.js'
 
-export type NamedMember = { readonly value: unknown } | { readonly get: (this: never) => unknown }
+type NamedMember = { readonly value: unknown } | { readonly get: (this: never) => unknown }
 
-/** What a plugin offers to handlers and to the code of the app. `docs/decorators.md` lists all of them. */
-export interface OfferedNames {
+interface OfferedNames {
   readonly plugin: string
-  /** Mode of the plugin. The names are there in each mode: code that calls them runs. */
   readonly mode: Mode
   readonly owner: Decorated
   readonly members: Readonly<Record<string, NamedMember>>
 }
 
-/** Says that a route relies on a name: if it is one of the app there, the app does not boot with `enforce`. */
-export type NeedName = (route: string, name: string) => void
-
-/** Decorates the app, its requests or its replies. A name that the app has already is a finding of the rule `decorators`. */
-export function offerNames(app: FastifyInstance, { plugin, mode, owner, members }: OfferedNames): NeedName {
+/**
+ * Decorates the app, its requests or its replies, in each mode: code that calls the names runs. A name that the app has
+ * already is a finding of the rule `decorators`. `docs/decorators.md` lists all names.
+ *
+ * @returns says that a route relies on a name: if it is one of the app there, the app does not boot with `enforce`
+ */
+export function offerNames(app: FastifyInstance, { plugin, mode, owner, members }: OfferedNames) {
   const reporter = reporterOf(app)
   const taken = Object.keys(members).filter(
     (name) => !decorateUnlessTaken(app, owner, name, decoratorOf(name, members[name] as NamedMember)),
@@ -39,7 +39,7 @@ export function offerNames(app: FastifyInstance, { plugin, mode, owner, members 
       reporter.addFinding({ ...finding, route: '(all)', mode: 'report', problem, instead }, 'none')
     }
   })
-  return (route, name) => {
+  return (route: string, name: string): void => {
     if (taken.includes(name)) needed.push({ route, name })
   }
 }

@@ -62,7 +62,7 @@ export class RouteSerialization {
   prepare(): void {
     if (this.#isPrepared) return
     this.#isPrepared = true
-    this.isCompiled = hasCompiledSerializer(this.#app, this.#route.serializerCompiler)
+    this.isCompiled = hasCompiledSerializer(this.#app, this.#route)
     const writers = writersOf(this.#app, this.twins, this.isCompiled)
     this.#writers = writers
     this.#isOfTheApp = ownCompilers(this.#app).replySerializer

@@ -20,10 +20,7 @@ export function isProviderSchema(schema: unknown): schema is object {
   return '~standard' in schema || '_zod' in schema || !isPlainObject(schema)
 }
 
-/**
- * Returns the JSON Schema of a schema of another library: by the given function, or else as the schema itself gives it
- * (Zod 4, and Standard JSON Schema). Returns `undefined` if there is none.
- */
+/** Returns the JSON Schema that a function, or the schema itself (Zod 4, Standard JSON Schema), gives; else `undefined`. */
 export function jsonSchemaOf(
   schema: object,
   direction: SchemaDirection,

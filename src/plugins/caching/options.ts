@@ -121,19 +121,15 @@ const ownRouteOptions = {
   vary: optional(listOf(fieldName)),
   /**
    * Finds the validators of the requested resource before the handler runs: a match is answered with 304, a mismatch with
-   * 412, and the handler does not run. Use the same function for the routes that read and those that write. Not if
-   * finding them costs as much as the response. A `version` alone is not enough if the response depends on more than the
-   * version and the URL, such as a language: return an `etag` for each.
+   * 412, and the handler does not run. Use the same function for the routes that read and those that write. If the response
+   * depends on more than version and URL, such as a language, return an `etag` for each. Not if it costs as much as the response.
    * @default none: the preconditions of reads are evaluated after the handler, those of writes by the handler
    */
   validators: optional(functionOf<FindValidators>('a function of the request')),
   /**
-   * Reads the validators from what the handler returns with a 200 or 201, before `fields` projects it. A write then has
-   * the `ETag` for the next `If-Match`, without a GET in between; a read has it instead of the tag of its bytes. They must
-   * be the ones that `validators` finds for the resource. Synchronous, because a second query to the store may find the
-   * version of another caller.
-   *
-   * Not for a response that does not represent the stored resource (RFC 9110 §9.3.4).
+   * Reads the validators from what the handler returns with a 200 or 201, before `fields` projects it, synchronously: those
+   * that `validators` finds for the resource. A write then has the `ETag` for the next `If-Match`, a read has it instead of
+   * the tag of its bytes. Not for a response that does not represent the stored resource (RFC 9110 §9.3.4).
    * @default none
    */
   validatorsOf: optional(functionOf<ReadValidators>('a function of what the handler returns')),

@@ -183,10 +183,7 @@ export function isEntityTag(text: string): boolean {
   return wholeTag.test(text)
 }
 
-/**
- * Returns the value of `If-Match` or `If-None-Match` (RFC 9110 §13.1.1, §13.1.2): `*`, or its entity tags; `null` for
- * anything else, such as `*` in a list.
- */
+/** Returns the value of `If-Match` or `If-None-Match`: `*`, or its entity tags; `null` for anything else. */
 export function parseEntityTags(fieldValue: string): '*' | readonly string[] | null {
   if (/^[ \t]*\*[ \t]*$/.test(fieldValue)) return '*'
   return wholeList.test(fieldValue) ? (fieldValue.match(anyTag) ?? []) : null
@@ -203,12 +200,7 @@ export function entityTagOf(text: string): string {
   return etag
 }
 
-/**
- * Returns the strong entity tag of a version, percent-encoded if a tag cannot have a character of it, as with the space
- * in a time of a database. Different versions have different tags.
- *
- * @throws URIError for a lone surrogate
- */
+/** Returns the strong entity tag of a version, percent-encoded if a tag cannot have its characters. @throws URIError */
 export function tagOfVersion(version: string): string {
   return /[^\x21\x23\x24\x26-\x7e]/.test(version) ? `"${encodeURIComponent(version)}"` : `"${version}"`
 }
@@ -221,12 +213,9 @@ export function codedTag(etag: string, coding: string): string {
 const maxItems = 1_000
 
 /**
- * Returns when a payload was last modified, by a member of it such as `updated_at`: its own, or the latest of a list,
- * which is the payload itself or the only array in it (`{ "users": [...] }`).
- *
- * Returns `null` if that is not known: an item has no valid date, the list is empty or has more than 1,000 items, or there
- * are several. The date of some items alone could be older than the change of another item. `isOfItems` tells a date of
- * items, which does not change when an item leaves the list.
+ * Returns when a payload was last modified, by a member of it such as `updated_at`: its own, or the latest of a list, which is
+ * the payload itself or the only array in it; `null` if not all items have a valid date, and for more than 1,000 of them.
+ * A date of items does not change when one leaves the list.
  */
 export function payloadDate(payload: unknown, member: string, now: number) {
   if (typeof payload !== 'object' || payload === null) return null
@@ -252,10 +241,7 @@ function listIn(payload: object): readonly unknown[] | null {
 const sortable =
   /^(?!0000)\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/
 
-/**
- * Returns the latest of several times, each a `Date` or RFC 3339 text, or of that member of each item: to the second, and
- * never later than now. Returns `null` for no times, and if one of them is anything else.
- */
+/** Returns the latest of several times, or of that member of each item, to the second and not after now; `null` if one is none. */
 export function latestTime(items: readonly unknown[], now: number, member?: string): number | null {
   let latest = Number.NEGATIVE_INFINITY
   let latestText = ''

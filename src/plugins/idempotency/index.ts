@@ -63,8 +63,7 @@ const ownOptions = {
    */
   store: optional(store),
   /**
-   * Returns the id of the caller, or a promise of it; `null` if the caller is not known. A key of one caller has nothing to
-   * do with that of another. It runs after authorization.
+   * Returns the id of the caller, who has keys of its own, or a promise of it; `null` if it is not known. Runs after authorization.
    * @default the subject of `request.caller`
    */
   identify: option(functionOf<IdentifyCaller>('a function of the request'), subjectOf),
@@ -115,9 +114,8 @@ export interface RequestIdempotency {
    */
   readonly key: string | null
   /**
-   * Keeps the answer in a transaction of the app, together with the effect: both are committed, or none is. Call it as the
-   * last statement before the commit. A request that is repeated after a crash gets this answer. Does nothing for requests
-   * without a key.
+   * Keeps the answer in a transaction of the app, together with the effect: both are committed, or none is. Call it right
+   * before the commit. Does nothing for requests without a key.
    *
    * @param connection of the transaction, see `within` of the store
    * @throws ProblemError `idempotency-in-progress` if another process has taken over the key: roll back; TypeError if the store
@@ -138,15 +136,13 @@ declare module 'fastify' {
 }
 
 /**
- * Repeated requests run once (draft-ietf-httpapi-idempotency-key-header). An unsafe request with an `Idempotency-Key` runs,
- * and its answer is kept for 24 hours. The same request with the same key gets the same status, headers and bytes, with
- * `Idempotent-Replayed: true`, and nothing runs: 409 `idempotency-in-progress` while the first one runs. Another request with
- * the key is 422 `idempotency-key-reused`. Keys of one caller have nothing to do with those of another.
+ * Repeated requests run once (draft-ietf-httpapi-idempotency-key-header). The same unsafe request with the same
+ * `Idempotency-Key` gets the same status, headers and bytes for 24 hours, with `Idempotent-Replayed: true`, and nothing runs: 409
+ * `idempotency-in-progress` while the first one runs. Another request with the key is 422 `idempotency-key-reused`.
  *
  * A key is looked up after validation and authorization, and before preconditions. What is refused before the handler, and
- * what fails with 5xx, is not kept: the key is free again. If a process dies, its keys are free after a lease; what it has
- * done by then may be done again, unless the handler keeps its answer in its own transaction, see
- * {@link RequestIdempotency.keep}.
+ * what fails with 5xx, is not kept. If a process dies, its keys are free after a lease; what it has done by then may be done
+ * again, unless the handler keeps its answer in its own transaction, see {@link RequestIdempotency.keep}.
  *
  * Not for GET and HEAD, which may be repeated anyway. Not for handlers that write their response themselves.
  *

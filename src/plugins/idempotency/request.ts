@@ -5,9 +5,8 @@ import { listenAlong } from '../../convention/exchange.js'
 export const maxKeyLength = 255
 
 /**
- * Returns the key of a field value of `Idempotency-Key`: a String of RFC 9651 §3.3.3 without parameters, as the draft says,
- * or the same characters without quotes, as most clients send it; `null` for anything else. Values of several field lines
- * arrive joined by a comma, which a key without quotes cannot have.
+ * Returns the key of a field value: a String of RFC 9651 §3.3.3 without parameters, as the draft says, or the same characters
+ * without quotes, as most clients send it; `null` for anything else, such as several field lines, joined by a comma.
  */
 export function readKey(fieldValue: string): string | null {
   if (fieldValue.length > 2 * maxKeyLength + 2) return null

@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions 
 import { keyStyleOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { hasSerializerOfTheApp, isRead } from '../../convention/exchange.js'
+import { hasCompiledSerializer, isRead } from '../../convention/exchange.js'
+import { ownCompilers } from '../../convention/internals.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { hiddenFieldsOf, needFields, ownParameters } from '../../convention/selection.js'
@@ -200,7 +201,8 @@ interface Found {
 function droppedMembers(app: FastifyInstance, route: RouteOptions, { member, total }: ListRules): Found[] {
   const response = jsonSchemasOf(route)?.response
   // A serializer of the app may send more than a JSON Schema names; one of another library removes it.
-  if (hasSerializerOfTheApp(app, route.serializerCompiler) && response === route.schema?.response) return []
+  const isOfTheApp = hasCompiledSerializer(app, route) || ownCompilers(app).replySerializer
+  if (isOfTheApp && response === route.schema?.response) return []
   const members = total ? [member, 'total'] : [member]
   return missingMembers(response, members, app.getSchemas() as SchemaStore).map((name) => ({
     problem: `the response schema of 200 has no '${name}', so it is removed from every response`,

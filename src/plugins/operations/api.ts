@@ -84,8 +84,7 @@ const retryOptions = {
    */
   max: option(integer(0, 20), 0),
   /**
-   * Time before the second run, at least a second. It doubles with each further run, and varies, so that operations that
-   * failed together do not run together again.
+   * Time before the second run, at least a second. It doubles with each further run, and varies.
    * @default '1 second'
    */
   delay: option(duration, 1_000),
@@ -112,9 +111,8 @@ export const definitionOptions = {
    */
   onePer: optional(text('the name of a member of the input')),
   /**
-   * Maximum number of runs that may die. If a run stops without a result (a killed process, a lost connection), another one
-   * begins; after the last run the operation fails. Use 1 for work that must not be done twice. Runs that a closing process
-   * hands back, and those whose handler fails, do not count.
+   * Maximum number of runs that may die, such as with their process; after the last one the operation fails. Use 1 for work
+   * that must not be done twice. Runs that a closing process hands back, and those whose handler fails, do not count.
    * @default 3
    */
   maxRuns: option(integer(1, 1_000), 3),
@@ -179,8 +177,8 @@ export interface OperationOutcome<Result = unknown> {
    */
   readonly resource?: string
   /**
-   * A small JSON value; not for documents. One with a function, a Symbol, a Map, a Set or NaN is not a JSON value: the operation
-   * fails with `operation-result-invalid`, and so it does with a value that is longer than `maxLength`.
+   * A small JSON value; not for documents. With one that is longer than `maxLength`, or not JSON, such as one with a function, a
+   * Map or NaN, the operation fails with `operation-result-invalid`.
    * @default none
    */
   readonly result?: Result

@@ -62,9 +62,8 @@ export const operationsOptions = {
    */
   engine: optional(engine),
   /**
-   * Returns the id of the caller. Only the caller who started an operation can see and cancel it. It is called in the
-   * handler, after authentication. If it returns `null`, every caller who knows the id of an operation (128 random bits) can
-   * see it. An app in which all callers are such is a finding in the boot report.
+   * Returns the id of the caller, after authentication. Only the caller who started an operation can see and cancel it;
+   * with `null`, every caller who knows the id of the operation (128 random bits).
    * @default the subject of `request.caller`, which `bearer` sets
    */
   identify: optional(
@@ -104,9 +103,8 @@ export const operationsOptions = {
    */
   drain: option(durationOrNone, 5_000),
   /**
-   * How long a handler may take to stop after its `signal` aborted because the app closes, its time is over or another run
-   * took its place. Then its slot is free, and a closing process hands the operation back, or fails it, although the handler
-   * goes on. It is in addition to `drain`.
+   * How long a handler may take to stop after its `signal` aborted, in addition to `drain`. Then its slot is free, and a
+   * closing process hands the operation back, or fails it, although the handler goes on.
    * @default '10 seconds'
    */
   unwind: option(durationOrNone, 10_000),

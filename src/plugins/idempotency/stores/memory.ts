@@ -37,11 +37,9 @@ function sizeOf(answer: string | null): number {
 }
 
 /**
- * An {@link IdempotencyStore} in the memory of the process. A restart loses its content, and other processes cannot use it.
- * If it is full, the caller with most keys loses the answers that were kept first, and the requests would run again. If all
- * requests of that caller still run, another key is refused.
- *
- * Not for several instances, and not for effects that must not happen twice: use `postgresIdempotency`.
+ * An {@link IdempotencyStore} in the memory of the process. If it is full, the caller with most keys loses the answers that were
+ * kept first; if all requests of that caller still run, another key is refused. A restart loses its content: not for several
+ * instances, and not for effects that must not happen twice. Use `postgresIdempotency` for these.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */

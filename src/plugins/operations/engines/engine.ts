@@ -119,8 +119,7 @@ export const queueOptions = {
    */
   concurrency: option(integer(1, 10_000), 10),
   /**
-   * Maximum number of waiting operations of all processes; a start beyond it gets a 503. They are counted once a second, so
-   * several processes can exceed it by the operations that they start within that time.
+   * Maximum number of waiting operations of all processes, counted once a second; a start beyond it gets a 503.
    * @default 100_000
    */
   maxQueued: option(integer(1), 100_000),

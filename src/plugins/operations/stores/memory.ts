@@ -18,11 +18,8 @@ export interface MemoryOperationStoreOptions extends OptionsOf<typeof declared> 
 const maxBytes = 67_108_864
 
 /**
- * An {@link OperationStore} in the memory of the process. A restart loses its content, and other processes cannot use it. Inputs
- * and results have 64 MiB: then the operations that ended first are deleted early; if those in progress take all, no other can
- * start.
- *
- * Not for several instances.
+ * An {@link OperationStore} in the memory of the process, which a restart loses: not for several instances. Inputs and results
+ * have 64 MiB: then the operations that ended first are deleted early; if those in progress take all, no other can start.
  *
  * @throws FST_CONV_OPTION_INVALID, FST_CONV_OPTION_UNKNOWN
  */

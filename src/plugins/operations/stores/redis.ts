@@ -33,8 +33,7 @@ export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient
 
 const declared = {
   /**
-   * Prefix of all keys, in braces. Instances with the same prefix share their operations. It must not contain `{` or `}`. A
-   * key prefix of the client comes before it.
+   * Prefix of all keys, without braces. Instances with the same prefix share their operations. That of the client is before it.
    * @default 'fastify-conventions:operations'
    */
   keyPrefix: option(text('a non-empty string without braces', /^[^{}]+$/), 'fastify-conventions:operations'),

@@ -18,8 +18,7 @@ export interface OperationStore {
    */
   check(): Promise<void>
   /**
-   * Returns the time of the server's clock, in milliseconds since the epoch. It decides when leases and results expire,
-   * so that the clocks of the instances do not matter.
+   * Returns the time of the server's clock, in milliseconds since the epoch: it decides when leases and results expire.
    * @default the clock of the process
    */
   time?(): Promise<number>
