@@ -99,6 +99,10 @@ const tag = { ETag: header('Identifies what is stored, for If-None-Match and If-
 const date = { 'Last-Modified': header('When it last changed (RFC 9110 §8.8.2)') }
 const varyHeader = { Vary: header('The request header fields that the response depends on') }
 
+const expiresHeader = {
+  Expires: header('When it expires, for caches that do not know max-age (RFC 9111 §5.3)'),
+}
+
 const condition = (description: string) => ({ schema: header(description) })
 const ofAll = {
   'If-Match': condition('The ETag of what was read; if it has changed since, the response is 412'),
@@ -115,13 +119,19 @@ const ofWrites = { ...ofAll, 'If-None-Match': condition('*: only if there is not
 const descriptions = new Map<string, RouteDescription>()
 
 export function describeCaching(plan: CachingPlan): RouteDescription {
-  const { reads, guards, tagsBytes, validators, validatorsOf, isPreconditionRequired } = plan
+  const { reads, guards, tagsBytes, validators, validatorsOf, vary = [], isPreconditionRequired } = plan
   const isTagged = tagsBytes || validators !== undefined || validatorsOf !== undefined
   const hasValidators = reads || validatorsOf !== undefined
-  const key = [reads, guards, isTagged, hasValidators, isPreconditionRequired].join()
+  const varies = reads && vary.length > 0
+  const expires = reads && plan.expires !== null
+  const key = [reads, guards, isTagged, hasValidators, varies, expires, isPreconditionRequired].join()
   return kept(descriptions, key, () => ({
     allHeaders: { 'Cache-Control': header('How caches may store the response (RFC 9111 §5.2.2)') },
-    headers: hasValidators ? { ...(isTagged && tag), ...date } : {},
+    headers: {
+      ...(hasValidators && { ...(isTagged && tag), ...date }),
+      ...(varies && varyHeader),
+      ...(expires && expiresHeader),
+    },
     ...(reads && {
       statuses: { 304: 'Not modified: the copy of the client is current' },
       // A 304 with a tag has no date.

@@ -8,10 +8,11 @@ export interface PathVocabulary {
 }
 
 export const knownVerbs: readonly string[] = (
-  'accept activate approve archive assign cancel capture confirm deactivate decline disable dismiss enable ' +
-  'execute follow invite join login logout merge pause publish recalculate refresh refund regenerate reject ' +
-  'renew reopen reprocess resend reset restore resume retry revoke rotate send submit subscribe suspend sync ' +
-  'unarchive unassign unblock unfollow unlock unmute unpublish unsubscribe validate verify'
+  'accept activate approve archive assign cancel capture complete confirm deactivate decline disable dismiss ' +
+  'enable execute follow generate invite join login logout merge notify pause pay publish recalculate refresh ' +
+  'refund regenerate reject rename renew reopen reprocess resend reset restore resume retry revoke rotate send ' +
+  'submit subscribe suspend sync unarchive unassign unblock unfollow unlock unmute unpublish unsubscribe ' +
+  'validate verify'
 ).split(' ')
 
 // Resources that exist once in their context, and endpoints that are not resources. With items behind them, the words of

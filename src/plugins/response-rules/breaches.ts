@@ -88,8 +88,9 @@ export function schemaBreaches(
 
 function topLevelBreaches(form: Parts, reader: SchemaReader): ResponseBreach[] {
   const types = typesOfParts(form)
-  const [bare] = [...types].filter((type) => type !== 'null')
-  if (bare !== undefined && !types.has('object')) {
+  const [first] = [...types].filter((type) => type !== 'null')
+  const bare = types.has('array') ? 'array' : types.has('object') ? undefined : first
+  if (bare !== undefined) {
     const instead = bare === 'array' ? '{ "<collection>": [...] }' : '{ "<name>": … }'
     const article = /^[aeiou]/.test(bare) ? 'an' : 'a'
     return [{ rule: 'object', problem: `the body is ${article} ${bare}, not an object`, instead }]
@@ -107,9 +108,9 @@ function topLevelBreaches(form: Parts, reader: SchemaReader): ResponseBreach[] {
     if (mayWrap(name) && canWrap) wrapping.push({ name, isList })
     else if (!isMetadata(name, isState)) return []
   }
-  const [first] = wrapping
-  if (first === undefined) return []
-  const { name, isList } = first
+  const [wrapper] = wrapping
+  if (wrapper === undefined) return []
+  const { name, isList } = wrapper
   const problem = `/${pointerToken(name)} wraps the ${isList ? 'list' : 'resource'}`
   const kept = isList ? '{ "<collection>": [...] }' : `the members of ${name} at the top level`
   return [{ rule: 'envelope', problem, instead: `${kept}, the rest in status and headers` }]

@@ -11,6 +11,7 @@ import { type RouteRuleOptions, type RuleOptions, routeRuleOptions, ruleOptions 
 import { type Json, schemaText } from '../../schema/json-schema.js'
 import { clip, counted } from '../../text.js'
 import {
+  type ResponseBreach,
   routeBreaches,
   type SchemaVerdict,
   type SuccessSchemas,
@@ -64,7 +65,7 @@ declare module 'fastify' {
 
 /**
  * Keeps responses to the conventions: an object at the top level, no envelope, one key style, lists under plural names,
- * `sex` and `gender` not mixed up, date-times as RFC 3339.
+ * `sex` and `gender` not mixed up, date-times as RFC 3339, no content of a DELETE.
  *
  * When the app gets ready, the 2xx response schemas of every route registered after this plugin are checked; all breaches
  * are thrown as one table. If a route has no response schema, its first payloads are checked instead: one that breaks a
@@ -93,7 +94,7 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     })
     return state
   },
-  route({ app, route, modeOf, exclusionReason, state, atReady, addFinding, exclude }) {
+  route({ app, route, methods, modeOf, exclusionReason, state, atReady, addFinding, exclude }) {
     if (route === null) return undefined
     if (exclusionReason !== null) {
       exclude(exclusionReason)
@@ -101,13 +102,16 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
     }
     const schemas = () => successSchemas(jsonSchemasOf(route)?.response)
     const isWatched = !hasSome(schemas()) && rulesOfPayloads.some((rule) => modeOf[rule] !== 'off')
+    const isDeletion = methods.every((method) => method === 'DELETE')
     let left = samples
 
     function judgePayload(_request: FastifyRequest, reply: FastifyReply, payload: unknown) {
       const isJudged = left > 0 && reply.statusCode >= 200 && reply.statusCode < 300
       if (!isJudged || !isJson(mediaTypeOf(String(reply.getHeader('content-type') ?? '')))) return undefined
       left -= 1
-      return payloadBreaches(payload, state.vocabulary).map(({ rule, problem, instead }): Effect => {
+      const breaches = payloadBreaches(payload, state.vocabulary)
+      if (isDeletion) breaches.push(...contentOf([`${reply.statusCode}`]))
+      return breaches.map(({ rule, problem, instead }): Effect => {
         const given = clip(`${rule}: ${problem}; write ${instead}`, maxShown)
         return { rule, given, notice: 'each route' }
       })
@@ -120,7 +124,8 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
       if (hasSome(found)) left = 0
       const { breaches, unresolved } = routeBreaches(judged, (schema) => state.verdictOf(app, schema))
       for (const reason of [...excluded, ...unresolved]) exclude(reason)
-      for (const { rule, problem, instead } of breaches) addFinding(rule, problem, instead)
+      const contents = isDeletion ? contentOf(judged.map(({ status }) => status)) : []
+      for (const { rule, problem, instead } of [...breaches, ...contents]) addFinding(rule, problem, instead)
       if (declaresSuccess(route) || responseRuleNames.every((rule) => modeOf[rule] === 'off')) return
       state.unchecked++
       exclude('no response schema: only its first payloads are checked')
@@ -129,7 +134,15 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
   },
 })
 
-const rulesOfPayloads = ['object', 'envelope', 'keys', 'plural', 'dates'] as const
+/** The breach of a DELETE whose responses have content. A 202 describes work that goes on. */
+function contentOf(statuses: readonly string[]): ResponseBreach[] {
+  const others = new Set(statuses.filter((status) => status !== '202'))
+  if (others.size === 0) return []
+  const problem = `${[...others].join(', ')}: a DELETE returns no data`
+  return [{ rule: 'delete', problem, instead: '204, without content' }]
+}
+
+const rulesOfPayloads = ['object', 'envelope', 'keys', 'plural', 'dates', 'delete'] as const
 const maxShown = 300
 // Payloads to check for each route.
 const samples = 20

@@ -2,7 +2,7 @@ import { utcDateTime } from '../../http/dates.js'
 import { numberName } from '../../schema/shape.js'
 import { isPlural, joinWords, type KeyStyle, plural, wordsOf } from '../../words/words.js'
 
-export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates'] as const
+export const responseRuleNames = ['object', 'envelope', 'keys', 'plural', 'sex', 'dates', 'delete'] as const
 
 /** Name of a response rule. */
 export type ResponseRule = (typeof responseRuleNames)[number]

@@ -38,6 +38,8 @@ t.test('a read shows its headers, 304 and 412, and the conditions that it takes'
   for (const [own, ok, notModified] of [
     [{}, [all, tag, date], [all, tag, 'Vary']],
     [{ etag: false }, [all, date], [all, date, 'Vary']],
+    [{ vary: ['accept-language'] }, [all, tag, date, 'Vary'], [all, tag, 'Vary']],
+    [{ expires: Date.now() + 60_000 }, [all, tag, 'Expires', date], [all, tag, 'Vary']],
     [{ etag: false, validators, preconditions: 'required' }, [all, tag, date], [all, tag, 'Vary']],
   ] as const) {
     const shown = await documentOf((app) =>
@@ -60,7 +62,7 @@ t.test('a write with validators shows 412, and 428 if preconditions are required
   const writing = ['If-Match', 'If-None-Match', 'If-Unmodified-Since']
   const tagged = ['Cache-Control', 'ETag', 'Last-Modified']
   for (const [own, statuses, headers, parameters] of [
-    [{ validators }, ['200', '412'], ['Cache-Control'], writing],
+    [{ validators, vary: ['accept'] }, ['200', '412'], ['Cache-Control'], writing],
     [required, ['200', '412', '428'], ['Cache-Control'], writing],
     [{}, ['200'], ['Cache-Control'], []],
     [{ validatorsOf: validators }, ['200'], tagged, []],

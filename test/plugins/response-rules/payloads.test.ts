@@ -12,16 +12,23 @@ t.test('a payload that breaks a rule is sent, counted and logged: what is done i
   const sent = { data: { id: 1, createdAt: 'secret' } }
   app.post('/v1/things', async (_request, reply) => reply.code(201).send(sent))
   app.post('/v1/others', async () => ({ createdBy: 'secret' }))
+  app.delete('/v1/users/:id', async (request, reply) => {
+    const { id } = request.params as { readonly id: string }
+    return reply.code(Number(id)).send(id === '204' ? undefined : {})
+  })
   for (const path of ['things', 'things', 'others']) {
     const response = await app.inject({ method: 'POST', url: `/v1/${path}` })
     t.equal(response.statusCode, path === 'things' ? 201 : 200)
     if (path === 'things') t.same(response.json(), sent)
   }
+  for (const status of [200, 202, 204, 404])
+    await app.inject({ method: 'DELETE', url: `/v1/users/${status}` })
   const rows = [
     ['envelope', 'POST /v1/things', 2],
     ['keys', 'POST /v1/things', 2],
     ['dates', 'POST /v1/things', 2],
     ['keys', 'POST /v1/others', 1],
+    ['delete', 'DELETE /v1/users/:id', 1],
   ] as const
   const { observations } = app.conventions.report()
   t.strictSame(

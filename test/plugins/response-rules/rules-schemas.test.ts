@@ -48,7 +48,7 @@ const states: Json = { type: 'string', enum: ['In progress', 'Succeeded', 'Faile
 const outcomes = ['Success', 'fail', 'failure', 'error', 'ok', 0]
 const notASex = /^\/patient_sex has values that are not a biological sex: nonbinary/
 
-const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
+const cases: Readonly<Record<Exclude<ResponseRule, 'delete'>, readonly Case[]>> = {
   object: [
     [anything, 'an object'],
     [{ properties: { id: word } }, 'an object without a type'],
@@ -61,6 +61,7 @@ const cases: Readonly<Record<ResponseRule, readonly Case[]>> = {
     [list(anything), [[/the body is an array/, /<collection>/]]],
     [{ type: 'array', prefixItems: [word] }, [[/an array/, /<coll/]]],
     [{ type: ['array', 'null'] }, [[/an array/, /<coll/]]],
+    [{ type: ['object', 'array'] }, [[/an array/, /<coll/]]],
     [integer, [[/the body is an integer/, /<name>/]]],
     [{ enum: ['a'] }, [[/is a string/, /<name>/]]],
     [{ oneOf: [anything, list(anything)] }, [[/an array/, /<collection>/]]],
