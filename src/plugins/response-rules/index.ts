@@ -134,9 +134,9 @@ export const responseRules: FastifyPluginAsync<ResponseRulesOptions & Registrati
   },
 })
 
-/** The breach of a DELETE whose responses have content. A 202 describes work that goes on. */
+/** The breach of a DELETE whose responses have content. A 202 describes work that goes on, and `default` may be an error. */
 function contentOf(statuses: readonly string[]): ResponseBreach[] {
-  const others = new Set(statuses.filter((status) => status !== '202'))
+  const others = new Set(statuses.filter((status) => status !== '202' && status !== 'default'))
   if (others.size === 0) return []
   const problem = `${[...others].join(', ')}: a DELETE returns no data`
   return [{ rule: 'delete', problem, instead: '204, without content' }]

@@ -126,6 +126,7 @@ t.test(
     const config = { responseRules: { except: ['delete' as const], reason: 'An older client reads it' } }
     app.delete('/v1/orders/:id', { ...answering({ 200: user }), config }, nothing)
     app.delete('/v1/users/:id', answering({ 202: user, 204: { type: 'null' } }), nothing)
+    app.delete('/v1/tags/:id', answering({ default: user }), nothing)
     app.route({ method: ['DELETE', 'POST'], url: '/v1/carts', ...answering({ 200: user }), handler: nothing })
     await t.resolves(async () => app.ready())
   },
