@@ -8,8 +8,14 @@ export type Checks<Options> = {
   readonly [Key in keyof Required<Options>]: Check<Exclude<Required<Options>[Key], undefined>>
 }
 
-// Options of `register()`, which Fastify passes to plugins too.
 const optionsOfRegister: ReadonlySet<string> = new Set(['prefix', 'logLevel', 'logSerializers'])
+
+/** Returns the options of a plugin without those of `register()`, which Fastify passes to plugins, too. */
+export function pluginOptions<Options>(received: Options): Options {
+  if (!isObject(received)) return received
+  const own = Object.entries(received).filter(([name]) => !optionsOfRegister.has(name))
+  return Object.fromEntries(own) as Options
+}
 
 /** Returns options, checked and merged over the declared defaults, in a new frozen object. */
 export function resolveOptions<Declared extends DeclaredOptions>(
@@ -17,9 +23,8 @@ export function resolveOptions<Declared extends DeclaredOptions>(
   received: object | undefined,
   declared: Declared,
 ): ResolvedOptions<Declared> {
-  const own = Object.entries(object(label, received ?? {})).filter(([name]) => !optionsOfRegister.has(name))
   const defaults = Object.entries(declared).map(([name, one]) => [name, one.default])
-  const checked = checkEach(label, Object.fromEntries(own), checksOf(declared))
+  const checked = checkEach(label, object(label, received ?? {}), checksOf(declared))
   return Object.freeze({ ...Object.fromEntries(defaults), ...checked })
 }
 

@@ -12,6 +12,7 @@ import {
   objectOf,
   oneOf,
   option,
+  pluginOptions,
   resolveOptions,
   routeOptionsOf,
   text,
@@ -87,7 +88,8 @@ t.test('options of a plugin replace its defaults', async (t) => {
   const unset: Record<string, unknown> = { watts: undefined }
   t.strictSame(resolve(unset), defaults, 'undefined is unset')
   const ofRegister = { prefix: '/api', logLevel: 'info', logSerializers: {}, watts: 7 }
-  t.strictSame(resolve(ofRegister), { ...defaults, watts: 7 })
+  t.strictSame(resolve(pluginOptions(ofRegister)), { ...defaults, watts: 7 })
+  t.strictSame(pluginOptions([]), [])
 })
 
 t.test('an unknown option throws, with the known options', async (t) => {
@@ -96,6 +98,7 @@ t.test('an unknown option throws, with the known options', async (t) => {
   t.throws(() => resolve({ wats: 7 }), { ...unknown, message: options, statusCode: 500 })
   t.throws(() => resolve({ wats: undefined }), unknown, 'even if it says nothing')
   t.throws(() => resolve({ constructor: 1 }), unknown)
+  t.throws(() => resolve({ prefix: '/api' }), unknown, 'Fastify passes it to plugins only')
   t.throws(() => resolve(JSON.parse('{"__proto__":{"watts":1}}')), unknown)
   t.throws(() => resolve([]), wrong('lamp: expected an object, received []'))
   const message = 'lamp.watts: expected an integer from 1 to 100, received null'

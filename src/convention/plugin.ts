@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { type DeclaredOptions, type OptionsOf, type ResolvedOptions, resolveOptions } from '../options.js'
+import {
+  type DeclaredOptions,
+  type OptionsOf,
+  pluginOptions,
+  type ResolvedOptions,
+  resolveOptions,
+} from '../options.js'
 import type { Mode } from '../report/modes.js'
 import { checkLoadedEarly, type RegistrationOptions, registrationOptions } from './declared-routes.js'
 import { checkInternals } from './internals.js'
@@ -24,8 +30,11 @@ export function conventionPlugin<Declared extends DeclaredOptions>(
       received: RegistrationOptions & { readonly mode?: Mode },
     ) {
       checkInternals(app)
-      const resolved = resolveOptions(name, received, all) as ResolvedOptions<typeof registrationOptions>
-      const { earlierRoutes, toJsonSchema, ...options } = resolved
+      const { earlierRoutes, toJsonSchema, ...options } = resolveOptions(
+        name,
+        pluginOptions(received),
+        all,
+      ) as ResolvedOptions<typeof registrationOptions>
       const mode = received.mode ?? modeOfPreset(app)
       if (mode !== 'off') checkLoadedEarly(app, name)
       const entry = addEntry(app, { name, mode, earlierRoutes })

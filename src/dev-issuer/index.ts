@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { bootErrors } from '../boot-errors.js'
 import { loadPeer } from '../load-peer.js'
-import { invalid } from '../options.js'
+import { invalid, pluginOptions } from '../options.js'
 import { type DevIssuerOptions, type FindUser, type FindUsers, resolveDevIssuer } from './options.js'
 import { createProvider } from './provider.js'
 import { mountEndpoints, mountLogin } from './routes.js'
@@ -24,7 +24,7 @@ export type { DevClient, DevIssuerOptions, DevUser } from './options.js'
 export const devIssuer: FastifyPluginAsync<DevIssuerOptions> = fastifyPlugin(
   async function registerDevIssuer(app: FastifyInstance, received: DevIssuerOptions): Promise<void> {
     if (process.env.NODE_ENV === 'production') throw new bootErrors.FST_CONV_DEVELOPMENT_ONLY('devIssuer')
-    const options = resolveDevIssuer(received)
+    const options = resolveDevIssuer(pluginOptions(received))
     if (app.prefix !== '') invalid('devIssuer.prefix', 'none: its URLs begin at the origin', app.prefix)
     const oidc = await loadPeer('devIssuer', 'oidc-provider', () => import('oidc-provider'))
     const { users, issuer } = options

@@ -39,7 +39,8 @@ t.test('two sibling contexts may register it once each', async (t) => {
   for (const prefix of ['/v1', '/v2']) {
     app.register(
       async (child) => {
-        await child.register(problems, { typeBase: `https://errors.example${prefix}/` })
+        const options = { prefix, logLevel: 'warn' as const, typeBase: `https://errors.example${prefix}/` }
+        await child.register(problems, options)
         child.get('/users', async () => Promise.reject(new Error('broken')))
       },
       { prefix },

@@ -110,6 +110,8 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
 
 function describeXsrf(checksReads: boolean, isWrite: boolean, login: boolean): RouteDescription {
   const description = 'The XSRF token of the session; required if a cookie authenticates the request'
+  const asked =
+    'Any value; required of clients without Fetch Metadata, such as old browsers, if a cookie authenticates the request'
   const cause = login
     ? 'The request is'
     : 'A cookie authenticates the request, which has no valid XSRF token, or is'
@@ -122,7 +124,10 @@ function describeXsrf(checksReads: boolean, isWrite: boolean, login: boolean): R
       ...(isWrite && { 'xsrf-token-invalid': `${cause} from a page of another origin` }),
     }),
     // Optional in the document, because other clients do not need it.
-    ...(isWrite && !login && { parameters: { [tokenHeader]: { schema: { type: 'string', description } } } }),
+    parameters: {
+      ...(isWrite && !login && { [tokenHeader]: { schema: { type: 'string', description } } }),
+      ...(checksReads && { 'X-Requested-With': { schema: { type: 'string', description: asked } } }),
+    },
   }
 }
 

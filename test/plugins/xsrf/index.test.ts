@@ -364,26 +364,28 @@ t.test('report changes nothing and counts; off does nothing', async (t) => {
   t.equal((await sendOff('GET', '/token')).statusCode, 200)
 })
 
-t.test('the OpenAPI document has the header and the 403, where they are enforced', async (t) => {
+t.test('the OpenAPI document has the headers and the 403, where they are enforced', async (t) => {
   const documentOf = async (options: Partial<XsrfOptions>) => {
     const { app } = await service(t, options, (app) => app.register(swagger, { openapi: {} }))
     return JSON.parse(JSON.stringify(withoutReferences(app.swagger()))).paths
   }
   const [enforced, reported] = [await documentOf({}), await documentOf({ mode: 'report' })]
-  for (const [method, path, description, isInHeader] of [
-    ['post', '/v1/described', /^(?!.*element of a page).*no valid XSRF token/s, true],
-    ['get', '/v1/described', /^(?!.*XSRF token).*element of a page/s, false],
-    ['post', '/login', /^(?!.*XSRF token).*page of another origin/s, false],
-    ['get', '/v1/pictures/{id}', null, false],
+  for (const [method, path, description, names] of [
+    ['post', '/v1/described', /^(?!.*element of a page).*no valid XSRF token/s, ['X-XSRF-TOKEN']],
+    ['get', '/v1/described', /^(?!.*XSRF token).*element of a page/s, ['X-Requested-With']],
+    ['post', '/login', /^(?!.*XSRF token).*page of another origin/s, []],
+    ['get', '/v1/pictures/{id}', null, []],
   ] as const) {
     const { parameters = [], responses } = enforced[path][method]
-    const found = parameters.find(({ name }: { readonly name: string }) => name === 'X-XSRF-TOKEN')
+    const found = parameters.filter(({ name }: { readonly name: string }) => /^X-(?:XSRF|Req)/.test(name))
+    const type = 'string'
     t.match(
-      found ?? null,
-      isInHeader ? { in: 'header', schema: { type: 'string' } } : null,
+      found,
+      names.map((name) => ({ name, schema: { type } })),
       `${method} ${path}`,
     )
-    t.notOk(found?.required, 'other clients do not need it')
+    t.equal(found.length, names.length)
+    for (const { required } of found) t.notOk(required, 'other clients do not need it')
     t.match(responses['403'] ?? null, description === null ? null : { description }, `${method} ${path}`)
     t.notOk('403' in reported[path][method].responses, `${method} ${path}: report`)
   }

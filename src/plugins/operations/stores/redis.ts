@@ -1,4 +1,4 @@
-import { checksOf, isObject, type OptionsOf, objectOf, objectWith, option, text } from '../../../options.js'
+import { isObject, type OptionsOf, objectWith, option, resolveOptions, text } from '../../../options.js'
 import {
   checkedReply,
   evictionPolicy,
@@ -33,7 +33,8 @@ export interface RedisOperationClient extends RedisScriptClient, RedisInfoClient
 
 const declared = {
   /**
-   * Prefix of all keys, without braces. Instances with the same prefix share their operations. That of the client is before it.
+   * Prefix of all keys, without braces; a key prefix of the client comes before it. Instances with the same prefix share their
+   * operations.
    * @default 'fastify-conventions:operations'
    */
   keyPrefix: option(text('a non-empty string without braces', /^[^{}]+$/), 'fastify-conventions:operations'),
@@ -61,8 +62,7 @@ export function redisOperationStore(
   options?: RedisOperationStoreOptions,
 ): OperationStore {
   const redis = clientWithCommands('redisOperationStore: the client', client)
-  const given = objectOf(checksOf(declared))('redisOperationStore', options ?? {})
-  const { keyPrefix = declared.keyPrefix.default } = given
+  const { keyPrefix } = resolveOptions('redisOperationStore', options, declared)
   const key = (name: string, id: string) => `{${keyPrefix}}:${name}:${id}`
   const recordKey = (id: string) => key('record', id)
   const inputKey = (id: string) => key('input', id)
