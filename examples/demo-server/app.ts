@@ -19,7 +19,7 @@ import { describeApi, type OpenApiVersion, openPages, provided, securityScheme }
 import { fetchFrom, mountLogin, openSessions, type SessionOptions, sessionCookie } from './sessions.js'
 import { mountTerms } from './terms.js'
 import { type Certificate, secureServer } from './tls.js'
-import { acceptPatches, longestBody, refuseEmptyIds, validatorCompiler } from './validation.js'
+import { acceptPatches, longestBody, validatorCompiler } from './validation.js'
 
 export interface AppOptions {
   /** Migrated; the caller closes it after the app. */
@@ -71,7 +71,6 @@ export async function buildApp({
   })
   app.setValidatorCompiler(validatorCompiler())
   acceptPatches(app)
-  refuseEmptyIds(app)
   const { issuer, audience } = bearer
   const isEmbedded = devIssuer !== null
   const own = isEmbedded && { fetch: fetchFrom(app), allowHttp: true }

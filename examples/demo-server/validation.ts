@@ -1,6 +1,5 @@
 import AjvCompiler from '@fastify/ajv-compiler'
 import { errorCodes, type FastifyInstance, type FastifySchemaCompiler } from 'fastify'
-import { ProblemError } from 'fastify-conventions'
 
 /** Bytes; the longest order takes less than half of it. A fault costs more time than the bytes that it is in. */
 export const longestBody = 65_536
@@ -15,14 +14,6 @@ export function validatorCompiler(): FastifySchemaCompiler<unknown> {
     const compile = httpPart === 'body' ? compileBody : compileText
     return compile({ schema }) as ReturnType<FastifySchemaCompiler<unknown>>
   }
-}
-
-/** An id is not empty: `/v1/users/` is a 404. */
-export function refuseEmptyIds(app: FastifyInstance): void {
-  app.addHook('preValidation', async function refuseEmptyId({ params }) {
-    const isEmpty = ([name, value]: [string, unknown]) => name !== '*' && value === ''
-    if (Object.entries(params as object).some(isEmpty)) throw new ProblemError('not-found')
-  })
 }
 
 /** Lets PATCH take merge patches (RFC 7396 §4). */

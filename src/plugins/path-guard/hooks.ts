@@ -33,6 +33,16 @@ export function refusalOfFaults(statusCode: number, unknown: GuardedRoute) {
   }
 }
 
+/** Refuses an empty segment in place of a parameter: for `/users/`, Fastify runs the handler of `/users/:id`. */
+export function refuseEmptyParameter(request: FastifyRequest): Effect | undefined {
+  const params = request.params as Readonly<Record<string, unknown>>
+  for (const name in params) {
+    if (params[name] !== '' || name === '*') continue
+    return { rule: 'slash', given: pathOf(request.raw.url ?? '/'), refusal: new ProblemError('not-found') }
+  }
+  return undefined
+}
+
 /** What can be wrong with the path of a request; each is also the name of the path rule. */
 export const pathFaults = ['uppercase', 'encoding'] as const
 

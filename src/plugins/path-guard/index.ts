@@ -12,7 +12,7 @@ import {
   routeRuleOptions,
   ruleOptions,
 } from '../../report/modes.js'
-import { guardedRoute, type PathFault, pathFaults, refusalOfFaults } from './hooks.js'
+import { guardedRoute, type PathFault, pathFaults, refusalOfFaults, refuseEmptyParameter } from './hooks.js'
 import { breachesOfAll, type PathRule, pathRuleNames } from './path-rules.js'
 import { knownVerbs, type PathVocabulary } from './path-words.js'
 
@@ -91,8 +91,8 @@ const problems = {
  * only as actions.
  *
  * At boot, every route registered after this plugin is checked; all breaches are thrown as one table when the app gets
- * ready. Per request, the raw path is checked: one with an uppercase letter or an encoded character is answered with a
- * 404 problem (`path-uppercase`, `path-encoded`), and no handler runs.
+ * ready. Per request, the raw path is checked: one with an uppercase letter, an encoded character or an empty parameter is
+ * answered with a 404 problem (`path-uppercase`, `path-encoded`, `not-found`), and no handler runs.
  *
  * Not for paths that are case-sensitive by design, such as short links: give such routes
  * `config: { pathGuard: { params: 'any' } }`. Wildcard routes, WebSocket routes and routes hidden from the OpenAPI
@@ -149,9 +149,12 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
     const isGuarded = exclusionReason === null || isConfigured
     const refused = isGuarded ? pathFaults.filter((rule) => modeOf[rule] === 'enforce') : []
     // A path with a fault in another segment is not one of this route.
-    const isDescribed = refused.length > 0 && !anyParameter && hasParameter(path)
+    const hasParameters = hasParameter(path)
+    const isDescribed = refused.length > 0 && !anyParameter && hasParameters
     return {
-      onRequest: refuseFaults,
+      onRequest: hasParameters
+        ? (request) => refuseEmptyParameter(request) ?? refuseFaults(request)
+        : refuseFaults,
       describe: isDescribed
         ? {
             problems: refused

@@ -99,6 +99,24 @@ t.test('it is never a redirect, and no handler runs; statusCode can be 400', asy
   t.strictSame(seen, ['before', 'before'])
 })
 
+t.test('an empty segment is no value of a parameter, unless the rule slash is off', async (t) => {
+  const statuses = async (config: RouteShorthandOptions) => {
+    const app = Fastify()
+    await app.register(pathGuard)
+    addEchoes(app, config, ['/v1/users/:id', '/v1/users/:id/orders', '/v1/teams/:id?', '/v1/trees/*'])
+    const found = []
+    for (const url of ['/v1/users/', '/v1/users//orders', '/v1/users/7', '/v1/teams', '/v1/trees/']) {
+      const { statusCode, body } = await app.inject(url)
+      found.push(statusCode === 404 ? JSON.parse(body).code : JSON.parse(body))
+    }
+    return found
+  }
+  const served = [{ id: '7' }, {}, { '*': '' }]
+  t.strictSame(await statuses({}), ['not-found', 'not-found', ...served])
+  const off = { config: { pathGuard: { except: ['slash' as const], reason: 'An older client sends it' } } }
+  t.strictSame(await statuses(off), [{ id: '' }, { id: '' }, ...served])
+})
+
 t.test('params: any lets parameters be anything; literals stay strict', async (t) => {
   const any = { config: { pathGuard: { params: 'any' } } } as const
   const app = Fastify({ routerOptions: { caseSensitive: false } })
