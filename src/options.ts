@@ -1,4 +1,5 @@
 import { bootErrors } from './boot-errors.js'
+import { kept } from './kept.js'
 import { clip } from './text.js'
 
 /** Returns the value of an option, or throws an error with its name (`label`), what was expected and what was received. */
@@ -23,9 +24,8 @@ export function resolveOptions<Declared extends DeclaredOptions>(
   received: object | undefined,
   declared: Declared,
 ): ResolvedOptions<Declared> {
-  const defaults = Object.entries(declared).map(([name, one]) => [name, one.default])
   const checked = checkEach(label, object(label, received ?? {}), checksOf(declared))
-  return Object.freeze({ ...Object.fromEntries(defaults), ...checked })
+  return Object.freeze({ ...tablesOf(declared).defaults, ...checked }) as ResolvedOptions<Declared>
 }
 
 /**
@@ -75,9 +75,21 @@ export function optional<T>(check: Check<T>): Option<T | undefined> {
   return { check, default: undefined }
 }
 
+// Some options are resolved for each request.
+const tables = new WeakMap<DeclaredOptions, { readonly checks: object; readonly defaults: object }>()
+
+function tablesOf(declared: DeclaredOptions) {
+  return kept(tables, declared, () => {
+    const options = Object.entries(declared)
+    return {
+      checks: Object.fromEntries(options.map(([name, { check }]) => [name, check])),
+      defaults: Object.fromEntries(options.map(([name, one]) => [name, one.default])),
+    }
+  })
+}
+
 export function checksOf<Declared extends DeclaredOptions>(declared: Declared): Checks<OptionsOf<Declared>> {
-  const checks = Object.entries(declared).map(([name, { check }]) => [name, check])
-  return Object.fromEntries(checks) as Checks<OptionsOf<Declared>>
+  return tablesOf(declared).checks as Checks<OptionsOf<Declared>>
 }
 
 /** Returns a check for one of the listed values. */
