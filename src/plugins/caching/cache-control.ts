@@ -1,5 +1,5 @@
 import { headerOf } from '../../convention/exchange.js'
-import type { PayloadStep } from '../../convention/steps.js'
+import type { Effect, PayloadStep } from '../../convention/steps.js'
 import { formatHttpDate, parseHttpDate } from '../../http/dates.js'
 import { mergeVary } from '../../http/header-fields.js'
 import {
@@ -172,4 +172,31 @@ function setExpires(reply: Reply, expires: ReturnType<typeof expiresOf>): void {
   const { method, routeOptions } = reply.request
   const outcome = expires === null ? 'past or invalid, and not sent' : 'cut to one year ahead'
   reply.log.warn(`Expires of ${method} ${routeOptions.url ?? 'an unknown path'} is ${outcome}`)
+}
+
+/** Corrects dates that hooks or the handler have set as header fields (RFC 9110 §8.8.2.1, RFC 9111 §5.3). */
+export function correctDates(
+  reply: Reply,
+  expires: string | undefined,
+  lastModified: string | undefined,
+  now: number,
+): Effect | undefined {
+  const date = lastModified === undefined ? null : parseHttpDate(lastModified, now)
+  const latest = date === null ? null : latestTime([new Date(date)], now)
+  const dates = [
+    ['expires', expires, expires === undefined ? undefined : expiresOf(expires, now)?.text],
+    ['last-modified', lastModified, latest === null ? undefined : formatHttpDate(latest)],
+  ] as const
+  const wrong = dates.filter(([, given, sent]) => sent !== given)
+  if (wrong.length === 0) return undefined
+  return {
+    rule: 'dates',
+    given: wrong.map(([name, given]) => `${name}: ${given}`).join(', '),
+    change() {
+      for (const [name, , sent] of wrong) {
+        if (sent === undefined) reply.removeHeader(name)
+        else reply.header(name, sent)
+      }
+    },
+  }
 }

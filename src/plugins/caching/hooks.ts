@@ -10,7 +10,7 @@ import { isObject } from '../../options.js'
 import { ProblemError } from '../../problem/problem-error.js'
 import { isPromise, withValue } from '../../time/async.js'
 import { byteTag } from './byte-tag.js'
-import { expiresOf } from './cache-control.js'
+import { correctDates } from './cache-control.js'
 import type { FindValidators, ResourceVersion, RouteValidators } from './options.js'
 import type { CachingPlan } from './plan.js'
 import {
@@ -255,33 +255,6 @@ function finishRead(
   const isMissing = plan.notesMissingDate && !isDated && status === 200 && request.method === 'GET'
   if (corrected === undefined && !isMissing) return effect
   return [corrected, isMissing ? missingDate : undefined, effect].filter((one) => one !== undefined)
-}
-
-/** Corrects dates that hooks or the handler have set as header fields (RFC 9110 §8.8.2.1, RFC 9111 §5.3). */
-function correctDates(
-  reply: FastifyReply,
-  expires: string | undefined,
-  lastModified: string | undefined,
-  now: number,
-): Effect | undefined {
-  const date = lastModified === undefined ? null : parseHttpDate(lastModified, now)
-  const latest = date === null ? null : latestTime([new Date(date)], now)
-  const dates = [
-    ['expires', expires, expires === undefined ? undefined : expiresOf(expires, now)?.text],
-    ['last-modified', lastModified, latest === null ? undefined : formatHttpDate(latest)],
-  ] as const
-  const wrong = dates.filter(([, given, sent]) => sent !== given)
-  if (wrong.length === 0) return undefined
-  return {
-    rule: 'dates',
-    given: wrong.map(([name, given]) => `${name}: ${given}`).join(', '),
-    change() {
-      for (const [name, , sent] of wrong) {
-        if (sent === undefined) reply.removeHeader(name)
-        else reply.header(name, sent)
-      }
-    },
-  }
 }
 
 /** Whether a response to a GET or HEAD is the representation or a part of it (RFC 9110 §15.3.1, §15.3.4, §15.3.7). */
