@@ -18,8 +18,10 @@ interface GuardedRoute {
 export const guardedRoute = routeSlot<GuardedRoute>('pathGuard.route')
 
 export function refusalOfFaults(statusCode: number, unknown: GuardedRoute) {
-  return function refuseFaults(request: FastifyRequest): readonly Effect[] | undefined {
+  return function refuseFaults(request: FastifyRequest): Effect | readonly Effect[] | undefined {
     const target = request.raw.url ?? '/'
+    if (hasEmptyParameter(request))
+      return { rule: 'slash', given: pathOf(target), refusal: new ProblemError('not-found') }
     if (!hasFault(target)) return undefined
     const { path: pattern, anyParameter, modeOf } = guardedRoute.of(request) ?? unknown
     const path = pathOf(target)
@@ -33,14 +35,11 @@ export function refusalOfFaults(statusCode: number, unknown: GuardedRoute) {
   }
 }
 
-/** Refuses an empty segment in place of a parameter: for `/users/`, Fastify runs the handler of `/users/:id`. */
-export function refuseEmptyParameter(request: FastifyRequest): Effect | undefined {
-  const params = request.params as Readonly<Record<string, unknown>>
-  for (const name in params) {
-    if (params[name] !== '' || name === '*') continue
-    return { rule: 'slash', given: pathOf(request.raw.url ?? '/'), refusal: new ProblemError('not-found') }
-  }
-  return undefined
+/** Whether an empty segment stands for a parameter: for `/users/`, Fastify runs the handler of `/users/:id`. */
+function hasEmptyParameter({ params }: FastifyRequest): boolean {
+  for (const name in params as object)
+    if (name !== '*' && (params as Readonly<Record<string, unknown>>)[name] === '') return true
+  return false
 }
 
 /** What can be wrong with the path of a request; each is also the name of the path rule. */

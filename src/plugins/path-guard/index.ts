@@ -12,7 +12,7 @@ import {
   routeRuleOptions,
   ruleOptions,
 } from '../../report/modes.js'
-import { guardedRoute, type PathFault, pathFaults, refusalOfFaults, refuseEmptyParameter } from './hooks.js'
+import { guardedRoute, type PathFault, pathFaults, refusalOfFaults } from './hooks.js'
 import { breachesOfAll, type PathRule, pathRuleNames } from './path-rules.js'
 import { knownVerbs, type PathVocabulary } from './path-words.js'
 
@@ -149,12 +149,9 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
     const isGuarded = exclusionReason === null || isConfigured
     const refused = isGuarded ? pathFaults.filter((rule) => modeOf[rule] === 'enforce') : []
     // A path with a fault in another segment is not one of this route.
-    const hasParameters = hasParameter(path)
-    const isDescribed = refused.length > 0 && !anyParameter && hasParameters
+    const isDescribed = refused.length > 0 && !anyParameter && hasParameter(path)
     return {
-      onRequest: hasParameters
-        ? (request) => refuseEmptyParameter(request) ?? refuseFaults(request)
-        : refuseFaults,
+      onRequest: refuseFaults,
       describe: isDescribed
         ? {
             problems: refused
