@@ -35,16 +35,16 @@ export class RouteSerialization {
   unselected: ((request: FastifyRequest) => RequestSelection | null) | null = null
   /** Whether the app compiles the serializers: fields and twins apply to the JSON that these make. Known once prepared. */
   isCompiled = false
+  /** Whether `setReplySerializer()` writes the responses, which need not follow the schemas then. Known once prepared. */
+  isOfTheApp = false
+  /** Whether a response schema declares 64-bit integers. Known once prepared. */
+  declaresTwins = false
   readonly #app: FastifyInstance
   readonly #route: RouteOptions
   readonly #bodies: readonly ResponseBody[]
   readonly #byStatus = new Map<number, ResponseWriter | null>()
   #responses: readonly ResponseWriter[] = []
   #writers: Writers | null = null
-  /** Whether a response schema declares 64-bit integers. Known once prepared. */
-  declaresTwins = false
-  // A serializer of the app for all replies need not follow the schemas.
-  #isOfTheApp = false
   #isPrepared = false
 
   constructor(app: FastifyInstance, route: RouteOptions, response = jsonSchemasOf(route)?.response) {
@@ -65,7 +65,7 @@ export class RouteSerialization {
     this.isCompiled = hasCompiledSerializer(this.#app, this.#route)
     const writers = writersOf(this.#app, this.twins, this.isCompiled)
     this.#writers = writers
-    this.#isOfTheApp = ownCompilers(this.#app).replySerializer
+    this.isOfTheApp = ownCompilers(this.#app).replySerializer
     try {
       const responses = this.#bodies.flatMap(({ status, mediaType, schema }) =>
         isSchemaObject(schema) && !isProviderSchema(schema)
@@ -73,7 +73,7 @@ export class RouteSerialization {
           : [],
       )
       this.declaresTwins = responses.some(({ hasTwins }) => hasTwins)
-      if (!this.#isOfTheApp) this.#responses = responses
+      if (!this.isOfTheApp) this.#responses = responses
     } catch (error) {
       const route = `${[this.#route.method].flat().join(', ')} ${this.#route.url}`
       const reason = `its response schema cannot be read: ${(error as Error).message}`
@@ -110,9 +110,9 @@ export class RouteSerialization {
     const selected = selectionOf(request)
     const selection = selected === undefined ? (this.unselected?.(request) ?? null) : selected
     const isSelected =
-      selection !== null && status < 300 && (selection.hides || (status !== 202 && !this.#isOfTheApp))
+      selection !== null && status < 300 && (selection.hides || (status !== 202 && !this.isOfTheApp))
     const json = isSelected ? this.#selectedJson(selection, reply, payload) : null
-    if (json !== null || !this.twins || this.#isOfTheApp) return json
+    if (json !== null || !this.twins || this.isOfTheApp) return json
     const writer = this.#writerOf(reply)
     const isOurs = this.isCompiled || writer?.hasTwins || (writer === null && this.#hasSchemaOf(status))
     return isOurs ? this.twinnedJson(reply, payload) : this.#jsonOfFastify(reply, payload)

@@ -63,11 +63,12 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
     if (route === null || options.mode === 'off') return undefined
     const facts = factsOf(app, route, methods, `${name} config.fields`)
     if (!concerns(app, route, facts, options)) return undefined
+    const isOfTheApp = () => ownCompilers(app).replySerializer
+    // The app may set it after the route.
     atReady(() => {
-      const isOfTheApp = ownCompilers(app).replySerializer
-      if (isOfTheApp) exclude('setReplySerializer() writes the responses', ['projection'])
+      if (isOfTheApp()) exclude('setReplySerializer() writes the responses', ['projection'])
     })
-    if (ownCompilers(app).replySerializer && !narrowsUnasked(options)) return undefined
+    if (isOfTheApp() && !narrowsUnasked(options)) return undefined
     const isReport = options.mode === 'report'
     const serialization = isReport ? new RouteSerialization(app, route) : serializationOf(app, route)
     const fields = routeFields(facts, options, serialization)

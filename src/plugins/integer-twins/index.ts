@@ -1,7 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { ownCompilers } from '../../convention/internals.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { RouteSerialization, serializationOf } from '../../convention/serialization.js'
 import type { PayloadStep } from '../../convention/steps.js'
@@ -76,7 +75,7 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
     if (isReport || mentionsInt64(schemas.response))
       atReady(() => {
         serialization.prepare()
-        if (!serialization.declaresTwins || !ownCompilers(app).replySerializer) return
+        if (!serialization.declaresTwins || !serialization.isOfTheApp) return
         const problem = 'setReplySerializer() writes the responses, whose 64-bit integers have no twins then'
         addFinding('twin', problem, 'setSerializerCompiler(), or config: { integerTwins: false }')
       })

@@ -88,9 +88,8 @@ export function schemaBreaches(
 
 function topLevelBreaches(form: Parts, reader: SchemaReader): ResponseBreach[] {
   const types = typesOfParts(form)
-  const [first] = [...types].filter((type) => type !== 'null')
-  const bare = types.has('array') ? 'array' : types.has('object') ? undefined : first
-  if (bare !== undefined) {
+  const bare = ['array', ...types].find((type) => types.has(type) && type !== 'null')
+  if (bare === 'array' || (bare !== undefined && !types.has('object'))) {
     const instead = bare === 'array' ? '{ "<collection>": [...] }' : '{ "<name>": … }'
     const article = /^[aeiou]/.test(bare) ? 'an' : 'a'
     return [{ rule: 'object', problem: `the body is ${article} ${bare}, not an object`, instead }]
