@@ -109,13 +109,17 @@ t.test('declared members may be getters of a class; undeclared ones have to be o
     get name(): string {
       return 'from a getter'
     }
+    save(): void {}
   }
+  const named = Object.defineProperty(new Named(), 'concealed', { value: 'x', enumerable: false })
   t.equal(projected(user, ['name'], new Named()), '{"name":"from a getter"}')
-  const inherited = ['any.own', 'any.name', 'any.constructor', 'any.__proto__']
+  const names = ['own', 'name', 'save', 'concealed', 'constructor', '__proto__']
+  const inherited = names.map((name) => `any.${name}`)
+  t.equal(projected(object({}, { additionalProperties: true }), names, named), '{"own":"own"}')
   const exact = '{"any":{"x":{"y":9007199254740993,"y_str":"9007199254740993"}}}'
   const epoch = '"1970-01-01T00:00:00.000Z"'
   const rows: readonly (readonly [paths: string[], any: unknown, json: string])[] = [
-    [inherited, new Named(), '{"any":{"own":"own"}}'],
+    [inherited, named, '{"any":{"own":"own"}}'],
     [['any.x'], [{ x: 1, y: 2 }, 'a', null], '{"any":[{"x":1},"a",null]}'],
     [['any.x.y'], { x: { y: big, z: 1 } }, exact],
     [
@@ -137,6 +141,10 @@ t.test('declared members may be getters of a class; undeclared ones have to be o
 
 t.test('only hidden members are left out; alternatives are chosen as without hiding', async (t) => {
   const open = object({ name: text, n: { type: 'integer' } }, { additionalProperties: true })
+  const listOf = (items: Json) => ({ type: 'array', items })
+  const kinds = ['a', 'b'].map((name) => object({ kind: { const: name }, secret: text, [name]: text }))
+  const ofB = '{"o":{"kind":"b","b":"b"}}'
+  const beside = object({ pair: listOf([object({ name: text }), text]), name: text })
   const ofAda = '{"name":"Ada","age":18,"address":{"city":"London"},"owner":{"name":"Eve"}}'
   const exact = '{"z":1,"a":9007199254740993,"a_str":"9007199254740993"}'
   const rows: readonly (readonly [schema: object, hidden: string[], value: unknown, json: string])[] = [
@@ -147,6 +155,10 @@ t.test('only hidden members are left out; alternatives are chosen as without hid
     [{ anyOf: [open, { type: 'array', items: open }] }, ['name'], [{ name: 'Ada', z: 1 }], '[{"z":1}]'],
     [object({ o: open }), ['o.name'], { o: { name: 'Ada' } }, '{"o":{}}'],
     [{}, ['a.b', 'list', 'n'], { z: 1, a: { y: 1, b: 2 }, list: [], n: big }, '{"z":1,"a":{"y":1}}'],
+    [object({ o: { anyOf: kinds } }), ['o.secret'], { o: { kind: 'b', secret: 's', b: 'b' } }, ofB],
+    [object({ o: listOf(listOf(open)) }), ['o.name'], { o: [[{ name: 'n' }], []] }, '{"o":[[{}],[]]}'],
+    [beside, ['name'], { pair: [{ name: 'n' }], name: 'n' }, '{"pair":[{"name":"n"}]}'],
+    [object({ o: { ...open, nullable: true } }), ['o.name'], { o: null }, '{"o":null}'],
     [{}, ['constructor'], JSON.parse('{"__proto__":{"x":1},"constructor":2}'), '{"__proto__":{"x":1}}'],
   ]
   for (const [schema, hidden, value, json] of rows) {
@@ -166,8 +178,24 @@ t.test('the selection applies to a default too', async (t) => {
 
 t.test('an undeclared number has its own twin, where the member of that name is not selected', async (t) => {
   const open = object({}, { additionalProperties: true })
-  t.equal(projected(open, ['n'], { n: big, n_str: 'own' }), `{"n":${big},"n_str":"${big}"}`)
-  t.equal(projected(open, ['a.b'], { a: [big, { b: 1, c: 2 }] }), `{"a":[${big},{"b":1}]}`)
+  const [twin, own] = [`"n":${big},"n_str":"${big}"`, `"n":${big},"n_str":"own"`]
+  const given = { n: big, n_str: 'own' }
+  const small = { n: 5, n_str: 'five' }
+  const declared = object({ n: id }, { additionalProperties: true })
+  const pattern = object({}, { patternProperties: { '^n': {} } })
+  const rows: readonly (readonly [schema: Json, paths: string[], value: object, json: string])[] = [
+    [open, ['n'], given, `{${twin}}`],
+    [open, ['n_str', 'n'], given, `{${own}}`],
+    [open, ['n'], small, '{"n":5}'],
+    [open, ['n_str'], small, '{"n_str":"five"}'],
+    [declared, ['n_str'], given, `{${twin}}`],
+    [declared, ['n', 'n_str'], given, `{${twin}}`],
+    [pattern, ['n_str', 'n'], given, `{${own}}`],
+    [object({ any: {} }), ['any.n', 'any.n_str'], { any: given }, `{"any":{${own}}}`],
+    [open, ['a.b'], { a: [big, { b: 1, c: 2 }] }, `{"a":[${big},{"b":1}]}`],
+  ]
+  for (const [schema, paths, value, json] of rows)
+    t.equal(projected(schema, paths, value), json, paths.join())
 })
 
 t.test('an integer instead of an object is written with its twin', async (t) => {

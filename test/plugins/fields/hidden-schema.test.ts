@@ -1,7 +1,7 @@
 /** The document has no field that is hidden from everybody, and requires none that may be hidden. */
 import swagger from '@fastify/swagger'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { type FieldsRouteOptions, fields, integerTwins } from '../../../src/index.js'
 import { withoutFields } from '../../../src/plugins/fields/hidden-schema.js'
@@ -25,6 +25,12 @@ interface Documented {
   readonly components: { readonly schemas: Record<string, object> }
 }
 type Answer = { readonly content: Record<string, { readonly schema: object }> }
+
+/** The document of an app, with all its routes. */
+async function documentOf(app: FastifyInstance): Promise<Documented> {
+  await app.ready()
+  return app.swagger() as unknown as Documented
+}
 
 async function service(openapi = '3.1.0') {
   const app = Fastify({ ajv: { customOptions: { strict: false } } })
@@ -81,24 +87,19 @@ t.test('what may be hidden is not required, and what is hidden from everybody is
     const app = await service()
     app.get('/shared', { schema: { response: { 200: { $ref } } }, config: { fields: false } }, () => ada)
     const expected: [method: 'GET' | 'POST', url: string, status: string][] = []
-    for (const [of, fields] of Object.entries({
-      everybody: { hidden: hidden[0] },
-      some: { hidden: hidden[1] },
-    })) {
+    for (const [of, one] of [['everybody', hidden[0]] as const, ['some', hidden[1]] as const]) {
       for (const method of ['GET', 'POST'] as const) {
-        const statuses =
-          method === 'GET' ? ['200', '2XX', 'default'] : ['200', '201', '202', '2XX', 'default']
-        for (const status of statuses) {
+        for (const status of ['200', ...(method === 'GET' ? [] : ['201', '202']), '2XX', 'default']) {
           const url = `/${of}-${method}-${status}`.toLowerCase()
           const handler = (_: FastifyRequest, reply: FastifyReply) =>
             reply.code(Number(status) || 200).send(value)
-          app.route({ method, url, schema: { response: { [status]: schema } }, config: { fields }, handler })
+          const options = { schema: { response: { [status]: schema } }, config: { fields: { hidden: one } } }
+          app.route({ method, url, ...options, handler })
           expected.push([method, url, status])
         }
       }
     }
-    await app.ready()
-    const { paths, components } = app.swagger() as unknown as Documented
+    const { paths, components } = await documentOf(app)
     const ajv = new Ajv2020({ strict: false, formats: { int64: true } })
     for (const [method, url, status] of expected) {
       const schema =
@@ -113,42 +114,31 @@ t.test('what may be hidden is not required, and what is hidden from everybody is
   }
 })
 
-t.test(
-  'an item that another status answers instead of a list is without the hidden fields too',
-  async (t) => {
-    const app = await service()
-    const response = { 200: object({ users: array({ $ref }) }), 201: { $ref }, '2XX': { $ref } }
-    const options = { schema: { response }, config: { fields: { hidden: everybody } } }
-    app.post('/users', options, (_, reply) => reply.code(201).send(ada))
-    app.get('/users', options, () => ({ users: [ada] }))
-    await app.ready()
-    const { paths } = app.swagger() as unknown as Documented
-    t.notMatch(JSON.stringify(paths), isNamed)
-    t.strictSame((await app.inject({ method: 'POST', url: '/users' })).json(), visible)
-    t.strictSame((await app.inject('/users')).json(), { users: [visible] })
-  },
-)
-
-t.test('errors keep the fields, and so does `default` beside a success', async (t) => {
+t.test('hidden fields are in no success, also of another form; errors keep them', async (t) => {
   const app = await service()
-  const response = { 201: { $ref }, 404: { $ref }, default: { $ref } }
-  app.post('/users', { schema: { response }, config: { fields: { hidden: everybody } } }, () => ada)
-  await app.ready()
-  const { responses } = (app.swagger() as unknown as Documented).paths['/users']?.post ?? {}
-  t.notMatch(JSON.stringify(responses?.[201]), isNamed)
-  for (const status of ['404', 'default']) t.match(JSON.stringify(responses?.[status]), /"\$ref"/, status)
+  const config = { fields: { hidden: everybody } }
+  const response = { 200: object({ users: array({ $ref }) }), 201: { $ref }, '2XX': { $ref } }
+  const handler = (_: FastifyRequest, reply: FastifyReply) => reply.code(201).send(ada)
+  app.post(
+    '/users',
+    { schema: { response: { ...response, 404: { $ref }, default: { $ref } } }, config },
+    handler,
+  )
+  app.get('/users', { schema: { response }, config }, () => ({ users: [ada] }))
+  const { get, post } = (await documentOf(app)).paths['/users'] ?? {}
+  const { 404: notFound, default: other, ...successes } = post?.responses ?? {}
+  t.notMatch(JSON.stringify([get, successes]), isNamed)
+  for (const one of [notFound, other]) t.match(JSON.stringify(one), /"\$ref"/)
+  t.strictSame((await app.inject({ method: 'POST', url: '/users' })).json(), visible)
+  t.strictSame((await app.inject('/users')).json(), { users: [visible] })
 })
 
 t.test('a member that is only named like a twin stays', async (t) => {
   const app = await service()
   const own = object({ id: int64, id_str: text, name: text, name_str: text })
-  app.put(
-    '/user',
-    { schema: { response: { 200: own } }, config: { fields: { hidden: { id: true, name: true } } } },
-    () => ada,
-  )
-  await app.ready()
-  const { responses } = (app.swagger() as unknown as Documented).paths['/user']?.put ?? {}
+  const config = { fields: { hidden: { id: true, name: true } } } as const
+  app.put('/user', { schema: { response: { 200: own } }, config }, () => ada)
+  const { responses } = (await documentOf(app)).paths['/user']?.put ?? {}
   const { schema } = responses?.[200]?.content['application/json'] ?? {}
   t.strictSame(schema, object({ name_str: text }))
 })
@@ -157,8 +147,7 @@ t.test('the default of the parameter does not name a field that is hidden from e
   const app = await service()
   const options = { hidden: { ...everybody, name: () => true }, default: ['name', 'secret', 'card'] }
   app.get('/user', { schema: { response: { 200: user } }, config: { fields: options } }, () => ada)
-  await app.ready()
-  const { parameters } = (app.swagger() as unknown as Documented).paths['/user']?.get ?? {}
+  const { parameters } = (await documentOf(app)).paths['/user']?.get ?? {}
   t.match(parameters, [{ name: 'fields', description: /Default: name, card$/ }])
 })
 
@@ -175,14 +164,10 @@ t.test('examples and defaults have no hidden field', async (t) => {
         { example: sample },
       ),
     }
+    const config = { fields: { hidden: everybody } }
     for (const [name, schema] of Object.entries(answers))
-      app.put(
-        `/${name}`,
-        { schema: { response: { 200: schema } }, config: { fields: { hidden: everybody } } },
-        () => ada,
-      )
-    await app.ready()
-    const { paths } = app.swagger() as unknown as Documented
+      app.put(`/${name}`, { schema: { response: { 200: schema } }, config }, () => ada)
+    const { paths } = await documentOf(app)
     for (const name of Object.keys(answers)) {
       const shown = JSON.stringify(paths[`/${name}`])
       t.notMatch(shown, isNamed, `${openapi} ${name}`)

@@ -74,18 +74,13 @@ t.test(
 )
 
 t.test('the type of request.fields is declared by the import of the plugin', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  app.get('/v1/typed', (request) => {
-    const set = (): void => {
-      // @ts-expect-error: it is read, never set
-      request.fields = null
-    }
+  const typed = (request: FastifyRequest) => {
+    // @ts-expect-error: it is read, never set
+    request.fields = null
     // @ts-expect-error: a selection may be absent
-    const names = (): readonly string[] => request.fields.names
-    return { has: request.fields?.has('name') ?? null, types: [typeof set, typeof names] }
-  })
-  t.strictSame((await app.inject('/v1/typed')).json(), { has: null, types: ['function', 'function'] })
+    return request.fields.names
+  }
+  t.type(typed, 'function')
   // @ts-expect-error: there is no such option
   await t.rejects(async () => Fastify().register(fields, { maxName: 1 }), { code: 'FST_CONV_OPTION_UNKNOWN' })
 })

@@ -1,10 +1,8 @@
 /** What has no long integers, and what is not JSON, goes out as it does without the plugin. */
-import { Readable } from 'node:stream'
-import Fastify, { type FastifyReply, type RouteShorthandOptions } from 'fastify'
-import t, { type Test } from 'tap'
+import Fastify from 'fastify'
+import t from 'tap'
 import { integerTwins } from '../../../src/index.js'
-import { exchange, requestBytes, withoutDate } from '../../support/raw.js'
-import { serve } from '../../support/serve.js'
+import { isUntouched, unwritten } from '../../support/untouched.js'
 
 const text = { type: 'string' }
 const user = {
@@ -20,39 +18,18 @@ const user = {
 const wide = { type: 'object', properties: { id: { type: 'integer', format: 'int64' } } }
 const ada = { age: 36, name: 'Ada', born: new Date(0), password: 'secret' }
 const schema = { response: { 200: user } }
-
 const open = { schema: { response: { 200: wide } } }
-const digits = '{"id":9007199254740993}'
-type Answer = (reply: FastifyReply) => unknown
-
-/** What is answered, by the path that answers it, and the options of the route. */
-const routes: Readonly<Record<string, readonly [answer: Answer, options?: RouteShorthandOptions]>> = {
-  object: [(reply) => reply.send(ada), { schema }],
-  schemaless: [() => ({ ...ada, deep: [{ a: 1.5 }, null] })],
-  'digits-in-text': [() => ({ name: '12345678901234567890' }), { schema }],
-  null: [(reply) => reply.send(null), open],
-  empty: [(reply) => reply.send(), open],
-  thrown: [() => Promise.reject(Object.assign(new Error('broken'), { statusCode: 409 }))],
-  'json-string': [(reply) => reply.type('application/json').send(digits), open],
-  string: [(reply) => reply.send('9007199254740993')],
-  buffer: [(reply) => reply.send(Buffer.from(digits))],
-  stream: [(reply) => reply.type('application/json').send(Readable.from([digits]))],
-  'web-response': [() => new Response(digits)],
-  'own-serializer': [(reply) => reply.type('text/csv').serializer(csv).send({ id: 5 }), open],
-  off: [() => ({ id: 5 }), { ...open, config: { integerTwins: false } }],
-  'mode-off': [() => ({ id: 5 }), { ...open, config: { integerTwins: { mode: 'off' } } }],
-}
-const csv = (value: unknown) => `csv ${(value as { readonly id: number }).id}`
 
 t.test('byte for byte as without the plugin', async (t) => {
-  const [bare, twinning] = [await service(t, false), await service(t, true)]
-  for (const name of Object.keys(routes)) {
-    for (const method of ['GET', 'HEAD']) {
-      const request = requestBytes(method, `/v1/${name}`)
-      const [expected, received] = [await exchange(bare, request), await exchange(twinning, request)]
-      t.equal(withoutDate(received), withoutDate(expected), `${method} ${name}`)
-    }
-  }
+  await isUntouched(t, integerTwins, {
+    ...unwritten(open),
+    object: [(reply) => reply.send(ada), { schema }],
+    schemaless: [() => ({ ...ada, deep: [{ a: 1.5 }, null] })],
+    'digits-in-text': [() => ({ name: '12345678901234567890' }), { schema }],
+    null: [(reply) => reply.send(null), open],
+    off: [() => ({ id: 5 }), { ...open, config: { integerTwins: false } }],
+    'mode-off': [() => ({ id: 5 }), { ...open, config: { integerTwins: { mode: 'off' } } }],
+  })
 })
 
 t.test('a route without 64-bit integers is written by the serializer of the app, once', async (t) => {
@@ -102,14 +79,6 @@ t.test('a payload with a BigInt and another fault is a 500', async (t) => {
   t.match(answer.json(), { message: '"name" is required!' })
   t.equal((await app.inject('/v1/circle')).statusCode, 500)
 })
-
-async function service(t: Test, isOn: boolean): Promise<number> {
-  const app = Fastify()
-  if (isOn) await app.register(integerTwins)
-  for (const [name, [answer, options = {}]] of Object.entries(routes))
-    app.get(`/v1/${name}`, options, (_, reply) => answer(reply))
-  return (await serve(t, app)).port
-}
 
 t.test('an undeclared BigInt has no twin if the schema forbids undeclared members', async (t) => {
   const id = { type: 'integer' }
