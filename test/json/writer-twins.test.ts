@@ -13,7 +13,7 @@ const number = { type: 'number' }
 const uint64 = { ...integer, format: 'uint64' }
 const orNull = { type: ['integer', 'null'], format: 'int64' }
 const idOrBoolean = { type: ['boolean', 'integer'], format: 'int64' }
-const object = (properties: Json): Json => ({ type: 'object', properties })
+const object = (properties: Json) => ({ type: 'object', properties })
 const array = (items: Json): Json => ({ type: 'array', items })
 const otherInt64 = { ...text, format: 'int64' }
 const ofOthers = '{"a":"5","b":5}'
@@ -75,6 +75,8 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
 
 const idOrText = { anyOf: [id, text] }
 const open = { additionalProperties: true }
+const closed = { additionalProperties: false }
+const ofI = { patternProperties: { '^i': integer } }
 const byPattern = { patternProperties: { _str$: text } }
 const nullOrIds = { oneOf: [{ type: 'null' }, array(id)] }
 const ofText = '{"id":"abc","id_str":"mine"}'
@@ -101,6 +103,16 @@ const named: readonly (readonly [...(typeof rows)[number], more?: object])[] = [
   // One that is not declared stays beside a text and a small integer, and gives way to the digits of a large one.
   ['a text', { id: idOrText }, { id: 'abc', id_str: 'mine' }, ofText, open],
   ['a large one', { id: integer }, { id: big, id_str: 'mine' }, `{${twin}}`, open],
+  // Where undeclared members are forbidden, no twin is added to an undeclared BigInt.
+  ['a closed object', { id: integer }, { id: big }, `{"id":${big}}`, closed],
+  ['a closed one with patterns', {}, { id: big }, `{"id":${big}}`, { ...closed, ...ofI }],
+  [
+    'within another',
+    { a: { ...object({ id: integer }), ...closed } },
+    { a: { id: big } },
+    `{"a":{"id":${big}}}`,
+  ],
+  ['a closed one that declares it', { id }, { id: big }, `{${twin}}`, closed],
   ['a small one', { id: integer }, { id: 5, id_str: 'mine' }, '{"id":5,"id_str":"mine"}', open],
 ]
 

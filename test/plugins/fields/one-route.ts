@@ -1,4 +1,4 @@
-import Fastify, { type FastifyReply } from 'fastify'
+import Fastify from 'fastify'
 import { type FieldsRouteOptions, fields, integerTwins, problems } from '../../../src/index.js'
 
 interface RouteSetUp {
@@ -8,28 +8,20 @@ interface RouteSetUp {
   readonly url?: string
 }
 
-/** An app with one route for GET, which answers a value, or what a function of the reply sends. */
-export async function oneRoute(
+/** The body that an app with one route for GET sends to one request. */
+export async function bodyOf(
+  query: string,
   schema: object,
   value: unknown,
-  { config, twins = true, url }: RouteSetUp = {},
+  { config, twins = true, url = '/v1/users/:id' }: RouteSetUp = {},
 ) {
   const app = Fastify()
   await app.register(problems)
   await app.register(fields)
   if (twins) await app.register(integerTwins)
-  app.get(
-    url ?? '/v1/users/:id',
-    { schema, config: config === undefined ? {} : { fields: config } },
-    async (_, reply: FastifyReply) => (typeof value === 'function' ? value(reply) : value),
-  )
-  return app
-}
-
-/** The body that {@link oneRoute} with a response schema sends to one request. */
-export async function bodyOf(query: string, schema: object, value: unknown, setUp: RouteSetUp = {}) {
-  const app = await oneRoute({ response: { 200: structuredClone(schema) } }, value, setUp)
-  return (await app.inject((setUp.url ?? '/v1/users/1').replace(':id', '1') + query)).payload
+  const options = { schema: { response: { 200: structuredClone(schema) } } }
+  app.get(url, { ...options, config: config === undefined ? {} : { fields: config } }, async () => value)
+  return (await app.inject(url.replace(':id', '1') + query)).payload
 }
 
 export const text = { type: 'string' }

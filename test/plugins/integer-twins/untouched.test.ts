@@ -79,22 +79,3 @@ t.test('a payload with a BigInt and another fault is a 500', async (t) => {
   t.match(answer.json(), { message: '"name" is required!' })
   t.equal((await app.inject('/v1/circle')).statusCode, 500)
 })
-
-t.test('an undeclared BigInt has no twin if the schema forbids undeclared members', async (t) => {
-  const id = { type: 'integer' }
-  const closed = { type: 'object', additionalProperties: false }
-  const big = 2n ** 60n + 1n
-  const inUser = { type: 'object', properties: { user: { ...closed, properties: { id } } } }
-  const declared = { ...closed, properties: { id: { ...id, format: 'int64' } } }
-  const rows: readonly (readonly [path: string, schema: object, payload: object, json: string])[] = [
-    ['/members', { ...closed, properties: { id } }, { id: big }, `{"id":${big}}`],
-    ['/patterns', { ...closed, patternProperties: { '^i': id } }, { id: big }, `{"id":${big}}`],
-    ['/nested', inUser, { user: { id: big } }, `{"user":{"id":${big}}}`],
-    ['/declared', declared, { id: big }, `{"id":${big},"id_str":"${big}"}`],
-  ]
-  const app = Fastify()
-  await app.register(integerTwins)
-  for (const [path, schema, payload] of rows)
-    app.get(path, { schema: { response: { 200: schema } } }, () => payload)
-  for (const [path, , , json] of rows) t.equal((await app.inject(path)).body, json, path)
-})

@@ -122,14 +122,6 @@ t.test('a twin has a maximum depth', async (t) => {
   t.match(await received(objectOf({ ids: list() }), `{"ids_str":${deep}}`), { refusal: { kind: 'invalid' } })
 })
 
-t.test('a member that an alternative declares is no twin of a member of a map', async (t) => {
-  const map = { type: 'object', additionalProperties: { anyOf: [int64, { type: 'string' }] } }
-  await gets(t, { anyOf: [objectOf({ id_str: { type: 'string' } }), map] }, [
-    ['{"id_str":"5"}', { id_str: '5' }],
-  ])
-  await gets(t, map, [['{"id_str":"5"}', { id: 5n }]])
-})
-
 t.test('a body that a parser of the app nests very deep is no error of the server', async (t) => {
   const app = Fastify()
   await app.register(integerTwins)
@@ -189,14 +181,13 @@ t.test('a member that another alternative declares is not a twin', async (t) => 
   await gets(t, both, [['{"id":1,"id_str":2}', { id: 1n, id_str: 2n }]])
   const named = { anyOf: [objectOf({ id: int64 }), objectOf({ name: {} })] }
   await refuses(t, named, [['{"id":5,"id_str":"x"}', '/id_str', notDigits]])
+  const map = { type: 'object', additionalProperties: { anyOf: [int64, { type: 'string' }] } }
+  const textOrMap = { anyOf: [objectOf({ id_str: { type: 'string' } }), map] }
+  await gets(t, textOrMap, [['{"id_str":"5"}', { id_str: '5' }]])
+  await gets(t, map, [['{"id_str":"5"}', { id: 5n }]])
   const open = { oneOf: [one('number', { id: int64 }), one('text', {})] }
   await gets(t, open, [
     ['{"kind":"text","id_str":"five"}', { kind: 'text', id_str: 'five' }],
     ['{"kind":"number","id_str":"5"}', { kind: 'number', id: 5n }],
   ])
-})
-
-t.test('undeclared members have no twins', async (t) => {
-  const value = { id: 1n, x: 5, x_str: '6' }
-  await gets(t, objectOf({ id: int64 }), [['{"id":1,"x":5,"x_str":"6"}', value]], received)
 })
