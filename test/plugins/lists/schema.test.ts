@@ -1,7 +1,9 @@
+/** What OpenAPI shows of paging is what runs. */
 import swagger from '@fastify/swagger'
-import Fastify, { type FastifyInstance, type FastifyRequest, type FastifySchema } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import t from 'tap'
 import { type ListsRouteOptions, lists, problems } from '../../../src/index.js'
+import { missingMembers } from '../../../src/plugins/lists/openapi.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 
@@ -15,87 +17,92 @@ interface Parameter {
 }
 
 const name = { type: 'string' }
-const names = ['limit', 'before_id', 'before_time', 'after_id', 'include_total']
 
 t.test('OpenAPI shows the parameters of a list, and Link among the headers of a success', async (t) => {
   const items = { type: 'array', items: { type: 'object' } }
   const users = { type: 'object', properties: { users: items, total: { type: 'integer' } } }
-  const app = await appWithList(
-    { response: { 200: users, 404: { type: 'object' } } },
-    { defaultLimit: 5, maxLimit: 9 },
-  )
-  const { parameters, responses } = documentOf(app)
-  t.strictSame(
-    parameters.map(({ name, in: place, required = false }) => `${name} ${place} ${required}`),
-    names.map((name) => `${name} query false`),
-  )
-  t.match(parameters[0], { schema: { default: 5 }, description: /more than 9 is lowered to 9/ })
+  const schema = { response: { 200: users, 404: { type: 'object' } } }
+  const limits = { defaultLimit: 5, maxLimit: 9 }
+  const { parameters, responses } = documentOf(await appWithList(schema, limits))
+  const shown = parameters.map(({ name, in: place, required = false, schema }) => {
+    const { type, format, minimum, default: fallback } = schema
+    return [`${name} ${place} ${required}`, type, format, minimum, fallback]
+  })
+  const none = undefined
+  t.strictSame(shown, [
+    ['limit query false', 'integer', none, 1, 5],
+    ['before_id query false', 'integer', 'int64', 0, none],
+    ['before_time query false', 'string', 'date-time', none, none],
+    ['after_id query false', 'integer', 'int64', 0, none],
+    ['include_total query false', 'boolean', none, none, false],
+  ])
+  t.match(parameters[0]?.description, /more than 9 is lowered to 9/)
   t.match(responses['200']?.headers?.Link, { description: /rel="next"/ })
   t.notOk(responses['404']?.headers)
   t.match(JSON.stringify(responses['400']), '"validation"')
+  const { parameters: ofText } = documentOf(await appWithList(schema, { idFormat: 'text' }))
+  t.strictSame(ofText[3]?.schema, { type: 'string' })
 })
 
-t.test('the parameters are accepted if the route forbids other parameters', async (t) => {
-  const strict = { type: 'object', additionalProperties: false, properties: { name } }
-  for (const [querystring, removeAdditional] of [
-    [strict, true],
-    [strict, false],
-    [{ $ref: 'filter#' }, false],
+t.test('parameters that the list does not support are not shown', async (t) => {
+  for (const [config, names] of [
+    [{ by: ['id'] }, ['limit', 'before_id', 'after_id', 'include_total']],
+    [{ by: ['time'], total: false }, ['limit', 'before_id', 'before_time']],
   ] as const) {
-    const app = await appWithList({ querystring }, {}, removeAdditional)
-    const query = 'name=Ada&limit=3&before_id=7&before_time=2026-01-01T00:00:00Z&include_total=true'
-    for (const [asked, status] of [
-      [query, 200],
-      ['after_id=7', 200],
-      // Others stay as forbidden as they were.
-      ['other=1', removeAdditional ? 200 : 400],
-    ] as const)
-      t.equal((await app.inject(`/v1/users?${asked}`)).statusCode, status, `${removeAdditional}: ${asked}`)
+    const { parameters } = documentOf(await appWithList({}, config))
+    t.strictSame(
+      parameters.map(({ name }) => name),
+      names,
+    )
   }
 })
+
+t.test('missingMembers() finds members that a response schema would remove', async (t) => {
+  const users = { type: 'array', items: {} }
+  const object = (properties: object, more: object = {}): object => ({ type: 'object', properties, ...more })
+  const shared = { list: { $id: 'list', ...object({ users }) } } as never
+  const rows: readonly (readonly [response: unknown, missing: string[]])[] = [
+    [undefined, []],
+    [{ 404: object({}) }, []],
+    [{ 200: object({ users, total: { type: 'integer' } }) }, []],
+    [{ 200: object({ items: users, total: {} }) }, ['users']],
+    [{ 200: users }, ['users', 'total']],
+    [{ 200: object({}, { additionalProperties: true }) }, []],
+    [{ 200: object({ users }, { patternProperties: { '^t': {} } }) }, []],
+    [{ 200: { $ref: 'list#' } }, ['total']],
+    [{ 200: { $ref: 'nothing#' } }, []],
+    [{ 200: { allOf: [object({ users }), object({ total: {} })] } }, []],
+    [{ 200: { content: { 'application/json': { schema: object({ users }) } } } }, ['total']],
+  ]
+  for (const [response, missing] of rows)
+    t.strictSame(missingMembers(response, ['users', 'total'], shared), missing, JSON.stringify(response))
+})
+
+t.test(
+  'the parameters are accepted, and others are not, if the route forbids other parameters',
+  async (t) => {
+    const app = await appWithList({ querystring: { $ref: 'filter#' } })
+    const query = 'name=Ada&limit=3&before_id=7&before_time=2026-01-01T00:00:00Z&include_total=true'
+    for (const [asked, status] of [
+      [query, 200] as const,
+      ['after_id=7', 200] as const,
+      ['other=1', 400] as const,
+    ])
+      t.equal((await app.inject(`/v1/users?${asked}`)).statusCode, status, asked)
+  },
+)
 
 t.test('a parameter that the route declares is not changed', async (t) => {
   const limit = { type: 'integer', maximum: 10, description: 'a few' }
   const app = await appWithList({ querystring: { type: 'object', properties: { limit } } })
-
-  t.match(
-    documentOf(app).parameters.find((one) => one.name === 'limit'),
-    { schema: { maximum: 10 }, description: 'a few' },
-  )
+  const shown = documentOf(app).parameters.find((one) => one.name === 'limit')
+  t.match(shown, { schema: { maximum: 10 }, description: 'a few' })
   const errors = [{ in: 'query', name: 'limit', message: 'must be <= 10' }]
   isProblem(t, injected(await app.inject('/v1/users?limit=11')), { status: 400, code: 'validation', errors })
 })
 
-t.test('a validator of the app gets its own schema, and no parameters of the page', async (t) => {
-  class OtherSchema {
-    readonly kind = 'other'
-  }
-  for (const querystring of [new OtherSchema(), { type: 'object', properties: { name } }]) {
-    const app = Fastify()
-    const validated: unknown[] = []
-    app.setValidatorCompiler(({ schema }) => {
-      if (querystring instanceof OtherSchema) t.equal(schema, querystring)
-      return (query: unknown) => {
-        validated.push({ ...(query as object) })
-        return { value: query }
-      }
-    })
-    await app.register(problems)
-    await app.register(lists)
-    const handler = async ({ page: { limit } }: FastifyRequest) => ({ limit })
-    app.get('/v1/users', { config: { lists: {} }, schema: { querystring } }, handler)
-    t.strictSame((await app.inject('/v1/users?limit=3&name=Ada')).json(), { limit: 3 })
-    t.strictSame(validated, [{ name: 'Ada' }])
-    t.equal((await app.inject('/v1/users?limit=-1')).statusCode, 400)
-  }
-})
-
-async function appWithList(
-  schema: FastifySchema,
-  config: ListsRouteOptions = {},
-  removeAdditional = true,
-): Promise<FastifyInstance> {
-  const app = Fastify({ ajv: { customOptions: { removeAdditional } } })
+async function appWithList(schema: FastifySchema, config: ListsRouteOptions = {}): Promise<FastifyInstance> {
+  const app = Fastify({ ajv: { customOptions: { removeAdditional: false } } })
   await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
   await app.register(problems)
   await app.register(lists)
