@@ -11,6 +11,7 @@ const issue = (pointer: string, message = 'is wrong'): ProblemIssue => ({ in: 'b
 t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
   const pattern = { keyword: 'pattern', message: 'must match "^[A-Z]+$"', params: { pattern: '^[A-Z]+$' } }
   const params = { unevaluatedProperty: 'x' }
+  const letters = Array.from('abcdefghijklmnopqrst').join(', ')
   const rows: readonly (readonly [fault: unknown, pointer: string, message: string])[] = [
     [{ instancePath: '', message: 'must be object' }, '', 'must be object'],
     [{ instancePath: '/items/0/sku', message: 'must be string' }, '/items/0/sku', 'must be string'],
@@ -22,11 +23,7 @@ t.test('faults of a body have a JSON Pointer (RFC 6901)', async (t) => {
     [{ instancePath: '', keyword: 'unevaluatedProperties', params }, '/x', 'is not known here'],
     [oneOf('/status', ['pending', 'paid', 3]), '/status', 'must be one of pending, paid, 3'],
     [oneOf('', [{ a: 2n ** 60n }, 'b']), '', 'must be one of {"a":1152921504606846976}, b'],
-    [
-      oneOf('', Array.from('abcdefghijklmnopqrstu')),
-      '',
-      `must be one of ${'abcdefghijklmnopqrst'.split('').join(', ')}`,
-    ],
+    [oneOf('', Array.from('abcdefghijklmnopqrstu')), '', `must be one of ${letters}`],
     [{ keyword: 'const', params: { allowedValue: 'v1' } }, '', 'must be v1'],
     [{ ...pattern, instancePath: '/sku' }, '/sku', 'must match the required pattern'],
     [{ instancePath: '/tags', message: 'too long', propertyName: 'a/b' }, '/tags/a~1b', 'too long'],
@@ -60,13 +57,11 @@ t.test('the message that Fastify makes of faults is known', async (t) => {
 
 t.test('faults of other parts have the name of the parameter or field', async (t) => {
   const rows: readonly (readonly [part: string, fault: SchemaFault, place: string])[] = [
-    ['querystring', at('/ids/0'), 'query ids is wrong'],
-    ['querystring', missing('', 'q'), 'query q is required'],
-    ['querystring', unknown('', 'a/b'), 'query a/b is not known here'],
-    ['querystring', at('/a~1b~0c'), 'query a/b~c is wrong'],
-    ['querystring', at('/~01'), 'query ~1 is wrong'],
     ['params', at('/id'), 'path id is wrong'],
     ['headers', missing('', 'x-a'), 'header x-a is required'],
+    ['querystring', at('/ids/0'), 'query ids is wrong'],
+    ['querystring', unknown('', 'a/b'), 'query a/b is not known here'],
+    ['querystring', at('/~01'), 'query ~1 is wrong'],
   ]
   for (const [part, fault, place] of rows) {
     const [issue] = validationIssues([fault], part)

@@ -22,24 +22,17 @@ type BootCode = keyof typeof bootErrors
 
 const brand = Symbol.for('fastify-conventions.problem')
 
-t.test('a code for a whole status has the phrase of the status as title', async (t) => {
-  const codes = [
-    'not-found',
-    'method-not-allowed',
-    'not-acceptable',
-    'request-timeout',
-    'uri-too-long',
-  ] as const
-  const others = ['content-too-large', 'unsupported-media-type', 'internal-server-error'] as const
-  for (const code of [...codes, ...others])
-    t.equal(problemTypes[code].title, statusTitle(problemTypes[code].status), code)
-})
+const ofStatus = [
+  ...['not-found', 'method-not-allowed', 'not-acceptable', 'request-timeout', 'uri-too-long'],
+  ...['content-too-large', 'unsupported-media-type', 'internal-server-error'],
+]
 
 t.test('a problem of the registry needs only its code', async (t) => {
   for (const [code, { status, title }] of Object.entries(problemTypes)) {
     t.match(code, /^[a-z]+(-[a-z]+)*$/, `${code}: in lower-kebab case`)
     t.ok(Number.isInteger(status) && status >= 400 && status <= 599, `${code}: an error status`)
     t.match(title, /^[A-Z][A-Za-z ]+$/, `${code}: no full stop`)
+    if (ofStatus.includes(code)) t.equal(title, statusTitle(status), `${code}: the phrase of the status`)
     const error = new ProblemError(code)
     t.match(error, { name: 'ProblemError', code, statusCode: status, title, message: title }, code)
     t.equal(/\n {4}at /.test(error.stack ?? ''), status >= 500, `${code}: a stack for faults of the server`)
