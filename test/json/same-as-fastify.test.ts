@@ -3,9 +3,9 @@
  * that handlers should not give. The differences that there are stand in docs/integer-twins.md.
  */
 import fc from 'fast-check'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
-import { conventions } from '../../src/index.js'
+import { integerTwins } from '../../src/index.js'
 import type { Json } from '../../src/schema/json-schema.js'
 import { fastifyWriter, ourWriter } from '../schema/compiled.js'
 import { hostileSchema, valueFor } from '../schema/hostile-schemas.js'
@@ -55,12 +55,6 @@ t.test(`${pairs} random pairs of a schema and a value: the same bytes, or both r
   t.ok(seen.unreadable < pairs / valuesPerSchema / 5, 'most schemas can be read')
 })
 
-/** An app with the preset. It has no limits and no rules: what is written is compared. */
-async function withPreset(): Promise<FastifyInstance> {
-  const app = Fastify({ serializerOpts: { ajv: { logger: false } } })
-  await app.register(conventions, { rateLimit: false, responseRules: false, pathGuard: false })
-  return app
-}
 const text = { type: 'string' }
 const integer = { type: 'integer' }
 const int64 = { ...integer, format: 'int64' }
@@ -78,8 +72,6 @@ const refusedByBoth: readonly (readonly [schema: Json, values: readonly unknown[
 ]
 
 t.test('a payload that Fastify refuses is refused, also with a 64-bit integer', async (t) => {
-  const app = await withPreset()
-  const abouts: string[] = []
   for (const [schema, values] of refusedByBoth) {
     const beside = { ...(schema as object), properties: { ...propertiesOf(schema), id: int64 } }
     for (const value of values as object[]) {
@@ -87,34 +79,23 @@ t.test('a payload that Fastify refuses is refused, also with a 64-bit integer', 
       t.throws(() => fastifyWriter(schema)(value), about)
       for (const twins of [true, false]) t.throws(() => ourWriter(schema, { twins })(value), about)
       t.throws(() => ourWriter(beside, { twins: true })({ ...value, id: 5n }), about)
-      const at = abouts.push(about)
-      app.get(`/v1/users/${at}`, { schema: { response: { 200: schema } } }, () => value)
-      app.get(`/v1/orders/${at}`, { schema: { response: { 200: beside } } }, () => ({ ...value, id: 5n }))
-    }
-  }
-  for (const [index, about] of abouts.entries()) {
-    for (const collection of ['users', 'orders']) {
-      const { statusCode, payload } = await app.inject(`/v1/${collection}/${index + 1}`)
-      t.equal(statusCode, 500, about)
-      t.notMatch(JSON.parse(payload).detail, /secret|no address|12/, 'without the value')
     }
   }
 })
 
 t.test('a BigInt.prototype.toJSON of the app changes no response', async (t) => {
-  const app = await withPreset()
+  const app = Fastify()
+  await app.register(integerTwins)
   const value = { big: 2n ** 60n, small: 5n }
   app.get('/v1/users', () => value)
   app.get('/v1/orders', { schema: { response: { 200: member({}) } } }, () => ({ a: value }))
-  const before = await Promise.all(['/v1/users', '/v1/orders'].map((url) => app.inject(url)))
+  const answers = () =>
+    Promise.all(['/v1/users', '/v1/orders'].map(async (url) => (await app.inject(url)).body))
+  const before = await answers()
   Object.defineProperty(BigInt.prototype, 'toJSON', { configurable: true, value: String })
   t.teardown(() => Reflect.deleteProperty(BigInt.prototype, 'toJSON'))
-  const after = await Promise.all(['/v1/users', '/v1/orders'].map((url) => app.inject(url)))
-  t.strictSame(
-    after.map(({ body }) => body),
-    before.map(({ body }) => body),
-  )
-  t.match(after[0]?.body, '"small":5')
+  t.strictSame(await answers(), before)
+  t.match(before[0], '"small":5')
 })
 
 function propertiesOf(schema: Json): object {
