@@ -124,22 +124,16 @@ t.test('responses, headers and parameters are components, each distinct one once
 t.test('the schema of a problem has its members, and those of its errors', async (t) => {
   const openapi = openApiOf({ openapi: '3.1.0' }) as OpenApi
   describer(openapi)({ responses: { 200: user } }, [reads])
-  const type = 'string'
-  const properties = {
-    in: { type, enum: ['body', 'query', 'path', 'header'] },
-    pointer: { type },
-    name: { type },
-  }
+  const [text, uri] = [{ type: 'string' }, { type: 'string', format: 'uri-reference' }]
+  const place = { type: 'string', enum: ['body', 'query', 'path', 'header'] }
+  const issue = { required: ['in', 'message'], properties: { in: place, pointer: text, name: text } }
   t.match(openapi.document.components?.schemas?.Problem, {
     type: 'object',
     required: ['type', 'title', 'status', 'detail', 'code'],
     properties: {
-      ...{ type: { type, format: 'uri-reference' }, title: { type }, detail: { type }, code: { type } },
-      ...{
-        status: { type: 'integer', minimum: 400, maximum: 599 },
-        instance: { type, format: 'uri-reference' },
-      },
-      errors: { type: 'array', items: { required: ['in', 'message'], properties } },
+      ...{ type: uri, title: text, detail: text, code: text, instance: uri },
+      status: { type: 'integer', minimum: 400, maximum: 599 },
+      errors: { type: 'array', items: issue },
     },
   })
 })

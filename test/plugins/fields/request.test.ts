@@ -59,19 +59,13 @@ t.test('equal requests share the latest hundred selections, which are frozen', a
   t.not(await ask(0), first, 'a hundred others do')
 })
 
-t.test(
-  'selections whose names and hidden fields are longer than the parameter may be are not kept',
-  async (t) => {
-    for (const [length, isKept] of [
-      [1015, true],
-      [1016, false],
-    ] as const) {
-      const { app, seen } = await service('x'.repeat(length))
-      for (let times = 0; times < 2; times++) await app.inject('/v1/hiding?fields=name')
-      t.equal(seen[0] === seen[1], isKept, `${length}`)
-    }
-  },
-)
+t.test('selections with hidden fields that are longer than a parameter may be are not kept', async (t) => {
+  for (const [length, isKept] of [[1015, true] as const, [1016, false] as const]) {
+    const { app, seen } = await service('x'.repeat(length))
+    for (let times = 0; times < 2; times++) await app.inject('/v1/hiding?fields=name')
+    t.equal(seen[0] === seen[1], isKept, `${length}`)
+  }
+})
 
 t.test('the type of request.fields is declared by the import of the plugin', async (t) => {
   const typed = (request: FastifyRequest) => {

@@ -24,15 +24,12 @@ interface Route {
   ask(paths: readonly string[], hidden?: readonly string[]): string | null
 }
 
-t.test(
-  'a projection is the selected part of the full response, also of maps: same values, same order',
-  async (t) => {
-    for (const open of [false, true])
-      holds(t, { choices: false, open }, (route, paths) => {
-        return route.ask(paths) === writeExact(narrowed(route.full, fieldsOf(paths)))
-      })
-  },
-)
+t.test('a projection is the selected part of the full response: same values, same order', async (t) => {
+  for (const open of [false, true])
+    holds(t, { choices: false, open }, (route, paths) => {
+      return route.ask(paths) === writeExact(narrowed(route.full, fieldsOf(paths)))
+    })
+})
 
 t.test('a name that is not in the schema is refused, with any other names', async (t) => {
   holds(t, { choices: true }, (route, paths) => {

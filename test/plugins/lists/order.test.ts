@@ -112,10 +112,7 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
 })
 
 t.test('report counts such pages and sends them; off does not check', async (t) => {
-  for (const [mode, counted] of [
-    ['report', ['order GET /v1/rows 500']],
-    ['off', []],
-  ] as const) {
+  for (const [mode, counted] of [['report', ['order GET /v1/rows 500']] as const, ['off', []] as const]) {
     const { app } = await appWith(() => rows, { mode })
     t.equal((await app.inject('/v1/rows?before_id=3')).statusCode, 200, mode)
     const { observations } = app.conventions.report()
@@ -231,9 +228,9 @@ async function boot(own: ListsRouteOptions, route: Partial<RouteOptions> = {}, o
 
 t.test('a 200 of a list without reply.list() is counted', async (t) => {
   for (const [mode, counted] of [
-    ['enforce', ['answer GET /v1/rows none 2']],
-    ['off', []],
-  ] as const) {
+    ['enforce', ['answer GET /v1/rows none 2']] as const,
+    ['off', []] as const,
+  ]) {
     const app = Fastify()
     await app.register(lists, { mode })
     app.get('/v1/rows', { config: { lists: {} } }, async () => ({ rows }))

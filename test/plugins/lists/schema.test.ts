@@ -78,19 +78,16 @@ t.test('missingMembers() finds members that a response schema would remove', asy
     t.strictSame(missingMembers(response, ['users', 'total'], shared), missing, JSON.stringify(response))
 })
 
-t.test(
-  'the parameters are accepted, and others are not, if the route forbids other parameters',
-  async (t) => {
-    const app = await appWithList({ querystring: { $ref: 'filter#' } })
-    const query = 'name=Ada&limit=3&before_id=7&before_time=2026-01-01T00:00:00Z&include_total=true'
-    for (const [asked, status] of [
-      [query, 200] as const,
-      ['after_id=7', 200] as const,
-      ['other=1', 400] as const,
-    ])
-      t.equal((await app.inject(`/v1/users?${asked}`)).statusCode, status, asked)
-  },
-)
+t.test('the parameters are accepted if the route forbids others, and others are not', async (t) => {
+  const app = await appWithList({ querystring: { $ref: 'filter#' } })
+  const query = 'name=Ada&limit=3&before_id=7&before_time=2026-01-01T00:00:00Z&include_total=true'
+  for (const [asked, status] of [
+    [query, 200] as const,
+    ['after_id=7', 200] as const,
+    ['other=1', 400] as const,
+  ])
+    t.equal((await app.inject(`/v1/users?${asked}`)).statusCode, status, asked)
+})
 
 t.test('a parameter that the route declares is not changed', async (t) => {
   const limit = { type: 'integer', maximum: 10, description: 'a few' }
