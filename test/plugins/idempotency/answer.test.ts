@@ -44,20 +44,15 @@ t.test('header fields of connection, security, quotas and cookies are not of the
 })
 
 t.test('an answer is kept before its content coding, with its own tag', async (t) => {
-  const rows: readonly (readonly [coding: string, body: Buffer])[] = [
+  for (const [coding, body] of [
     ['gzip', zlib.gzipSync('text')],
     ['GZIP', zlib.gzipSync('text')],
     ['deflate', zlib.deflateSync('text')],
     ['br', zlib.brotliCompressSync('text')],
-  ]
-  for (const [coding, body] of rows) {
-    const headers = { 'content-encoding': coding, etag: `"v1--${coding}"`, vary: 'accept-encoding' }
-    const own = uncoded({ status: 200, headers, body }, 4)
-    t.same(own, {
-      status: 200,
-      headers: { etag: '"v1"', vary: 'accept-encoding' },
-      body: Buffer.from('text'),
-    })
+  ] as const) {
+    const headers = { 'content-encoding': coding, etag: `"v1--${coding}"`, vary: 'a' }
+    const own = { status: 200, headers: { etag: '"v1"', vary: 'a' }, body: Buffer.from('text') }
+    t.same(uncoded({ status: 200, headers, body }, 4), own)
     t.throws(() => uncoded({ status: 200, headers, body }, 3), coding)
     t.throws(() => uncoded({ status: 200, headers, body: 'text' }, 4), coding)
   }
@@ -70,7 +65,7 @@ t.test('an answer is kept before its content coding, with its own tag', async (t
 t.test('a key is a text in quotes with escapes, or a token without; other values are none', async (t) => {
   const uuid = '8e03978e-40d5-43e8-bc93-6894a57f9324'
   const long = 'x'.repeat(255)
-  const rows: readonly (readonly [fieldValue: string, key: string])[] = [
+  for (const [fieldValue, key] of [
     [`"${uuid}"`, uuid],
     [uuid, uuid],
     ['"a b, c;d"', 'a b, c;d'],
@@ -78,12 +73,11 @@ t.test('a key is a text in quotes with escapes, or a token without; other values
     [long, long],
     [`"${long}"`, long],
     [`"${'\\"'.repeat(255)}"`, '"'.repeat(255)],
-  ]
-  for (const [fieldValue, key] of rows) t.equal(readKey(fieldValue), key)
+  ] as const)
+    t.equal(readKey(fieldValue), key)
   for (const other of [
     ...['"a\\bc"', '', '""', '"', '"a', 'a"', 'a b', 'a, a', '"a", "a"', '"a";p=1', 'a;p=1', 'ä', '"ä"'],
     ...['"a\u0000"', '"a\tb"', `${long}x`, `"${long}x"`, `"${'\\"'.repeat(256)}"`],
-  ]) {
+  ])
     t.equal(readKey(other), null, other.slice(0, 40))
-  }
 })

@@ -14,11 +14,7 @@ import t from 'tap'
 import { caching } from '../../../src/plugins/caching/index.js'
 import { cors } from '../../../src/plugins/cors/index.js'
 import { fields } from '../../../src/plugins/fields/index.js'
-import {
-  type IdempotencyOptions,
-  idempotency,
-  memoryIdempotency,
-} from '../../../src/plugins/idempotency/index.js'
+import { idempotency, memoryIdempotency } from '../../../src/plugins/idempotency/index.js'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { rateLimit } from '../../../src/plugins/rate-limit/index.js'
@@ -30,7 +26,7 @@ import { manualClock } from '../../support/manual-clock.js'
 import { serve } from '../../support/serve.js'
 import { deferred, payment, refused, serviceWith } from './service.js'
 
-const ofResponse = ['date', 'connection', 'content-length', 'transfer-encoding', 'idempotent-replayed']
+const ofResponse = ['date', 'connection', 'transfer-encoding', 'idempotent-replayed']
 const answerOf = ({ statusCode, headers, rawPayload }: LightMyRequestResponse) => ({
   statusCode,
   headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !ofResponse.includes(name))),
@@ -49,7 +45,6 @@ t.test('a request with a key runs once, and gets the same status, headers and by
     const again = await inject(app, key)
     t.strictSame(answerOf(again), answerOf(first))
     t.ok(isReplay(again))
-    t.equal(again.headers['content-length'], first.headers['content-length'])
   }
   t.equal(payments(), 1)
   for (const key of ['other', null, null]) await inject(app, key)
@@ -78,24 +73,6 @@ t.test('HTTP/2: a request without content runs once, if a later frame ends it; a
   }
 })
 
-t.test('while the first request runs, the same one is a 409 with Retry-After', async (t) => {
-  const { app } = await serviceWith()
-  const pending = deferred<string>()
-  let runs = 0
-  app.post('/v1/slow', () => {
-    runs += 1
-    return pending.promise
-  })
-  const slow = { url: '/v1/slow' }
-  const first = inject(app, 'k', slow)
-  await setImmediate()
-  t.equal((await refused(t, app, 'k', 'in-progress', slow)).headers['retry-after'], '1')
-  pending.resolve('done')
-  t.equal((await first).body, 'done')
-  t.equal((await inject(app, 'k', slow)).body, 'done')
-  t.equal(runs, 1)
-})
-
 t.test('a running key stays claimed beyond the lease; its answer is kept for its time', async (t) => {
   const { now, schedule, advance, waiting } = manualClock('2026-11-22T12:00:00Z')
   const store = memoryIdempotency({ now })
@@ -106,7 +83,7 @@ t.test('a running key stays claimed beyond the lease; its answer is kept for its
   const first = inject(app, 'k', slow)
   await setImmediate()
   for (let second = 0; second < 10; second += 1) await advance(1_000)
-  await refused(t, app, 'k', 'in-progress', slow)
+  t.equal((await refused(t, app, 'k', 'in-progress', slow)).headers['retry-after'], '1')
   pending.resolve('done')
   t.equal((await first).body, 'done')
   await advance(3_599_999)
@@ -126,8 +103,7 @@ t.test('a handler that never ends loses its key after a day; a later answer is l
   const pending = deferred<void>()
   let runs = 0
   app.post('/v1/slow', async () => {
-    runs += 1
-    if (runs === 1) await pending.promise
+    if (++runs === 1) await pending.promise
     return String(runs)
   })
   const slow = { url: '/v1/slow' }
@@ -139,8 +115,7 @@ t.test('a handler that never ends loses its key after a day; a later answer is l
   t.equal((await inject(app, 'k', slow)).body, '2')
   pending.resolve()
   await first
-  t.match(logs.lines, [{ msg: /ran longer than its lease, and twice/ }])
-  t.equal(logs.lines.length, 1)
+  t.match(logs.lines, { length: 1, 0: { msg: /ran longer than its lease, and twice/ } })
   t.ok(isReplay(await inject(app, 'k', slow)), 'the second answer stays')
 })
 
@@ -157,9 +132,8 @@ t.test('another method, path, query or body with the key is a 422', async (t) =>
     { payload: { amount: 6 } },
     { payload: '{ "amount":5}', headers: { 'content-type': 'application/json' } },
     { payload: '{"amount":5}', headers: { 'content-type': 'text/plain' } },
-  ]) {
+  ])
     await refused(t, app, 'k', 'key-reused', other)
-  }
   t.equal(payments(), 1)
   t.ok(isReplay(await inject(app, 'k')), 'the first answer stays')
 })
@@ -180,36 +154,29 @@ t.test('a malformed key is a 400, and so is a missing one where it is required',
 
 t.test('what is refused before the handler is not kept', async (t) => {
   const { app, payments } = await serviceWith()
-  for (const [phase, status] of [
-    ['onRequest', 401],
-    ['preHandler', 403],
-  ] as const) {
-    app.addHook(phase as 'onRequest', async ({ headers }) => {
-      if (headers['x-denied'] === phase) throw new ProblemError('denied', { status })
-    })
+  const deny = (status: number) => async (request: FastifyRequest) => {
+    if (request.headers['x-denied'] === String(status)) throw new ProblemError('denied', { status })
   }
-  const body = { type: 'object', required: ['amount'], properties: { amount: { type: 'integer' } } }
+  app.addHook('onRequest', deny(401))
+  app.addHook('preHandler', deny(403))
+  const body = { type: 'object', properties: { amount: { type: 'integer' } } }
   const url = '/v1/checked'
   let runs = 0
-  app.post(url, { schema: { body } }, async () => {
-    runs += 1
-    return 'done'
-  })
+  app.post(url, { schema: { body } }, async () => ({ runs: ++runs }))
   const statuses: number[] = []
   for (const attempt of [
-    { url, headers: { 'x-denied': 'onRequest' } },
-    { url, headers: { 'x-denied': 'preHandler' } },
+    { url, headers: { 'x-denied': '401' } },
+    { url, headers: { 'x-denied': '403' } },
     { url, payload: { amount: 'x' } },
     { url, payload: '{', headers: { 'content-type': 'application/json' } },
     { url, payload: 'x', headers: { 'content-type': 'image/png' } },
     { url: '/v1/nothing' },
     { method: 'GET' as const },
-  ]) {
+  ])
     statuses.push((await inject(app, 'k', attempt)).statusCode)
-  }
   t.strictSame(statuses, [401, 403, 400, 400, 415, 404, 405])
-  t.equal((await inject(app, 'k', { url })).body, 'done')
-  t.strictSame([runs, payments()], [1, 0])
+  t.equal((await inject(app, 'k', { url })).body, '{"runs":1}')
+  t.equal(payments(), 0)
 })
 
 t.test('statuses that a handler sends are kept, unless they say that nothing was carried out', async (t) => {
@@ -251,14 +218,12 @@ t.test('an app whose callers are not known has a finding', async (t) => {
   const routes = (app: FastifyInstance) => app.post('/v1/payments', async () => ({}))
   const decorate = (app: FastifyInstance) => app.decorateRequest('caller', null)
   const finding = { plugin: 'idempotency', rule: 'identify', effect: 'none' }
-  type Row = readonly [IdempotencyOptions, prepare: (app: FastifyInstance) => unknown, findings: object]
-  const rows: readonly Row[] = [
+  for (const [options, prepare, expected] of [
     [{}, routes, [finding]],
     [{ identify: () => null }, routes, { length: 0 }],
-    [{}, (app) => routes(decorate(app)), { length: 0 }],
+    [{}, (app: FastifyInstance) => routes(decorate(app)), { length: 0 }],
     [{}, () => {}, { length: 0 }],
-  ]
-  for (const [options, prepare, expected] of rows) {
+  ] as const) {
     const app = Fastify()
     await app.register(problems)
     await app.register(idempotency, options)
@@ -271,26 +236,19 @@ t.test('an app whose callers are not known has a finding', async (t) => {
 t.test('a route that hides fields is replayed, never to a request that may see fewer fields', async (t) => {
   const { app } = await serviceWith({}, {}, (app) => app.register(fields))
   let runs = 0
-  const member = { type: ['string', 'integer'] }
-  const properties = { id: member, email: member, secret: member }
+  const properties = { id: { type: 'integer' }, email: { type: 'string' }, secret: { type: 'string' } }
+  const schema = { response: { 200: { type: 'object', properties } } }
   const isFew = ({ headers }: FastifyRequest) => headers['x-scope'] !== 'all'
-  const schema = { response: { 201: { type: 'object', properties } } }
-  app.post(
-    '/v1/users',
-    { schema, config: { fields: { hidden: { secret: true, email: isFew } } } },
-    async (_request, reply) => {
-      runs += 1
-      return reply.code(201).send({ id: runs, email: 'ada@example', secret: 's' })
-    },
-  )
+  const config = { fields: { hidden: { secret: true as const, email: isFew } } }
+  app.post('/v1/users', { schema, config }, async () => ({ id: ++runs, email: 'a@example', secret: 's' }))
   const as = (scope: string) => ({ url: '/v1/users', headers: { 'x-scope': scope } })
   for (const [scope, body] of [
     ['few', { id: 1 }],
-    ['all', { id: 2, email: 'ada@example' }],
+    ['all', { id: 2, email: 'a@example' }],
   ] as const) {
     for (const isAgain of [false, true]) {
       const answer = await inject(app, scope, as(scope))
-      t.strictSame([answer.statusCode, answer.json(), isReplay(answer)], [201, body, isAgain])
+      t.strictSame([answer.json(), isReplay(answer)], [body, isAgain])
     }
   }
   await refused(t, app, 'all', 'key-reused', as('few'))
@@ -301,8 +259,8 @@ t.test('request.caller is the caller by default; an answer is not for other scop
   const { app, payments } = await serviceWith({ identify: undefined } as never, {}, (app) => {
     app.decorateRequest('caller', null)
     app.addHook('onRequest', async (request) => {
-      const scopes = String(request.headers['x-scopes']).split(' ')
-      request.caller = { subject: String(request.headers['x-user']), scopes, claims: {} }
+      const { 'x-user': subject, 'x-scopes': scopes } = request.headers as Record<string, string>
+      request.caller = { subject, scopes: scopes?.split(' '), claims: {} } as never
     })
   })
   const as = (scopes: string, more = {}) => ({ headers: { 'x-scopes': scopes, ...more } })
@@ -346,7 +304,6 @@ t.test('an empty answer, bytes and text are sent again as they were', async (t) 
     const [first, again] = [await inject(app, name, { url }), await inject(app, name, { url })]
     t.strictSame(answerOf(again), answerOf(first), name)
     t.ok(isReplay(again), name)
-    t.equal(again.headers['content-length'], first.headers['content-length'], name)
   }
 })
 
@@ -380,8 +337,7 @@ t.test('a replay has the headers of its own response, and no cookies', async (t)
   app.post('/v1/sessions', async (_request, reply) => reply.header('set-cookie', 'session=secret').send({}))
   const from = (origin: string) => inject(app, 'k', { url: '/v1/sessions', headers: { origin } })
   t.equal((await from('https://a.example')).headers['set-cookie'], 'session=secret')
-  const { headers } = await from('https://b.example')
-  t.match(headers, {
+  t.match((await from('https://b.example')).headers, {
     'access-control-allow-origin': 'https://b.example',
     'access-control-expose-headers': /Idempotent-Replayed/,
     'x-content-type-options': 'nosniff',
@@ -390,20 +346,18 @@ t.test('a replay has the headers of its own response, and no cookies', async (t)
     'x-request-id': '2',
     // Other headers are those of the answer.
     'x-count': '1',
+    'x-late': undefined,
+    'set-cookie': undefined,
   })
-  for (const name of ['set-cookie', 'x-late']) t.notOk(name in headers, name)
 })
 
 t.test('a hook that fails after a replay has begun is not hidden', async (t) => {
-  for (const prepare of [
-    () => {},
-    (app: FastifyInstance) => app.setErrorHandler((_error, _request, reply) => reply.code(500).send({})),
-  ]) {
-    const { app } = await serviceWith({}, {}, prepare)
+  for (const isOwn of [false, true]) {
+    const { app } = await serviceWith()
+    if (isOwn) app.setErrorHandler((_error, _request, reply) => reply.code(500).send({}))
     let sends = 0
     app.addHook('onSend', async () => {
-      sends += 1
-      if (sends === 2) throw new Error('broken')
+      if (++sends === 2) throw new Error('broken')
     })
     await inject(app, 'k')
     const broken = await inject(app, 'k')
@@ -442,17 +396,14 @@ t.test('with an overridden method, the effective method counts', async (t) => {
 t.test('an answer longer than maxBytes is sent, is not run again, and is a 409 then', async (t) => {
   const logs = keepLogs('warn')
   const { app } = await serviceWith({ maxBytes: 100 }, { logger: logs.logger })
-  let runs = 0
-  app.post('/v1/reports', async (_request, reply) => {
-    runs += 1
-    return reply.code(201).header('location', '/v1/reports/1').send('ü'.repeat(51))
-  })
+  app.post('/v1/reports', async (_request, reply) =>
+    reply.code(201).header('location', '/v1/reports/1').send('ü'.repeat(51)),
+  )
   app.post('/v1/short', async () => 'ü'.repeat(50))
   const reports = { url: '/v1/reports' }
   t.equal((await inject(app, 'k', reports)).body, 'ü'.repeat(51))
   const again = await refused(t, app, 'k', 'answer-not-kept', reports, /201.*100 bytes/)
   t.equal(again.json().location, '/v1/reports/1')
-  t.equal(runs, 1)
   const warnings = logs.lines.filter(({ level }) => level === levels.warn)
   t.match(warnings, [{ msg: /maxBytes/ }])
   await inject(app, 'short', { url: '/v1/short' })
@@ -475,13 +426,13 @@ t.test('request.idempotency has the key; `keep` needs one, and a store with tran
 })
 
 t.test('bad options throw, with their names', async (t) => {
-  const bad: readonly [object, RegExp][] = [
+  for (const [options, message] of [
     [{ keepFor: 10 }, /idempotency\.keepFor/],
-    [{ store: {} }, /idempotency\.store/],
+    [{ store: {} as never }, /idempotency\.store/],
     [{ maxBytes: -1 }, /idempotency\.maxBytes/],
-    [{ nonsense: 1 }, /idempotency\.nonsense/],
-  ]
-  for (const [options, message] of bad) await t.rejects(serviceWith(options), { message })
+    [{ nonsense: 1 } as object, /idempotency\.nonsense/],
+  ] as const)
+    await t.rejects(serviceWith(options), { message })
   const { app } = await serviceWith()
   for (const [given, message] of [
     [{ keepFor: '1 ms' }, /keepFor/],
