@@ -2,11 +2,7 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { serverOptions } from '../../../src/index.js'
-import {
-  type EnableOptions,
-  type MaintenanceOptions,
-  maintenance,
-} from '../../../src/plugins/maintenance/index.js'
+import { type MaintenanceOptions, maintenance } from '../../../src/plugins/maintenance/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { serviceWith, start } from './service.js'
 
@@ -67,15 +63,13 @@ t.test('the service is back at the end, though no timer has run', async (t) => {
 
 t.test('Retry-After without a known end, and as a date', async (t) => {
   const date = { retryAfterFormat: 'http-date' } as const
-  type Row = readonly [options: MaintenanceOptions, enabled: EnableOptions, expected: string]
-  const rows: readonly Row[] = [
+  for (const [options, enabled, expected] of [
     [{}, {}, '60'],
     [{ retryAfter: 300 }, {}, '300'],
     [{ retryAfter: 300 }, { retryAfter: 7 }, '7'],
     [date, { until }, 'Fri, 20 Nov 2026 08:02:00 GMT'],
     [date, { retryAfter: 30 }, 'Fri, 20 Nov 2026 08:00:30 GMT'],
-  ]
-  for (const [options, enabled, expected] of rows) {
+  ] as const) {
     const { app } = await appWith(t, options)
     await app.maintenance.enable(enabled)
     for (const url of ['/v1/users', '/%zz'])
@@ -99,15 +93,14 @@ t.test('a route with `maintenance: false` is served, its HEAD too, other methods
 })
 
 t.test('state() returns what enable() began, and null without maintenance', async (t) => {
-  const { app, clock } = await appWith(t)
+  const { app } = await appWith(t)
   t.equal(app.maintenance.state(), null)
-  await app.maintenance.enable({ until: '2026-11-20T09:02:00+01:00', reason: 'move' })
-  t.strictSame(app.maintenance.state(), { source: 'switch', until, retryAfter: null, reason: 'move' })
+  for (const given of ['2026-11-20T09:02:00+01:00', new Date(until)]) {
+    await app.maintenance.enable({ until: given, reason: 'move' })
+    t.strictSame(app.maintenance.state(), { source: 'switch', until, retryAfter: null, reason: 'move' })
+  }
   await app.maintenance.enable({ retryAfter: 30 })
   t.strictSame(app.maintenance.state(), { source: 'switch', until: null, retryAfter: 30, reason: null })
-  await app.maintenance.enable({ until: new Date(until) })
-  clock.skip(120_000)
-  t.equal(app.maintenance.state(), null)
 })
 
 t.test('each change is logged once, and refused requests are not errors', async (t) => {
@@ -147,12 +140,8 @@ t.test('@fastify/cors answers preflights; registered before, it lets pages read 
     if (order === 'after') await app.register(cors, corsOptions)
     app.all('/v1/users', async () => t.fail('the handler runs'))
     await app.maintenance.enable()
-    for (const url of ['/v1/users', '/v1/nothing'])
-      t.equal(
-        (await app.inject({ method: 'OPTIONS', url, headers })).statusCode,
-        status,
-        `${order} ${origin}`,
-      )
+    const preflight = await app.inject({ method: 'OPTIONS', url: '/v1/users', headers })
+    t.equal(preflight.statusCode, status, `${order} ${origin}`)
     const refused = await app.inject({ url: '/v1/users', headers })
     t.equal(refused.statusCode, 503)
     t.equal('access-control-expose-headers' in refused.headers, order === 'before')
