@@ -1,6 +1,5 @@
 // Own process: waits for Redis
 /** A quota that instances share in a real Redis, also during an outage of Redis. */
-import { setTimeout as wait } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { Cluster, type Redis } from 'ioredis'
 import t, { type Test } from 'tap'
@@ -101,17 +100,6 @@ t.test('two instances with one Redis', { skip }, async (t) => {
   })
 })
 
-t.test('begin a new window together', { skip }, async (t) => {
-  const redis = await server(t)
-  const options: RateLimitOptions = { max: 1, timeWindow: '1s' }
-  const [one, other] = [await instance(t, redis, options), await instance(t, redis, options)]
-  t.equal((await one.ask()).status, 200)
-  const { status, response } = await other.ask()
-  t.strictSame([status, response.headers.get('retry-after')], [429, '1'])
-  await wait(1000)
-  t.equal((await other.ask()).status, 200, 'who waits for Retry-After is served')
-})
-
 const absences = {
   'is gone': [(redis: PrivateRedis) => redis.kill(), (redis: PrivateRedis) => redis.restart()],
   'does not answer': [
@@ -148,14 +136,6 @@ for (const [absence, [leave, comeBack]] of Object.entries(absences)) {
     })
   }
 }
-
-t.test('a Redis that has lost its scripts still counts', { skip }, async (t) => {
-  const redis = await server(t)
-  const one = await instance(t, redis, { max: 100 })
-  t.equal((await one.ask()).left, 99)
-  await (await connect(t, redis, recommended)).script('FLUSH')
-  t.equal((await one.ask()).left, 98)
-})
 
 t.test('in a cluster, several quotas count together', { skip }, async (t) => {
   const redis = await redisOf(t, { cluster: true })
