@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { appSlot, requestSlot, routeSlot } from '../../src/convention/slots.js'
+import { requestSlot, routeSlot } from '../../src/convention/slots.js'
 
 t.test('a value of a route is visible to its requests only', async (t) => {
   const slot = routeSlot<string>('test.route')
@@ -29,18 +29,4 @@ t.test('each request has its own value, and setting it does not change the objec
     return {}
   })
   for (let round = 0; round < 2; round++) await app.inject('/')
-})
-
-t.test('a value of a context applies to its child contexts', async (t) => {
-  const slot = appSlot<string>('test.app')
-  const app = Fastify()
-  slot.set(app, 'root')
-  app.register(async (child) => {
-    t.equal(slot.get(child), 'root')
-    t.equal(slot.own(child), undefined)
-    slot.set(child, 'child')
-    t.equal(slot.get(child), 'child')
-  })
-  await app.ready()
-  t.equal(slot.own(app), 'root')
 })
