@@ -35,12 +35,6 @@ t.test('a body that is not JSON is a 400', async (t) => {
     const response = await refuses(t, app, { ...post, payload }, expected, payload)
     t.notMatch(response.payload, 'admin', `${payload}: what was sent is not repeated`)
   }
-})
-
-t.test('a missing body is a validation problem, a shorter one than its Content-Length a 400', async (t) => {
-  const app = await appWithUsers()
-  const errors = [{ in: 'body', pointer: '', message: 'must be object' }]
-  await refuses(t, app, { method: 'POST', url: '/v1/users' }, { status: 400, code: 'validation', errors })
   const headers = { ...post.headers, 'content-length': '100' }
   const short = { ...post, headers, payload: '{"name":"A"}' }
   await refuses(t, app, short, { status: 400, code: 'request-malformed' })
@@ -184,19 +178,14 @@ t.test('a form without content is no body where nothing parses forms', async (t)
 })
 
 t.test('a JSON parser of the app gets an empty body', async (t) => {
-  const app = await appWith()
-  app.register(async (child) => addParser(child, json))
-  addParser(app, 'application/merge-patch+json')
-  function addParser(context: FastifyInstance, type: string): void {
-    context.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => {
-      done(null, body === '' ? { isEmpty: true } : JSON.parse(String(body)))
-    })
-    context.delete(`/v1/${type}`, async (request) => request.body)
-  }
   for (const type of [json, 'application/merge-patch+json']) {
-    const headers = { 'content-type': type }
-    const response = await app.inject({ method: 'DELETE', url: `/v1/${type}`, headers })
-    t.strictSame(response.json(), { isEmpty: true }, type)
+    const app = await appWith()
+    app.register(async (child) => {
+      child.addContentTypeParser(type, (_request, _payload, done) => done(null, { isEmpty: true }))
+      child.delete('/v1/users', async (request) => request.body)
+    })
+    const request = { method: 'DELETE', url: '/v1/users', headers: { 'content-type': type } } as const
+    t.strictSame((await app.inject(request)).json(), { isEmpty: true }, type)
   }
 })
 
@@ -208,14 +197,6 @@ t.test('404 and 405 are sent before the body is read', async (t) => {
     ['/v1/nope', 404, 'not-found'],
     ['/v1/users', 405, 'method-not-allowed'],
   ] as const) {
-    for (const [type, payload] of [
-      [json, '{"broken'],
-      [json, 'x'.repeat(1_048_577)],
-      ['no type', 'a'],
-    ] as const) {
-      const request = { method: 'PUT', url, headers: { 'content-type': type }, payload } as const
-      await refuses(t, app, request, { status, code }, `${status}: ${type}`)
-    }
     const unfinished = await openConnection(port)
     unfinished.send(`PUT ${url} HTTP/1.1\r\nHost: a\r\nContent-Type: ${json}\r\nContent-Length: 9\r\n\r\n{`)
     t.match(await unfinished.received((text) => text.includes(code)), `HTTP/1.1 ${status}`)

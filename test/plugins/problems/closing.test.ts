@@ -32,8 +32,7 @@ t.test('while the server closes, a session of HTTP/2 ends with its last stream',
   const options: object = serverOptions()
   const app = Fastify({ ...options, http2: true }) as unknown as FastifyInstance
   await app.register(problems)
-  const { entered, release } = addHeldRoute(app)
-  const closing = new Promise<void>((resolve) => app.addHook('preClose', async () => resolve()))
+  const { entered, release, closing } = addHeldRoute(app)
   const { origin } = await serve(t, app)
   const [idle, busy] = [connect(origin), connect(origin)]
   t.teardown(() => {
@@ -56,15 +55,10 @@ t.test('while the server closes, a session of HTTP/2 ends with its last stream',
 })
 
 /** Holds a request back, begins to close the server, and sends a second one on a connection that was accepted before. */
-async function requestWhileClosing(
-  t: Test,
-  options: ProblemsOptions,
-  path: string,
-): Promise<{ before: RawAnswer; during: RawAnswer; keepAliveTimeout: number }> {
+async function requestWhileClosing(t: Test, options: ProblemsOptions, path: string) {
   const app = await appWith(options, serverOptions())
-  const { entered, release } = addHeldRoute(app)
+  const { entered, release, closing } = addHeldRoute(app)
   app.get('/v1/written', async (_, reply) => reply.code(409).send({ message: 'no' }))
-  const closing = new Promise<void>((resolve) => app.addHook('preClose', async () => resolve()))
   const { port } = await serve(t, app)
 
   const held = await openConnection(port)
@@ -82,29 +76,29 @@ async function requestWhileClosing(
   const { keepAliveTimeout } = app.server
   // The connections of the report mode stay.
   if (options.mode === 'report') app.server.keepAliveTimeout = 1
-  const [before, during] = [...parseAnswers(await held.ended()), ...parseAnswers(await other.ended())]
+  const answers = [...parseAnswers(await held.ended()), ...parseAnswers(await other.ended())]
   await closed
-  return { before, during, keepAliveTimeout } as Awaited<ReturnType<typeof requestWhileClosing>>
+  const [before, during] = answers as RawAnswer[] as [RawAnswer, RawAnswer]
+  return { before, during, keepAliveTimeout }
 }
 
 function requestOf(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 }
 
-/** A route whose first request waits until it is released. */
-function addHeldRoute(app: FastifyInstance): { entered: Promise<void>; release: () => void } {
-  const gate = () => {
-    let open = (): void => {}
-    const opened = new Promise<void>((resolve) => {
-      open = resolve
-    })
-    return { open: () => open(), opened }
-  }
-  const [enter, release] = [gate(), gate()]
-  app.get('/v1/users', async () => {
-    enter.open()
-    await release.opened
-    return {}
+/** A route that answers once it is released. */
+function addHeldRoute(app: FastifyInstance) {
+  let release = (): void => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
   })
-  return { entered: enter.opened, release: release.open }
+  const closing = new Promise<void>((resolve) => app.addHook('preClose', async () => resolve()))
+  const entered = new Promise<void>((enter) =>
+    app.get('/v1/users', async () => {
+      enter()
+      await released
+      return {}
+    }),
+  )
+  return { entered, release: () => release(), closing }
 }

@@ -52,10 +52,11 @@ t.test('RFC 9112 §3.2, §6.1: a second Host is refused; Transfer-Encoding in HT
     isProblem(t, answer, malformed, `${others} fields between`)
   }
   for (const [host, status] of [
-    ['a', 200],
-    ['a b', 400],
+    ['Host: a\r\n', 200],
+    ['Host: a b\r\n', 400],
+    ['', 200],
   ] as const) {
-    const fields = `Host: ${host}\r\nContent-Type: application/json\r\nConnection: keep-alive\r\n`
+    const fields = `${host}Content-Type: application/json\r\nConnection: keep-alive\r\n`
     const chunked = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
     const answer = await ask(port, `POST /v1/users HTTP/1.0\r\n${fields}${chunked}`)
     t.strictSame([answer.status, answer.headers.connection], [status, 'close'], host)
