@@ -35,6 +35,8 @@ t.test('BigInts are exact, and followed by their twins; rounded Numbers have non
   const rows: readonly (readonly [value: unknown, json: string])[] = [
     [{ id: big, name: 'a' }, '{"id":9007199254740993,"id_str":"9007199254740993","name":"a"}'],
     [{ id: 1n }, '{"id":1}'],
+    [{ ids: [9007199254740991n] }, '{"ids":[9007199254740991]}'],
+    [{ ids: [big, '5'] }, `{"ids":[${big},"5"],"ids_str":["${big}",null]}`],
     [{ id: 2 ** 53, big: 1n }, '{"id":9007199254740992,"big":1}'],
     [{ ids: [2 ** 53, big] }, `{"ids":[9007199254740992,${big}],"ids_str":[null,"${big}"]}`],
     [{ big: 1n, list: Object.assign([1], { 2: 3 }) }, '{"big":1,"list":[1,null,3]}'],

@@ -53,6 +53,7 @@ t.test('properties of Object.prototype are not written; getters of a class are, 
   for (const empty of [{}, Object.create(null)]) t.equal(write(empty), '{}')
   const own = JSON.parse(`{${inherited.map((name) => `"${name}":"own"`).join(',')}}`)
   t.equal(write(own), JSON.stringify(own))
+  t.equal(writerOfTexts(['name', 'constructor'])({ name: 'a' }), '{"name":"a"}')
 
   let reads = 0
   class User {

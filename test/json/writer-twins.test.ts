@@ -154,6 +154,8 @@ t.test('a declared integer that is a Number from 2^53 on is an error at every de
     const write = ourWriter(object(properties), { twins: true })
     t.throws(() => write(value), { message: /digits are lost/ }, JSON.stringify(properties))
   }
+  for (const digits of [`${2n ** 63n}`, `${-(2n ** 63n) - 1n}`])
+    t.throws(() => ourWriter(object({ id }), { twins: true })({ id: digits }), /out of the range/, digits)
 })
 
 t.test('without twins the digits are exact too', async (t) => {
