@@ -119,23 +119,47 @@ t.test('requests without an override, or with one in another place, do not chang
 const invalid = { status: 400, code: 'method-override-invalid' }
 const notFound = { status: 404, code: 'not-found' }
 
-t.test('an invalid override is a 400, and no handler runs', async (t) => {
+t.test('an invalid override is a 400 that names the header or the field, and no handler runs', async (t) => {
   const app = await usualApp()
   app.post('/v1/orders', () => ({}))
   const ran = noteHandlers(app)
+  const inHeader = { in: 'header', name: 'x-http-method-override' }
+  const inField = { in: 'body', pointer: '/_method' }
+  const long = 'X'.repeat(5000)
+  const isCut = /^.{100,149}$/
   // Where no route serves the path, no form is read: the header alone counts.
-  const cases: readonly (readonly [options: InjectOptions, onUnknownPath: typeof invalid])[] = [
-    [byHeader('TRACE'), invalid],
-    [{ headers: { 'x-http-method-override': ['DELETE', 'DELETE'] as unknown as string } }, invalid],
-    [byForm('_method=TRACE&age=31'), notFound],
-    [byForm('_method=PUT', header('DELETE')), notFound],
-    [byForm('_method=PUT', header('TRACE')), invalid],
-    [byForm('_method=DELETE', crossSite), notFound],
+  const cases: readonly (readonly [
+    InjectOptions,
+    typeof invalid,
+    errors: object[],
+    detail?: string | RegExp,
+  ])[] = [
+    [byHeader('TRACE'), invalid, [inHeader], "A POST cannot be performed as 'TRACE'"],
+    [byHeader(''), invalid, [inHeader]],
+    [byHeader('DELETE, PUT'), invalid, [inHeader]],
+    [byHeader('toString'), invalid, [inHeader]],
+    [byHeader(long), invalid, [inHeader], isCut],
+    [{ headers: { [inHeader.name]: ['DELETE', 'DELETE'] as unknown as string } }, invalid, [inHeader]],
+    [byForm('_method='), notFound, [inField]],
+    [byForm('_method=PUT+'), notFound, [inField]],
+    [byForm('_method=%C5%BF'), notFound, [inField]],
+    [byForm('_method=TRACE&age=31'), notFound, [inField]],
+    [byForm('_method=PUT&_method=PUT'), notFound, [inField]],
+    [byForm('_method=PUT', header('DELETE')), notFound, [inHeader], /'DELETE' and 'PUT'$/],
+    [byForm('_method=CONNECT', header('TRACE')), invalid, [inHeader, inField], /'TRACE' and 'CONNECT'$/],
+    [byForm('_method=PUT&_method=PUT', header('PUT')), notFound, [inField]],
+    [byForm('_method=delete', { origin: 'null' }), notFound, [inField], /from the origin null .* DELETE$/],
+    [byForm('_method=PUT', { 'sec-fetch-site': 'cross-site' }), notFound, [inField], /from another origin /],
+    [byForm('_method=PUT', { origin: long }), notFound, [inField], isCut],
   ]
-  for (const [options, onUnknownPath] of cases) {
-    const about = JSON.stringify(options)
-    for (const url of ['/v1/users/7', '/v1/orders'])
-      isProblem(t, injected(await post(app, options, url)), invalid, `${url} ${about}`)
+  for (const [options, onUnknownPath, errors, detail] of cases) {
+    const about = JSON.stringify(options).slice(0, 200)
+    for (const url of ['/v1/users/7', '/v1/orders']) {
+      const refused = injected(await post(app, options, url))
+      const document = isProblem(t, refused, { ...invalid, ...(detail && { detail }) }, `${url} ${about}`)
+      t.match(document, { errors }, about)
+      t.equal((document.errors as unknown[]).length, errors.length, about)
+    }
     isProblem(t, injected(await post(app, options, '/v1/nothing')), onUnknownPath, about)
   }
   t.strictSame(ran, [])
@@ -212,7 +236,8 @@ t.test('forms of this origin, without a browser, or with the header are performe
     ['no browser', byField({}), 200],
     ['a page of this origin', byField({ 'sec-fetch-site': 'same-origin' }), 200],
     ['over plain HTTP', byField({ host: 'a:3000', origin: 'http://a:3000' }), 200],
-    ['the header, and the form', byField({ ...crossSite, ...header('DELETE') }), 200],
+    ['the header, which took a preflight', byHeader('DELETE', crossSite), 200],
+    ['the header, and the form', byField({ ...crossSite, ...header('delete') }), 200],
     ['a page of formOrigins', byField({ ...crossSite, origin: 'https://app.example' }), 200],
     ['its host over plain HTTP', byField({ ...crossSite, origin: 'http://app.example' }), 400],
     ['an opaque origin', byField({ ...crossSite, origin: 'null' }), 400],
@@ -230,7 +255,6 @@ t.test('an override to a method without a route is a 405 with Allow', async (t) 
     isProblem(t, injected(response), { status: 405, code: 'method-not-allowed' })
     t.equal(response.headers.allow, allow)
   }
-  t.equal((await app.inject({ method: 'OPTIONS', url: '/v1/users' })).headers.allow, allow)
 })
 
 t.test('each hook runs once, with the overriding method', async (t) => {
@@ -243,11 +267,8 @@ t.test('each hook runs once, with the overriding method', async (t) => {
   addRoutes(app)
   for (const options of [{ ...byHeader('PATCH'), payload: { age: 31 } }, byForm('_method=PATCH&age=31')]) {
     seen.length = 0
-    t.match((await post(app, options)).json(), { route: 'PATCH', body: { age: 31 } })
-    t.strictSame(
-      seen,
-      hooks.map((name) => `${name} PATCH`),
-    )
+    await post(app, options)
+    t.strictSame(seen.join(), hooks.map((name) => `${name} PATCH`).join())
   }
 })
 

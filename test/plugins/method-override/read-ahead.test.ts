@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { RawRequest } from '../../../src/convention/exchange.js'
 import { pendingBodies, readAhead } from '../../../src/plugins/method-override/read-ahead.js'
@@ -30,12 +31,6 @@ function reading(raw: RawRequest, limit: number, change: (bytes: Buffer) => Buff
   })
 }
 
-async function rest(raw: RawRequest): Promise<string> {
-  let text = ''
-  for await (const chunk of raw) text += String(chunk)
-  return text
-}
-
 const turn = () => new Promise(setImmediate)
 
 t.test('a body is read up to the limit, can be read again or replaced, and no byte is lost', async (t) => {
@@ -58,7 +53,7 @@ t.test('a body is read up to the limit, can be read again or replaced, and no by
       t.match(await read, { bytes: Buffer.from(bytes), isWhole }, pieces.join())
       if (isSlow) await turn()
       if (!isWhole) for (const piece of ['!', null]) raw.push(piece)
-      if (expected !== '') t.equal(await rest(raw), expected, `${pieces.join()}, slow: ${isSlow}`)
+      if (expected !== '') t.equal(await text(raw), expected, `${pieces.join()}, slow: ${isSlow}`)
     }
   }
 })
