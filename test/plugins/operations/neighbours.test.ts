@@ -1,6 +1,6 @@
 /** Operations beside the other plugins of the preset, and in the OpenAPI document. */
 import swagger from '@fastify/swagger'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import t, { type Test } from 'tap'
 import {
@@ -164,14 +164,10 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   const result = { type: 'object', properties: { fee } }
   app.operations.define('work', { cancellable: true, result, onePer: 'id' }, async () => {})
   const config = { operations: { starts: 'work' } }
-  const response = {
-    200: { type: 'object', properties: { id: { type: 'string' } } },
-    404: { type: 'null' },
-  }
-  app.post('/v1/payments/:id/retry', { config, schema: { response } }, async (_, reply) =>
-    reply.startOperation('work'),
-  )
-  app.post('/v1/orders/:id/retry', { config }, async (_, reply) => reply.startOperation('work'))
+  const response = { 200: { type: 'object' }, 404: { type: 'null' } }
+  const start = async (_: unknown, reply: FastifyReply) => reply.startOperation('work')
+  app.post('/v1/payments/:id/retry', { config, schema: { response } }, start)
+  app.post('/v1/orders/:id/retry', { config }, start)
   app.post('/v1/users', async () => ({}))
   await app.ready()
   const { paths = {} } = withoutReferences(app.swagger())
@@ -233,14 +229,8 @@ function maintained(t: Test, options: ProcessOptions = {}, mode: 'enforce' | 're
 t.test('no run begins while there is maintenance; those that run go on; others begin later', async (t) => {
   const { app, clock, memory, contexts, begin, end, record } = await maintained(t, { works: false })
   const first = await begin()
-  const enable = async () => {
-    await app.maintenance.enable({ retryAfter: 60 })
-    await clock.advance(0)
-  }
-  const disable = async () => {
-    await app.maintenance.disable()
-    await clock.advance(0)
-  }
+  const enable = () => app.maintenance.enable({ retryAfter: 60 }).then(() => clock.advance(0))
+  const disable = () => app.maintenance.disable().then(() => clock.advance(0))
   await enable()
   await disable()
   await clock.advance(3 * lease)

@@ -54,21 +54,17 @@ for (const kind of ['alone', 'preset'] as const) {
   t.test(`${kind}: integers declared int64 are BigInts in the handler, whatever their size`, async (t) => {
     const { inputs, done } = await service(t, kind)
     const large = 9007199254740993n
-    const lists = { friend_ids: [1, large], parent_id: large }
-    const rows: readonly (readonly [given: Record<string, unknown>, received: object])[] = [
+    const rows: readonly (readonly [given: object, received: object])[] = [
       [{ id: 7 }, { id: 7n, count: 3 }],
       [
         { id: `${large}`, other: 5, parent_id: null },
-        { id: large, other: 5, parent_id: null, count: 3 },
+        { id: large, count: 3 },
       ],
-      [
-        { ...lists, id: large, count: 4 },
-        { ...lists, friend_ids: [1n, large], id: large, count: 4 },
-      ],
+      [{ id: large, count: 4, friend_ids: [1, large], parent_id: large }, { friend_ids: [1n, large] }],
     ]
     for (const [given, received] of rows) {
       await done(given)
-      t.strictSame(inputs.pop(), received)
+      t.strictSame(inputs.pop(), { ...given, ...received })
     }
   })
 
@@ -180,38 +176,18 @@ t.test('each declared 64-bit integer becomes a BigInt, and gets its twin', async
 
 t.test('an input is what the validator leaves, with all digits', async (t) => {
   const seen: unknown[] = []
-  const given = {
-    id: 9007199254740993n,
-    text: '9007199254740995',
-    note: '9007199254740997',
-    list: [1n, { id: 2n ** 62n }],
-    gone: 1,
-  }
+  const [text, note] = ['9007199254740995', '9007199254740997']
+  const given = { id: 9007199254740993n, text, note, list: [1n, { id: 2n ** 62n }], gone: 1 }
   const valid = validInput((value) => {
     seen.push(structuredClone(value))
     const body = value as Record<string, unknown>
     // As Ajv does with defaults, types and additional members.
-    body.count = 3
-    body.text = Number(body.text)
-    delete body.gone
-    return true
+    Object.assign(body, { count: 3, text: Number(body.text) })
+    return delete body.gone
   }, exactJson(given, false) ?? null)
-  t.strictSame(seen, [
-    {
-      id: 9007199254740992,
-      text: '9007199254740995',
-      note: '9007199254740997',
-      list: [1, { id: 2 ** 62 }],
-      gone: 1,
-    },
-  ])
-  t.strictSame(valid, {
-    id: 9007199254740993n,
-    text: 9007199254740995n,
-    note: '9007199254740997',
-    list: [1, { id: 2n ** 62n }],
-    count: 3,
-  })
+  t.strictSame(seen, [{ ...given, id: 9007199254740992, list: [1, { id: 2 ** 62 }] }])
+  const list = [1, { id: 2n ** 62n }]
+  t.strictSame(valid, { id: given.id, text: 9007199254740995n, note, list, count: 3 })
   t.strictSame([validInput(() => ({ value: 7 }), '"7"'), validInput(() => true, null)], [7, null])
   const invalid = { code: 'validation', statusCode: 400, errors: [] }
   t.throws(() => validInput(() => false, '7'), invalid, 'a validator need not say why')

@@ -118,23 +118,6 @@ export async function survivesFaults(t: Test, place: Place, effectsOf: EffectsOf
   })
 }
 
-/** The clocks of two of five processes are an hour off: nothing comes early or late. */
-export async function survivesClocks(t: Test, place: Place, effectsOf: EffectsOf): Promise<void> {
-  const start = (role: MemberSetUp['role'], clockShift = 0) =>
-    startMember(t, { role, lease: 5_000, effects: true, clockShift, ...place })
-  const hour = 3_600_000
-  const webs = [await start('web'), await start('web', hour)]
-  const workers = [await start('worker'), await start('worker', hour), await start('worker', -hour)]
-  const paths: string[] = []
-  for (let count = 0; count < 60; count += 1) {
-    paths.push((await startWork(webs[count % 2] as Member, 300 + (count % 5) * 100)) ?? '')
-  }
-  const killed = workers[0] as Member
-  await endProgram(killed.process)
-  // The kill may come between the effect of a run and its end. A wrong clock would have let the results expire.
-  await allSucceed(t, webs, paths, effectsOf, (id) => (killed.runs.includes(id) ? 2 : 1))
-}
-
 /** The server of the store restarts twice during 200 operations: none is lost, and each ends once. */
 export async function survivesRestarts(
   t: Test,

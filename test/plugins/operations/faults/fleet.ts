@@ -12,8 +12,6 @@ export interface MemberSetUp {
   readonly postgres?: string
   /** Whether a run counts its effect in the database, and so fails without it. */
   readonly effects?: boolean
-  /** Milliseconds by which the clock of the process is wrong. */
-  readonly clockShift?: number
 }
 
 export interface Member {

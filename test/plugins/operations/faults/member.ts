@@ -11,11 +11,7 @@ import pg from 'pg'
 import type { MemberSetUp } from './fleet.js'
 
 const setUp = JSON.parse(process.argv[2] ?? '') as MemberSetUp
-const { redis, postgres, role, lease, effects, clockShift = 0 } = setUp
-if (clockShift !== 0) {
-  const now = Date.now
-  Date.now = () => now() + clockShift
-}
+const { redis, postgres, role, lease, effects } = setUp
 
 const app = Fastify({ ...serverOptions(), logger: { level: 'warn' }, disableRequestLogging: true })
 const { store, engine, takeEffect } = await backendOf()

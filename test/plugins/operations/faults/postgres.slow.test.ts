@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { obstacleToPgBouncer, startPgBouncer } from '../stores/pgbouncer.js'
-import { survivesClocks, survivesDeploys, survivesFaults, survivesRestarts } from './fault-rows.js'
+import { survivesDeploys, survivesFaults, survivesRestarts } from './fault-rows.js'
 
 const skip = await skipWithoutPostgres()
 const skipBouncer = skip || (!process.env.CI && (await obstacleToPgBouncer()))
@@ -32,11 +32,6 @@ t.test('the same behind PgBouncer', { skip: skipBouncer }, async (t) => {
   const pooler = await startPgBouncer(server)
   t.teardown(() => pooler.stop())
   await survivesDeploys(t, { postgres: pooler.url }, 2, 200, effectsOf)
-})
-
-t.test('clocks that are an hour off', { skip }, async (t) => {
-  const { place, effectsOf } = await postgresFor(t)
-  await survivesClocks(t, place, effectsOf)
 })
 
 t.test('PostgreSQL ends, and its connections end, during 200 operations', { skip }, async (t) => {

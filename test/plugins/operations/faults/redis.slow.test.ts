@@ -4,13 +4,7 @@ import t, { type Test } from 'tap'
 import { redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { startRelay } from '../../../support/tcp-relay.js'
 import { until } from '../../../support/until.js'
-import {
-  allSucceed,
-  survivesClocks,
-  survivesDeploys,
-  survivesFaults,
-  survivesRestarts,
-} from './fault-rows.js'
+import { allSucceed, survivesDeploys, survivesFaults, survivesRestarts } from './fault-rows.js'
 import { endOf, startMember, startWork, stateOf } from './fleet.js'
 
 const skip = await skipWithoutRedis()
@@ -31,11 +25,6 @@ t.test('records and work in Redis', { skip }, async (t) => {
 t.test('20 restarts during 1,000 operations: each takes effect once', { skip }, async (t) => {
   const { place, effectsOf } = await redisFor(t)
   await survivesDeploys(t, place, 5, 1_000, effectsOf)
-})
-
-t.test('clocks that are an hour off', { skip }, async (t) => {
-  const { place, effectsOf } = await redisFor(t)
-  await survivesClocks(t, place, effectsOf)
 })
 
 // The lock of BullMQ is renewed at half of its time, which a full Redis refuses.
