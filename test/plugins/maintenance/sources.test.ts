@@ -281,28 +281,24 @@ t.test('other plugins learn when maintenance begins and ends, whatever its sourc
   if (signal === undefined) throw new Error('no signal')
   const calls: boolean[] = []
   const stopListening = signal.onChange((isActive) => calls.push(isActive))
-  async function changes(expected: boolean[], about: string): Promise<void> {
-    t.strictSame(calls.splice(0), expected, about)
-    t.equal(signal?.isActive(), app.maintenance.state() !== null, about)
+  const endStore = () => store.set(null).then(() => clock.advance(60_000))
+  const enableUnheard = () => {
+    stopListening()
+    return app.maintenance.enable()
   }
-  await app.maintenance.enable()
-  await changes([true], 'enable()')
-  await app.maintenance.enable({ reason: 'move' })
-  await changes([], 'another reason')
-  await app.maintenance.disable()
-  await changes([false], 'disable()')
-  await store.set({})
-  await look(clock)
-  await changes([true], 'the store')
-  await store.set(null)
-  await clock.advance(60_000)
-  await changes([false, true], 'the store ends, and the window begins')
-  clock.skip(60_000)
-  t.equal(signal.isActive(), false, 'at the end of the window, though no timer has run')
-  await changes([false], 'the window ends')
-  stopListening()
-  await app.maintenance.enable()
-  await changes([], 'after the listener was removed')
+  for (const [about, act, expected] of [
+    ['enable()', () => app.maintenance.enable(), [true]],
+    ['another reason', () => app.maintenance.enable({ reason: 'move' }), []],
+    ['disable()', () => app.maintenance.disable(), [false]],
+    ['the store', () => store.set({}).then(() => look(clock)), [true]],
+    ['the store ends, and the window begins', endStore, [false, true]],
+    ['the window ends, though no timer has run', () => clock.skip(60_000), [false]],
+    ['the listener was removed', enableUnheard, []],
+  ] as const) {
+    await act()
+    t.equal(signal.isActive(), app.maintenance.state() !== null, about)
+    t.strictSame(calls.splice(0), expected, about)
+  }
 })
 
 t.test('other plugins get no signal where maintenance refuses nothing', async (t) => {
