@@ -49,7 +49,7 @@ t.test('what each transition changes, and whether that is a change for clients',
     ['a start', waiting, { run: 0, notBefore: null, dueAt: startTime + lease, updatedAt: startTime }],
     ['one with a delay', delayed, { notBefore: soon, dueAt: soon + lease }],
     ['a run begins', running, { run: 1, counted: 1, runUntil: deadAt, updatedAt: startTime + 1_000 }],
-    ['another run once it is dead', claim(running, deadAt, next), { run: 2, counted: 2, progress: null }],
+    ['another run once it is dead', claim(progressed, later, next), { run: 2, counted: 2, progress: null }],
     ['a heartbeat', progressed, { runUntil: later, dueAt: running.dueAt, progress: 0.5, updatedAt: soon }],
     ['one without progress', renew(progressed, 1, 0.5, soon + 1, later), { updatedAt: soon }],
     ['a late heartbeat', renew(running, 1, null, deadAt + 1, later), { runUntil: later }],
@@ -110,7 +110,7 @@ t.test('in each interleaving, an operation ends at most once, and only by the ru
   let ends = 0
   function hold(steps: readonly Step[]): void {
     let now = startTime
-    let stored = begun()
+    let stored = begun({ notBefore: startTime + 1 })
     const seen = Array.from({ length: processes }, () => stored)
     const runs = Array.from({ length: processes }, () => 0)
     let handedBack = 0
