@@ -5,7 +5,6 @@ import conventions, {
   lists,
   conventions as named,
   ProblemError,
-  pathGuard,
   problems,
   responseRules,
 } from '../src/index.js'
@@ -168,14 +167,6 @@ t.test('an invalid option throws, with its name, the expected and the received v
   ] as const) {
     const refused = { code: `FST_CONV_OPTION_${error}`, message }
     await t.rejects(async () => Fastify().register(conventions, options as ConventionsOptions), refused)
-  }
-})
-
-t.test('the preset refuses a second registration of itself or one of its plugins', async (t) => {
-  for (const [name, plugin] of Object.entries({ conventions, problems, pathGuard, lists })) {
-    const app = await appWith({})
-    const refused = { code: 'FST_CONV_ALREADY_REGISTERED', message: `${name} is already registered` }
-    await t.rejects(async () => app.register(plugin as typeof conventions), refused, name)
   }
 })
 

@@ -54,19 +54,6 @@ for (const [release, Fastify] of Object.entries(releases)) {
       t.strictSame(hasOf(app), [false, false], 'a context has its own parsers')
     })
 
-    t.test('a body parser that is replaced when the app gets ready is used', async (t) => {
-      const app = Fastify()
-      app.addHook('onReady', async () => {
-        const parsers = internals.bodyParsers(app).customParsers
-        const json = parsers.get('application/json')
-        if (json === undefined) throw new Error('no parser')
-        const fn: typeof json.fn = (_request, body, done) => done(null, Buffer.isBuffer(body))
-        parsers.set('application/json', { ...json, asString: false, asBuffer: true, fn })
-      })
-      app.post('/', async ({ body }) => ({ body }))
-      t.strictSame((await app.inject({ method: 'POST', url: '/', body: { a: 1 } })).json(), { body: true })
-    })
-
     t.test('formatters and serializers of the app', async (t) => {
       t.strictSame(internals.serverSettings(Fastify()), { trustProxy: false, hasServerFactory: false })
       const serverFactory = (handler: RequestListener) => createServer(handler)

@@ -8,6 +8,7 @@ import conventions, { serverOptions } from '../../src/index.js'
 
 const id = { type: 'integer', minimum: 0, maximum: 99 }
 const user = { type: 'object', properties: { id, name: { type: 'string' } } }
+const users = { type: 'object', properties: { users: { type: 'array', items: user } } }
 
 const requests: readonly (readonly [status: number, request: (number: number) => InjectOptions])[] = [
   [200, () => ({ url: '/v1/users/7', headers: { origin: 'https://app.example' } })],
@@ -27,15 +28,8 @@ t.test('requests of one caller leave nothing in memory', async (t) => {
     cors: { origin: ['https://app.example'] },
   })
   app.get('/v1/users/:id', { schema: { response: { 200: user } } }, async () => ({ id: 7, name: 'Ada' }))
-  app.get(
-    '/v1/users',
-    {
-      schema: {
-        response: { 200: { type: 'object', properties: { users: { type: 'array', items: user } } } },
-      },
-    },
-    async () => ({ users: [{ id: 7, name: 'Ada' }] }),
-  )
+  const list = async () => ({ users: [{ id: 7, name: 'Ada' }] })
+  app.get('/v1/users', { schema: { response: { 200: users } } }, list)
   app.post('/v1/users', { schema: { body: user, response: { 201: user } } }, async (_request, reply) =>
     reply.code(201).send({ id: 1 }),
   )
