@@ -18,10 +18,7 @@ t.test('a parameter has its paths, each once, or one reason why it is invalid', 
   const names = Array.from({ length: 64 }, (_, index) => `n${index}`)
   const long = ['a'.repeat(511), 'b'.repeat(512)]
   const rows: readonly (readonly [values: string[], read: string[] | string])[] = [
-    [
-      [' name , age ', 'age'],
-      ['name', 'age'],
-    ],
+    [[' name , age ,age'], ['name', 'age']],
     [['address,address.city,*'], ['address', 'address.city', '*']],
     [['__proto__,constructor.prototype,a.b.c.d'], ['__proto__', 'constructor.prototype', 'a.b.c.d']],
     // As many as there may be, and as many characters with the comma that would join them.

@@ -58,12 +58,7 @@ const rows: readonly (readonly [about: string, properties: Json, value: unknown,
   ['undeclared, safe', { id: integer }, { id: 5n }, '{"id":5}'],
   // No twin vouches for digits that may be rounded.
   ['undeclared unsafe Number', { id: integer }, { id: 2 ** 53 }, '{"id":9007199254740992}'],
-  [
-    'the format of another type',
-    { a: otherInt64, b: { ...number, format: 'int64' } },
-    { a: '5', b: 5 },
-    ofOthers,
-  ],
+  ['the format of others', { a: otherInt64, b: { ...number, format: 'int64' } }, { a: '5', b: 5 }, ofOthers],
   ['in a number, a fraction', { id: number }, { id: 1.5 }, '{"id":1.5}'],
   ['in what is not described', { a: {} }, { a: [{ b: { id: big } }] }, `{"a":[{"b":{${twin}}}]}`],
   ['undeclared array', { ids: array(integer) }, { ids: [1, big] }, ids],
@@ -93,7 +88,7 @@ const named: readonly (readonly [...(typeof rows)[number], more?: object])[] = [
   ['an array that is null', { ids: nullOrIds }, { ids: null }, nulls],
   // A declared twin of what may be text gives way to that of an integer, and of a default.
   [
-    'of an integer',
+    'an integer',
     { id_str: text, id: idOrText },
     { id: big, id_str: 'mine' },
     `{${twin}}`,
@@ -106,12 +101,7 @@ const named: readonly (readonly [...(typeof rows)[number], more?: object])[] = [
   // Where undeclared members are forbidden, no twin is added to an undeclared BigInt.
   ['a closed object', { id: integer }, { id: big }, `{"id":${big}}`, closed],
   ['a closed one with patterns', {}, { id: big }, `{"id":${big}}`, { ...closed, ...ofI }],
-  [
-    'within another',
-    { a: { ...object({ id: integer }), ...closed } },
-    { a: { id: big } },
-    `{"a":{"id":${big}}}`,
-  ],
+  ['nested', { a: { ...object({ id: integer }), ...closed } }, { a: { id: big } }, `{"a":{"id":${big}}}`],
   ['a closed one that declares it', { id }, { id: big }, `{${twin}}`, closed],
   ['a small one', { id: integer }, { id: 5, id_str: 'mine' }, '{"id":5,"id_str":"mine"}', open],
 ]

@@ -135,12 +135,7 @@ const same: readonly (readonly [id: string, schema: Json, value: unknown, shared
   ['anyOf beside properties', { ...object({ b: text }), anyOf: [{ $ref: 'base#' }] }, baseValue, base],
   ['$ref with siblings', { ...object({ o: below }), definitions: { s: text } }, { o: baseValue }, base],
   // The document is given to Ajv under an absolute $id, against which the names of shared schemas resolve to nothing.
-  [
-    'a local alternative that refers to a shared schema',
-    ofUser,
-    { x: { u: { n: 'a' } } },
-    { user: userById },
-  ],
+  ['a local alternative of a shared schema', ofUser, { x: { u: { n: 'a' } } }, { user: userById }],
   // Ajv knows draft-07 only; fast-json-stringify does not look at $schema (zod's toJSONSchema writes 2020-12).
   ['$schema 2020-12 on a document with alternatives', mine, { x: { a: 'q' } }],
   ['$schema 2020-12 on another shared schema', object({ x: orNull(text) }), { x: 'q' }, { u: others }],

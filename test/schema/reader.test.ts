@@ -94,13 +94,11 @@ t.test('allOf has the keywords of all its schemas', async (t) => {
     required,
     properties: Object.fromEntries(required.map((name) => [name, city])),
   })
+  const ofA = (a: Json): Json => ({ properties: { a } })
   const rows: readonly (readonly [schemas: Json[], merged: Json])[] = [
     [[true, { type: 'object' }], { type: 'object' }],
     [[object(['a']), object(['a', 'b'])], object(['a', 'b'])],
-    [
-      [{ properties: { a: city } }, { properties: { a: { format: 'date' } } }],
-      { properties: { a: { type: 'string', format: 'date' } } },
-    ],
+    [[ofA(city), ofA({ format: 'date' })], ofA({ type: 'string', format: 'date' })],
     [
       [{ properties: { a: city }, additionalProperties: false }, { properties: { b: city } }],
       { properties: { a: city, b: city }, additionalProperties: false },
@@ -110,13 +108,10 @@ t.test('allOf has the keywords of all its schemas', async (t) => {
     [[{ type: ['integer', 'null'] }, { type: 'integer', format: 'int64' }], int64],
     [[{ additionalProperties: city }, { required: ['a'] }], { additionalProperties: city, required: ['a'] }],
     [
-      [{ properties: { a: { $ref: 'x', allOf: [city] } } }, { properties: { a: { $ref: 'y' } } }],
-      { properties: { a: { allOf: [{ $ref: 'x' }, { $ref: 'y' }, city] } } },
+      [ofA({ $ref: 'x', allOf: [city] }), ofA({ $ref: 'y' })],
+      ofA({ allOf: [{ $ref: 'x' }, { $ref: 'y' }, city] }),
     ],
-    [
-      [{ properties: { a: { $ref: 'x' } } }, { properties: { a: city } }],
-      { properties: { a: { $ref: 'x', ...city } } },
-    ],
+    [[ofA({ $ref: 'x' }), ofA(city)], ofA({ $ref: 'x', ...city })],
   ]
   for (const [allOf, merged] of rows) {
     const before = structuredClone(allOf)

@@ -13,6 +13,7 @@ import type { ProblemIssue } from '../../../src/problem/problem-error.js'
 
 const limits = { defaultLimit: 50, maxLimit: 200 }
 const rules: PageRules = { ...limits, idFormat: 'int64', by: ['id', 'time'], total: true }
+const time = '2026-01-02T03:04:05Z'
 const textIds: PageRules = { ...rules, idFormat: 'text' }
 
 t.test('valid parameters', async (t) => {
@@ -27,8 +28,8 @@ t.test('valid parameters', async (t) => {
     // As typed into a URL, where a plus stands for a blank.
     [{ before_time: '2026-01-02T03:04:05 01:00' }, { beforeTime: '2026-01-02T02:04:05Z' }],
     [
-      { before_time: '2026-01-02T03:04:05Z', before_id: '7' },
-      { beforeTime: '2026-01-02T03:04:05Z', beforeId: 7n },
+      { before_time: time, before_id: '7' },
+      { beforeTime: time, beforeId: 7n },
     ],
     [{ include_total: 'true' }, { includeTotal: true }],
     [{ include_total: 'false' }, { includeTotal: false }],
@@ -67,12 +68,11 @@ t.test('all errors are returned at once, and a page has cursors of one direction
   const message = 'must not be given together with before_id or before_time'
   const both = [{ in: 'query', name: 'after_id', message }]
   t.strictSame(readPage({ after_id: '1', before_id: '2' }, rules), both)
-  t.strictSame(readPage({ after_id: '1', before_time: '2026-01-02T03:04:05Z' }, rules), both)
+  t.strictSame(readPage({ after_id: '1', before_time: time }, rules), both)
   t.same(named(readPage({ after_id: 'x', before_id: '2' }, rules)), ['after_id', 'after_id'])
 })
 
 t.test('a list refuses the cursors of keys that it does not support', async (t) => {
-  const time = '2026-01-02T03:04:05Z'
   const notServed = (name: string) => [{ in: 'query', name, message: 'is not served by this list' }]
   const alone = [{ in: 'query', name: 'before_id', message: 'must be given together with before_time' }]
   const byId: PageRules = { ...rules, by: ['id'] }
@@ -92,7 +92,6 @@ t.test('a list refuses the cursors of keys that it does not support', async (t) 
 })
 
 t.test('a request without a cursor pages by the first key, and so does its next page', async (t) => {
-  const time = '2026-01-02T03:04:05Z'
   for (const [by, query, cursor] of [
     [['id', 'time'], {}, { before_id: '7' }],
     [
