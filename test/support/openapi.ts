@@ -1,3 +1,6 @@
+import type { FastifyInstance } from 'fastify'
+import type { OpenApiDocument } from '../../src/schema/openapi.js'
+
 const shared = /^#\/components\/(responses|headers|parameters)\/(.+)$/
 
 /** Returns an OpenAPI document with its shared responses, headers and parameters in the place of the references. */
@@ -11,4 +14,10 @@ export function withoutReferences<Document extends object>(document: Document): 
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, visit(one)]))
   }
   return visit(document) as Document
+}
+
+/** The OpenAPI document of an app, after its boot, without these references. */
+export async function documentOf(app: FastifyInstance): Promise<OpenApiDocument> {
+  await app.ready()
+  return withoutReferences(app.swagger()) as unknown as OpenApiDocument
 }

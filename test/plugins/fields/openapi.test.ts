@@ -5,7 +5,7 @@ import t from 'tap'
 import { fields } from '../../../src/index.js'
 import { documentFields } from '../../../src/plugins/fields/openapi.js'
 import { type Operation, openApiOf } from '../../../src/schema/openapi.js'
-import { withoutReferences } from '../../support/openapi.js'
+import { documentOf } from '../../support/openapi.js'
 import { array, object, text } from './one-route.js'
 
 const user = object({ name: text, age: { type: 'integer' } })
@@ -61,15 +61,12 @@ t.test('OpenAPI shows the parameter where it works, with the default, and nowher
     child.get('/own-replies', { schema }, () => ada)
   })
   app.addSchema({ $id: 'late', ...user })
-  await app.ready()
-  const { paths } = withoutReferences(app.swagger()) as {
-    paths: Record<string, Record<string, { parameters?: Parameter[] }>>
-  }
+  const { paths = {} } = await documentOf(app)
   const shown = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [] }]) => {
       const own = parameters.filter((one) => one.in === 'query' && one.name === 'fields')
       return own.map(({ description, schema }) => {
-        const [limits, byDefault] = description.split(' Default: ')
+        const [limits, byDefault] = String(description).split(' Default: ')
         t.strictSame([limits, schema], [described, { anyOf: [text, array(text)] }], path)
         return [method, path, byDefault]
       })
@@ -126,11 +123,4 @@ function documented(operation: Operation, schemas: object = {}): Operation {
   if (openapi === null) throw new Error('no OpenAPI')
   const facts = { reads: true, lists: ['members', 'users'] }
   return documentFields({ mode: 'enforce' }, facts, () => [])(operation, openapi)
-}
-
-interface Parameter {
-  readonly in: string
-  readonly name: string
-  readonly description: string
-  readonly schema: object
 }
