@@ -434,6 +434,9 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
     t.match(refused.headers, { 'retry-after': '86399', ratelimit: '"burst";r=0;t=1, "daily";r=0;t=86399' })
     t.strictSame(refused.json().violated_policies, violated_policies)
   }
+  const both = await appWith({ redis: fakeRedis(), quotas: [burst, { ...daily, max: 2 }] })
+  await statusesOf(both, times(2))
+  t.strictSame((await ask(both)).body.violated_policies, ['burst', 'daily'], 'each that has nothing left')
   const longFirst = await appWith({ redis: fakeRedis(), quotas: [{ ...daily, max: 1 }, burst] })
   await leftOf(longFirst)
   mock.timers.tick(1000)
