@@ -120,6 +120,8 @@ t.test('each change is logged once, and refused requests are not errors', async 
   t.equal(told(/is past/).length, 1)
   await app.maintenance.enable({ until: new Date(clock.now() + 1) })
   t.equal(told(/ maintenance: /).at(-1), '40 maintenance: on')
+  await clock.advance(1)
+  t.equal(told(/ maintenance: /).at(-1), '30 maintenance: off', 'to the millisecond')
   await app.maintenance.enable({ until: new Date(clock.now()) })
   t.equal(told(/is past/).length, 2, 'an end that is now is past')
   await app.close()
