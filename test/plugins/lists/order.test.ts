@@ -148,6 +148,7 @@ t.test('a response schema without the items or the total is one finding per rout
   await t.resolves(boot({}, people, { mode: 'off' }))
   const own = { ...people, serializerCompiler: () => JSON.stringify }
   await t.resolves(boot({}, own), 'a serializer of the app may send more')
+  await t.resolves(boot({}, { serializerCompiler: own.serializerCompiler }))
   const reported = await boot({}, people, { mode: 'report' })
   t.match(reported.conventions.report().findings, [
     { rule: 'schema', problem: /'people'/, instead: /lists\.member/, mode: 'report' },

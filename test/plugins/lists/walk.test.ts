@@ -168,13 +168,13 @@ t.test('a time that is a Date: one warning for each list, because it has no micr
 t.test('total is sent only if the handler returns it', async (t) => {
   const app = Fastify()
   await app.register(lists)
-  const counts = [23, 10n]
+  const counts = [23, 10n, BigInt(Number.MAX_SAFE_INTEGER)]
   app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) =>
     page.includeTotal ? reply.list([], counts.shift()) : reply.list([]),
   )
   for (const query of ['', '?include_total=false'])
     t.strictSame((await app.inject(`/v1/users${query}`)).json(), { users: [] })
-  for (const total of [23, 10])
+  for (const total of [23, 10, Number.MAX_SAFE_INTEGER])
     t.strictSame((await app.inject('/v1/users?include_total=true')).json(), { users: [], total })
 })
 
