@@ -85,12 +85,10 @@ async function hasTagOfItsCoding(t: Test, port: number, validators: boolean): Pr
     for (const coding of ['gzip', 'br'] as const) {
       const about = `${url} ${coding}`
       const coded = await ask(port, 'GET', url, { 'accept-encoding': coding })
-      t.equal(coded.status, 200, about)
-      t.equal(coded.headers['content-encoding'], coding, about)
-      t.equal(coded.headers.etag, `${etag.slice(0, -1)}--${coding}"`, about)
-      t.equal(coded.headers.vary, 'accept-encoding', about)
+      const mine = `${etag.slice(0, -1)}--${coding}"`
+      const sent = [coded.status, coded.headers['content-encoding'], coded.headers.etag, coded.headers.vary]
+      t.strictSame(sent, [200, coding, mine, 'accept-encoding'], about)
       t.ok(unzip[coding](coded.bytes).equals(plain.bytes), `${about}: the same once it is decoded`)
-      const mine = coded.headers.etag ?? ''
       for (const [ifNoneMatch, named] of [
         [mine, mine],
         [`W/${mine}`, mine],
@@ -98,16 +96,12 @@ async function hasTagOfItsCoding(t: Test, port: number, validators: boolean): Pr
         ['*', etag],
       ] as const) {
         const headers = { 'accept-encoding': coding, 'if-none-match': ifNoneMatch }
-        const again = await ask(port, 'GET', url, headers)
-        t.equal(again.status, 304, `${about} ${ifNoneMatch}`)
-        t.equal(again.body.length, 0, `${about}: a 304 without content`)
-        t.match(again.headers, { vary: 'accept-encoding', etag: named, 'cache-control': 'no-cache' }, about)
-        t.notOk('content-encoding' in again.headers || 'content-length' in again.headers, about)
-        if (url === '/v1/stream') continue
-        const head = await ask(port, 'HEAD', url, headers)
-        t.equal(head.status, 304, `${about}: HEAD`)
-        t.match(head.headers, { vary: 'accept-encoding', etag: named }, `${about}: HEAD`)
-        t.notOk('content-length' in head.headers)
+        for (const method of url === '/v1/stream' ? ['GET'] : ['GET', 'HEAD']) {
+          const again = await ask(port, method, url, headers)
+          t.strictSame([again.status, again.body], [304, ''], `${method} ${about} ${ifNoneMatch}`)
+          t.match(again.headers, { vary: 'accept-encoding', etag: named, 'cache-control': 'no-cache' }, about)
+          t.notOk('content-encoding' in again.headers || 'content-length' in again.headers, about)
+        }
       }
       t.equal((await ask(port, 'GET', url, { 'accept-encoding': coding, 'if-match': mine })).status, 200)
       const stale = await ask(port, 'GET', url, { 'accept-encoding': coding, 'if-match': '"x--gzip"' })
@@ -157,13 +151,13 @@ t.test('a weak tag is valid for all codings; the Vary of the app is kept, and no
     [{ vary: 'Origin' }, 'Origin, accept-encoding'],
     [{ vary: 'Accept, accept-encoding' }, 'Accept, accept-encoding'],
   ] as const
-  for (const [index, [own]] of rows.entries())
-    app.get(`/v1/${index}`, (_, reply) => reply.headers({ etag: 'W/"b"', ...own }).send(small))
+  app.get('/v1/own/:index', ({ url }, reply) =>
+    reply.headers({ etag: 'W/"b"', ...rows[Number(url.slice(8))]?.[0] }).send(small),
+  )
   for (const [index, [own, vary]] of rows.entries()) {
-    const answer = await app.inject({ url: `/v1/${index}`, headers: { 'accept-encoding': 'gzip' } })
-    t.equal(answer.headers['content-encoding'], 'gzip')
-    t.match(answer.headers, { etag: 'W/"b"', ...own }, JSON.stringify(own))
-    t.equal(answer.headers.vary, vary, JSON.stringify(own))
+    const { headers } = await app.inject({ url: `/v1/own/${index}`, headers: { 'accept-encoding': 'gzip' } })
+    const { etag } = { etag: 'W/"b"', ...own }
+    t.strictSame([headers['content-encoding'], headers.etag, headers.vary], ['gzip', etag, vary])
   }
 })
 

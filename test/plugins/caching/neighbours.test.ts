@@ -33,9 +33,6 @@ t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304
           vary: /^(?=.*\bOrigin\b).*\bAccept-Language\b/,
           'access-control-allow-origin': 'https://a.example',
         })
-      const asked = { ...origin, 'access-control-request-method': 'GET' }
-      const preflight = await app.inject({ method: 'OPTIONS', url, headers: asked })
-      t.strictSame([preflight.statusCode, preflight.headers.etag], [204, undefined])
     }
   }
 })
@@ -107,7 +104,7 @@ t.test('onSend hooks of the app: the tag is of their payload; a 304 has no conte
   const seen: unknown[] = []
   app.addHook('onSend', async (_, __, payload) => (typeof payload === 'string' ? `${payload} ` : payload))
   const onSend = async (_: unknown, reply: { statusCode: number }, payload: unknown) => {
-    seen.push([reply.statusCode, payload])
+    seen.push(reply.statusCode, payload)
     return payload
   }
   app.get('/v1/users', { onSend }, () => ({}))
@@ -117,10 +114,7 @@ t.test('onSend hooks of the app: the tag is of their payload; a 304 has no conte
   t.equal(headers['content-length'], '3')
   const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
   t.equal(again.statusCode, 304)
-  t.strictSame(seen, [
-    [200, '{} '],
-    [304, null],
-  ])
+  t.strictSame(seen, [200, '{} ', 304, null])
   t.equal((await app.inject('/v1/bare')).headers.etag, headers.etag)
 })
 
@@ -143,14 +137,13 @@ t.test('wildcard routes, and those with false, are not changed, and are in the r
     t.notOk('cache-control' in answer.headers, url)
   }
   t.match((await app.inject('/metrics')).headers, { 'cache-control': 'no-cache', etag: /^"/ })
-  const listed = app.conventions.report().exceptions
-  const told = listed.map(({ route, reason }) => [route, reason])
-  t.match(told, [
-    ['GET /files/*', /wildcard/],
+  const told = app.conventions.report().exceptions.map(({ route, reason }) => [route, reason])
+  const reason = 'a wildcard route: files or a proxy'
+  t.strictSame(told, [
+    ['GET /files/*', reason],
     ['GET /v1/off', 'config.caching is false'],
-    ['GET /files-2/*', /wildcard/],
+    ['GET /files-2/*', reason],
   ])
-  t.equal(listed.length, 3)
 })
 
 t.test('options of its own put a wildcard, hidden or proxy route under caching', async (t) => {
@@ -188,20 +181,15 @@ t.test('status and headers of a Response take precedence', async (t) => {
   t.strictSame([plain.statusCode, plain.body, plain.headers['cache-control']], [200, '{}', 'no-cache'])
 })
 
-t.test(
-  'a page of the 404 handler of the app keeps its headers; a 200 of an error handler is not stored',
-  async (t) => {
-    const app = Fastify()
-    await app.register(caching)
-    app.setNotFoundHandler((_, reply) =>
-      reply.code(200).header('etag', '"page"').type('text/html').send('<p>'),
-    )
-    app.setErrorHandler((_, __, reply) => reply.code(200).send({ fallback: true }))
-    app.get('/v1/users', { config: { caching: { cacheControl: { maxAge: 60 } } } }, () => {
-      throw new Error('no')
-    })
-    const page = await app.inject('/some/page')
-    t.strictSame([page.headers.etag, page.headers['cache-control']], ['"page"', undefined])
-    t.match(await app.inject('/v1/users'), { statusCode: 200, headers: { 'cache-control': 'no-store' } })
-  },
-)
+t.test('a page of a 404 handler keeps its headers; a 200 of an error handler is not stored', async (t) => {
+  const app = Fastify()
+  await app.register(caching)
+  app.setNotFoundHandler((_, reply) => reply.code(200).header('etag', '"page"').type('text/html').send('<p>'))
+  app.setErrorHandler((_, __, reply) => reply.code(200).send({ fallback: true }))
+  app.get('/v1/users', { config: { caching: { cacheControl: { maxAge: 60 } } } }, () => {
+    throw new Error('no')
+  })
+  const page = await app.inject('/some/page')
+  t.strictSame([page.headers.etag, page.headers['cache-control']], ['"page"', undefined])
+  t.match(await app.inject('/v1/users'), { statusCode: 200, headers: { 'cache-control': 'no-store' } })
+})

@@ -1,7 +1,4 @@
-/** Over sockets: repeated header lines, the bytes of a 304, long lists, HTTP/2. */
-import { once } from 'node:events'
-import { connect } from 'node:http2'
-import compress from '@fastify/compress'
+/** Over sockets: repeated header lines, the bytes of a 304. */
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { caching, problems } from '../../../src/index.js'
@@ -81,22 +78,4 @@ t.test('HEAD has every header of GET, with the length of what GET sends', async 
     }
     t.strictSame(sections[1], sections[0], url)
   }
-})
-
-t.test('HTTP/2: 200, 304 and coded tags as over HTTP/1.1', async (t) => {
-  const app = Fastify({ http2: true })
-  await app.register(caching)
-  await app.register(compress, { threshold: 0 })
-  app.get('/v1/small', () => ({ name: 'a'.repeat(200) }))
-  const session = connect((await serve(t, app)).origin)
-  t.teardown(() => session.close())
-  const get = async (headers: Record<string, string>) => {
-    const stream = session.request({ ':path': '/v1/small', 'accept-encoding': 'gzip', ...headers }).resume()
-    const [[received]] = await Promise.all([once(stream, 'response'), once(stream, 'end')])
-    return received as Record<string, unknown>
-  }
-  const first = await get({})
-  t.match(first, { ':status': 200, 'content-encoding': 'gzip', etag: /--gzip"$/, vary: 'accept-encoding' })
-  const again = await get({ 'if-none-match': String(first.etag) })
-  t.match(again, { ':status': 304, etag: first.etag, vary: 'accept-encoding' })
 })
