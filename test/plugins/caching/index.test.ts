@@ -119,7 +119,7 @@ const responses: readonly (readonly [
   ['§15.3.5: a 204 has no validators of a representation', {}, sets({}, user, 204), noValidators],
   ['§15.3.5: nor has it for HEAD', {}, sets({}, user, 204), noValidators, 'HEAD'],
   ['§15.3.5: nor for PUT', {}, sets({}, user, 204), noValidators, 'PUT'],
-  ['a 204 may name the resource as it is now', {}, sets(ownTag, '', 204), ofOwnTag],
+  ['a 204 may name the resource as it is now', {}, sets(ownTag, '', 204), { ...ofUser, ...ofOwnTag }],
   ['that of a DELETE too', {}, sets(ownTag, '', 204), ofOwnTag, 'DELETE'],
   ['a text is hashed', {}, sets({}, '{}'), { etag: ofBytes }],
   ['a buffer is hashed', {}, sets({}, Buffer.from('{}')), { etag: ofBytes }],
