@@ -33,7 +33,7 @@ export function runFirstSteps(
     if (isProblemError(error)) return answer(error)
     if (error) request.log.error({ err: error }, 'headers of an error failed')
     if (turn === undefined) answer(null)
-    else runSteps({ ...turn, request, reply, next }, undefined)
+    else runSteps(turn.steps, turn.phase, request, reply, next, undefined)
   }
   next()
 }

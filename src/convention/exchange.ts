@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { ProblemError } from '../problem/problem-error.js'
-import { ownCompilers, replySerializer } from './internals.js'
+import { ownCompilers, replyHeaders, replySerializer } from './internals.js'
 
 /** What was decided about a POST before it was routed. */
 export type OverrideMark =
@@ -121,13 +121,10 @@ export function hookError(thrown: unknown): Error {
   return thrown ? (thrown as Error) : new Error(`a hook failed with ${String(thrown)} instead of an error`)
 }
 
-export interface ReplyHeaders {
-  getHeader(name: string): number | string | string[] | undefined
-}
-
-export function headerOf(reply: ReplyHeaders, name: string): string | undefined {
-  const value = reply.getHeader(name)
-  return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
+/** @param name in lowercase */
+export function headerOf(reply: FastifyReply, name: string): string | undefined {
+  const value = replyHeaders(reply)[name] ?? reply.raw.getHeader(name)
+  return typeof value === 'string' || value === undefined ? value : [value].flat().join(', ')
 }
 
 export function isBytes(payload: unknown): payload is string | Uint8Array {
@@ -152,7 +149,7 @@ export function withHeaders(response: Response, changes: Readonly<Record<string,
 }
 
 /** Reads and sets header fields as they are sent: Fastify prefers those of a `Response` to those of the reply. */
-export function sentFields(reply: ReplyHeaders, payload: unknown) {
+export function sentFields(reply: FastifyReply, payload: unknown) {
   const response = isResponse(payload) ? payload : null
   return {
     get: (name: string): string | undefined => response?.headers.get(name) ?? headerOf(reply, name),

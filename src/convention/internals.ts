@@ -27,7 +27,7 @@ function privateField<Value>(description: string): (holder: object) => Value | u
   descriptions.push(description)
   return function readPrivateField(holder) {
     if (known === undefined || !(known in holder)) known = symbolOf(holder, description)
-    return known && (Reflect.get(holder, known) as Value)
+    return known && (holder as { readonly [key: symbol]: Value })[known]
   }
 }
 
@@ -96,6 +96,17 @@ const serializerField = privateField<unknown>('fastify.reply.serializer')
 /** Returns the function that `reply.serializer()` has set; `null` for none. Fastify has no public getter. */
 export function replySerializer(reply: FastifyReply): unknown {
   return serializerField(reply) ?? null
+}
+
+const headersField =
+  privateField<Record<string, number | string | string[] | undefined>>('fastify.reply.headers')
+
+/**
+ * The header fields of a reply, by names in lowercase; without those of `reply.raw`. `reply.header()`, `getHeader()` and
+ * `hasHeader()` copy each name to write it in lowercase.
+ */
+export function replyHeaders(reply: FastifyReply): Record<string, number | string | string[] | undefined> {
+  return headersField(reply) ?? {}
 }
 
 /** Whether an error handler was set for this very context. A context without one has that of the context above. */

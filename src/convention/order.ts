@@ -23,6 +23,8 @@ export const order = {
     'xsrf',
     appHooks,
     routeHooks,
+    // An anonymous request is a 401, whatever it accepts.
+    'problems:last',
   ],
   preParsing: [
     appHooks,

@@ -20,7 +20,6 @@ import {
   type AnyHook,
   type CompiledRoute,
   compiledOf,
-  compiledOn,
   hookOfApp,
   hookOfRoute,
   newRoute,
@@ -29,7 +28,7 @@ import {
   type PlacedStep,
   unserved,
 } from './run.js'
-import { appSlot } from './slots.js'
+import { appSlot, declareValues } from './slots.js'
 import type { PayloadStep } from './steps.js'
 import { findUnreadConfig } from './unread-config.js'
 
@@ -165,7 +164,7 @@ function newRoot(app: FastifyInstance): Root {
   })
   const explainRequest = (request: InjectOptions | string) => explain(app, request)
   Object.assign(reporter.face, { explain: explainRequest, watch })
-  compiledOn.declare(app)
+  declareValues(app)
   app.addHook('onRequest', hookOfApp('onRequest') as never)
   app.addHook('onSend', hookOfApp('onSend') as never)
   app.addHook('onRoute', function compileOrShare(options) {
@@ -246,24 +245,25 @@ const placesOfRoute = phases.map((phase) => ({
 }))
 
 function addHooks(options: RouteOptions, route: CompiledRoute): void {
-  if (route.hooks.size === 0) makeHooks(route)
+  const { hooks } = route
+  if (hooks.size === 0) makeHooks(route)
   for (const { phase, before, after } of placesOfRoute) {
-    const first = route.hooks.get(before)
-    const last = route.hooks.get(after)
     const given = options[phase] as AnyHook | AnyHook[] | undefined
-    if (first === undefined && last === undefined && given === undefined) continue
-    const hooks: AnyHook[] = first === undefined ? [] : [first]
     // The app may have copied the options of another route, with the hooks of that route.
-    if (given !== undefined) hooks.push(...[given].flat().filter((hook) => !(ofConventions in hook)))
-    if (last !== undefined) hooks.push(last)
-    options[phase] = hooks as never
+    const own = given === undefined ? [] : [given].flat().filter((hook) => !(ofConventions in hook))
+    // One call for each phase where no hook stands between the steps.
+    const all = own.length === 0 ? hooks.get(phase) : undefined
+    const placed = all === undefined ? [hooks.get(before), ...own, hooks.get(after)] : [all]
+    const found = placed.filter((hook) => hook !== undefined)
+    if (found.length > 0 || given !== undefined) options[phase] = found as never
   }
 }
 
 function makeHooks(route: CompiledRoute): void {
-  for (const step of stepsOf(route.parts)) {
-    const { side, phase, place } = step.place
-    if (side !== 'beforeApp' && !route.hooks.has(place))
-      route.hooks.set(place, hookOfRoute(route, phase, place))
+  const used = new Set(stepsOf(route.parts).map(({ place }) => place.place))
+  for (const { phase, before, after } of placesOfRoute) {
+    const places = [before, after].filter((place) => used.has(place))
+    for (const place of places) route.hooks.set(place, hookOfRoute(route, phase, [place]))
+    if (places.length === 2) route.hooks.set(phase, hookOfRoute(route, phase, places))
   }
 }

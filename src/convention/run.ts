@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { kept } from '../kept.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import { logOf, type Reporter } from '../report/report.js'
 import { hookError, isPreflight, passString } from './exchange.js'
+import { replyHeaders } from './internals.js'
 import { corsDecorator } from './neighbours.js'
 import type { Phase, Place, StepPlace } from './order.js'
 import { appSlot, requestSlot, routeSlot } from './slots.js'
@@ -29,14 +29,14 @@ export interface PlacedStep {
 export interface CompiledRoute {
   readonly parts: Part[]
   readonly steps: Map<Place, PlacedStep[]>
-  /** The hooks that run them: those of a GET route serve the HEAD route that Fastify adds. */
-  readonly hooks: Map<Place, AnyHook>
+  /** The hooks that run them: those of a GET route serve the HEAD route that Fastify adds. Under a phase: all of its steps. */
+  readonly hooks: Map<Place | Phase, AnyHook>
 }
 
 export const newRoute = (): CompiledRoute => ({ parts: [], steps: new Map(), hooks: new Map() })
 
 export const compiledOf = routeSlot<CompiledRoute>('compiled')
-export const compiledOn = requestSlot<CompiledRoute>('compiled')
+const compiledOn = requestSlot<CompiledRoute>('compiled')
 
 /** What the conventions of a context do on paths without a route, and on routes that were declared before them. */
 export const unserved = appSlot<{ readonly unknown: CompiledRoute; readonly earlier: CompiledRoute }>(
@@ -71,7 +71,7 @@ const phasesWithPayload: ReadonlySet<Phase> = new Set(['preParsing', 'preSeriali
 type StepsOf = (request: FastifyRequest) => readonly PlacedStep[]
 
 /** Returns a hook that runs steps, with the parameters that Fastify gives to hooks of the phase. */
-function hookAt(phase: Phase, place: Place, stepsOf: StepsOf): AnyHook {
+function hookAt(phase: Phase, places: readonly Place[], stepsOf: StepsOf): AnyHook {
   // The names are constant: Fastify binds each hook, and V8 makes a dictionary of a function with a name of its own.
   function conventionsWithPayload(
     request: FastifyRequest,
@@ -79,10 +79,10 @@ function hookAt(phase: Phase, place: Place, stepsOf: StepsOf): AnyHook {
     payload: unknown,
     next: Next,
   ): void {
-    runSteps({ steps: stepsOf(request), phase, request, reply, next }, payload)
+    runSteps(stepsOf(request), phase, request, reply, next, payload)
   }
   function conventions(request: FastifyRequest, reply: FastifyReply, next: Next): void {
-    runSteps({ steps: stepsOf(request), phase, request, reply, next }, undefined)
+    runSteps(stepsOf(request), phase, request, reply, next, undefined)
   }
   // Steps do not handle errors: the response is sent without the step.
   function conventionsOnError(request: FastifyRequest, reply: FastifyReply, _: unknown, next: Next): void {
@@ -94,19 +94,22 @@ function hookAt(phase: Phase, place: Place, stepsOf: StepsOf): AnyHook {
       : phasesWithPayload.has(phase)
         ? conventionsWithPayload
         : conventions
-  return Object.assign(hook, { [ofConventions]: place })
+  return Object.assign(hook, { [ofConventions]: places })
 }
 
 /** Returns the hook of all routes of an app for a phase. */
 export function hookOfApp(phase: Phase): AnyHook {
   const place: Place = `${phase} beforeApp`
-  return hookAt(phase, place, (request) => routeOf(request).steps.get(place) ?? noSteps)
+  return hookAt(phase, [place], (request) => routeOf(request).steps.get(place) ?? noSteps)
 }
 
-/** Returns the hook of a route for a place, whose steps are known later. */
-export function hookOfRoute({ steps }: CompiledRoute, phase: Phase, place: Place): AnyHook {
-  const there = kept(steps, place, () => [])
-  return hookAt(phase, place, () => there)
+/** Returns a hook of a route that runs the steps of some places. They are known once the app is ready. */
+export function hookOfRoute({ steps }: CompiledRoute, phase: Phase, places: readonly Place[]): AnyHook {
+  let there: readonly PlacedStep[] | undefined
+  return hookAt(phase, places, () => {
+    there ??= places.flatMap((place) => steps.get(place) ?? noSteps)
+    return there
+  })
 }
 
 export interface Turn {
@@ -123,24 +126,35 @@ export const witness: {
 } = { see: null }
 
 /** Runs steps one after the other, and applies or counts their effects. */
-export function runSteps(turn: Turn, payload: unknown, from = 0): void {
-  const { steps, request, reply, next } = turn
+export function runSteps(
+  steps: readonly PlacedStep[],
+  phase: Phase,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  next: Next,
+  payload: unknown,
+  from = 0,
+): void {
   let sent = payload
+  // Made for the first step that says something: most say nothing.
+  let turn: Turn | undefined
   for (let index = from; index < steps.length; index++) {
     const step = steps[index] as PlacedStep
     let result: StepResult
     try {
       result = step.run(request, reply, sent)
     } catch (error) {
-      if (countedInReport(turn, step, error)) continue
+      if (countedInReport(request, step, error)) continue
       next(hookError(error))
       return
     }
+    if (result === undefined && witness.see === null) continue
+    turn ??= { steps, phase, request, reply, next }
     if (result !== undefined && 'then' in result) {
       awaitEffects(turn, step, result, sent, index + 1)
       return
     }
-    if (witness.see !== null) witness.see(step, turn, result)
+    witness.see?.(step, turn, result)
     if (result === undefined) continue
     sent = settle(turn, step.part, result, sent)
     if (sent === ended) return
@@ -156,21 +170,26 @@ function awaitEffects(
   payload: unknown,
   from: number,
 ): void {
+  const { steps, phase, request, reply, next } = turn
   promise.then(
     (effects) => {
       witness.see?.(step, turn, effects)
       const sent = effects === undefined ? payload : settle(turn, step.part, effects, payload)
-      if (sent !== ended) runSteps(turn, sent, from)
+      if (sent !== ended) runSteps(steps, phase, request, reply, next, sent, from)
     },
     (error: unknown) => {
-      if (countedInReport(turn, step, error)) runSteps(turn, payload, from)
-      else turn.next(hookError(error))
+      if (countedInReport(request, step, error)) runSteps(steps, phase, request, reply, next, payload, from)
+      else next(hookError(error))
     },
   )
 }
 
 /** In `report`, counts and logs what a step throws, and returns true: the request goes on. Otherwise returns false. */
-function countedInReport({ request }: Turn, { place: { name }, part }: PlacedStep, err: unknown): boolean {
+function countedInReport(
+  request: FastifyRequest,
+  { place: { name }, part }: PlacedStep,
+  err: unknown,
+): boolean {
   if (part.modeOf['*'] !== 'report') return false
   part.reporter.observe(part.convention, 'error', request, `the step ${name} fails`, 500)
   logOf(request)?.error({ err }, `${name}: the step fails, and would fail the request`)
@@ -206,7 +225,7 @@ function apply(turn: Turn, part: Part, effect: Effect, payload: unknown): unknow
   }
   try {
     effect.change?.()
-    if (headers !== undefined) reply.headers(headers)
+    if (headers !== undefined) setHeaders(reply, headers)
   } catch (error) {
     next(hookError(error))
     return ended
@@ -222,6 +241,27 @@ function apply(turn: Turn, part: Part, effect: Effect, payload: unknown): unknow
   }
   return effect.payload === undefined ? payload : effect.payload
 }
+
+function setHeaders(reply: FastifyReply, headers: NonNullable<Effect['headers']>): void {
+  const fields = replyHeaders(reply)
+  for (const name in headers) {
+    if (!Object.hasOwn(headers, name)) continue
+    if (isLowercase(name)) fields[name] = headers[name]
+    else reply.header(name, headers[name])
+  }
+}
+
+const lowercase = new Set<string>()
+
+/** Whether a field can be set without `reply.header()`, which also adds to `Set-Cookie`. Names are constants of conventions. */
+function isLowercase(name: string): boolean {
+  if (lowercase.has(name)) return true
+  if (name === 'set-cookie' || name !== name.toLowerCase() || lowercase.size >= maxNames) return false
+  lowercase.add(name)
+  return true
+}
+
+const maxNames = 1000
 
 export function modeOfEffect({ isNeeded, rule }: Effect, modeOf: ModeOf): Mode | undefined {
   return isNeeded === true ? 'enforce' : (modeOf[rule] ?? modeOf['*'])

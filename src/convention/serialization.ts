@@ -157,7 +157,9 @@ export class RouteSerialization {
     const { status = '', mediaType = null } = this.#writerOf(reply) ?? {}
     // `reply.serialize()` does not look for the serializer of a media type.
     const stringify = mediaType === null ? undefined : reply.getSerializationFunction(status, mediaType)
-    return (stringify ?? reply.serialize.bind(reply))(payload as object) as string
+    return stringify === undefined
+      ? (reply.serialize(payload) as string)
+      : stringify(payload as Record<string, unknown>)
   }
 
   /** What the serializer of the app makes of a payload: it may convert values, and leave some out. */

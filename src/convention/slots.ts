@@ -43,21 +43,30 @@ function ownConfig(route: RouteOptions): object {
 }
 
 /** A value that a convention keeps on requests. */
-export const requestSlot = <T>(name: string) => slotOf<FastifyRequest, T>(name, 'request')
+export const requestSlot = <T>(name: string) => slotOf<FastifyRequest, T>(name)
 
 /** A value that a convention keeps on replies. */
-export const replySlot = <T>(name: string) => slotOf<FastifyReply, T>(name, 'reply')
+export const replySlot = <T>(name: string) => slotOf<FastifyReply, T>(name)
 
-function slotOf<Owner extends object, T>(name: string, decorated: Decorated) {
+const values = keyOf('values')
+
+/** Values are in one object, which is made for the first: Fastify sets each decorator of each request one by one. */
+function slotOf<Owner extends object, T>(name: string) {
   const key = keyOf(name)
   return {
-    /** Decorates the requests or replies of a context, unless they have the slot: setting it changes no object's shape. */
-    declare: (app: FastifyInstance) => void decorateUnlessTaken(app, decorated, key, undefined),
     set(owner: Owner, value: T): void {
-      ;(owner as Keyed<T>)[key] = value
+      const holder = owner as Keyed<Keyed<T>>
+      holder[values] ??= {}
+      holder[values][key] = value
     },
-    get: (owner: Owner) => (owner as Keyed<T>)[key],
+    get: (owner: Owner): T | undefined => (owner as Keyed<Keyed<T>>)[values]?.[key],
   }
+}
+
+/** Decorates requests and replies with the property of their values: setting it changes no object's shape. */
+export function declareValues(app: FastifyInstance): void {
+  for (const decorated of ['request', 'reply'] as const)
+    decorateUnlessTaken(app, decorated, values, undefined)
 }
 
 const decorators = {

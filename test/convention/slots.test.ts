@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { requestSlot, routeSlot } from '../../src/convention/slots.js'
+import { declareValues, requestSlot, routeSlot } from '../../src/convention/slots.js'
 
 t.test('a value of a route is visible to its requests only', async (t) => {
   const slot = routeSlot<string>('test.route')
@@ -20,7 +20,7 @@ t.test('a value of a route is visible to its requests only', async (t) => {
 t.test('each request has its own value, and setting it does not change the object’s shape', async (t) => {
   const slot = requestSlot<string>('test.shape')
   const app = Fastify()
-  slot.declare(app)
+  declareValues(app)
   app.get('/', (request) => {
     const before = Reflect.ownKeys(request)
     t.equal(slot.get(request), undefined)

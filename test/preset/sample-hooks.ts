@@ -19,8 +19,8 @@ export const options = {
 }
 
 const ofList = {
-  onRequest: [own],
-  preParsing: [own, 'problems'],
+  onRequest: [own, 'problems:last'],
+  preParsing: [own],
   preValidation: ['lists', own],
   preHandler: [own, 'fields', 'caching'],
   preSerialization: ['caching', own, 'lists', 'serialization'],
@@ -51,7 +51,7 @@ export const expected = {
     onSend: ['caching', 'fields', own, 'of Fastify', 'versions', 'caching:last', 'xsrf'],
   },
   'PUT /v1/users/:id': {
-    onRequest: [own],
+    onRequest: [own, 'problems:last'],
     preParsing: ['selfAlias', own, 'problems', 'idempotency', 'integerTwins'],
     preValidation: ['xsrf', 'methodOverride', own, 'integerTwins'],
     preHandler: ['selfAlias', 'integerTwins', own, 'fields', 'idempotency', 'caching'],
@@ -60,7 +60,7 @@ export const expected = {
     onError: ['versions', 'caching', own],
   },
   'DELETE /v1/orders/:id': {
-    onRequest: [own],
+    onRequest: [own, 'problems:last'],
     preParsing: [own, 'problems', 'idempotency'],
     preValidation: ['xsrf', own],
     preHandler: [own, 'idempotency'],
@@ -119,9 +119,9 @@ function namesAt({ steps }: Compiled, place: string): string[] {
 function namesOf(route: RouteOptions, phase: string): string[] {
   const compiled = keyOf<Compiled>(route.config ?? {}, 'compiled')
   return [route[phase as 'onSend'] ?? []].flat().flatMap((hook) => {
-    const place = keyOf<string | undefined>(hook, 'hook')
-    if (place === undefined) return hook.name === own ? own : 'of Fastify'
-    return namesAt(compiled, place)
+    const places = keyOf<readonly string[] | undefined>(hook, 'hook')
+    if (places === undefined) return hook.name === own ? own : 'of Fastify'
+    return places.flatMap((place) => namesAt(compiled, place))
   })
 }
 

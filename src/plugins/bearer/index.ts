@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { callerFields, knownSubject, verifiedAuthorization } from '../../convention/caller.js'
+import { callerFields, knownSubject } from '../../convention/caller.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { documentRoute } from '../../convention/document.js'
@@ -85,7 +85,6 @@ export const bearer: FastifyPluginAsync<BearerOptions & RegistrationOptions> = c
       if (!app.hasRequestDecorator('caller'))
         offerNames(app, { plugin: 'bearer', mode, owner: 'request', members: { caller: { value: null } } })
       knownSubject.set(app, knownSubjectOf(tokens))
-      verifiedAuthorization.declare(app)
     } else logOf(app)?.warn('bearer: in report mode no request is refused, and request.caller is not set')
 
     app.addHook('onRoute', function documentRouteWithoutToken(route) {

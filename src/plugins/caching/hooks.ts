@@ -142,7 +142,7 @@ export interface KnownValidators extends Validators {
   readonly isOfItems: boolean
 }
 
-export const knownValidators = replySlot<KnownValidators>('caching.validators')
+const knownValidators = replySlot<KnownValidators>('caching.validators')
 
 const notModified: Effect = { rule: 'not-modified', given: 'would be answered with 304' }
 const answer304: Effect = { ...notModified, answer: { status: 304 } }

@@ -6,7 +6,7 @@ import { needFields } from '../../convention/selection.js'
 import { foreignReasonOf } from '../../report/modes.js'
 import { loadHash } from './byte-tag.js'
 import { type CachingFields, cachingHelper } from './cache-control.js'
-import { expectedVersion, finishUnknown, knownValidators, stepsOf } from './hooks.js'
+import { expectedVersion, finishUnknown, stepsOf } from './hooks.js'
 import {
   type CachingOptions,
   type CachingRouteOptions,
@@ -75,8 +75,6 @@ export const caching: FastifyPluginAsync<CachingOptions & RegistrationOptions> =
     instead: `no ${name}, or caching: false`,
   })),
   setUp({ app, options: { mode, now } }) {
-    expectedVersion.declare(app)
-    knownValidators.declare(app)
     app.addHook('onReady', loadHash)
     const offered = { plugin: 'caching', mode }
     offerNames(app, { ...offered, owner: 'reply', members: { caching: { value: cachingHelper(now) } } })

@@ -6,7 +6,7 @@ import { isRead } from '../../convention/exchange.js'
 import { ownCompilers } from '../../convention/internals.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
-import { type FieldSelection, ownParameters, selectionOf, selections } from '../../convention/selection.js'
+import { type FieldSelection, ownParameters, selectionOf } from '../../convention/selection.js'
 import { RouteSerialization, serializationOf } from '../../convention/serialization.js'
 import { invalid } from '../../options.js'
 import { loadAjv } from '../../schema/alternatives.js'
@@ -56,7 +56,6 @@ export const fields: FastifyPluginAsync<FieldsOptions & RegistrationOptions> = c
   routeOptions: fieldsRouteOptions,
   async setUp({ app, options: { mode } }) {
     await loadAjv()
-    selections.declare(app)
     offerNames(app, { plugin: 'fields', mode, owner: 'request', members: { fields: { get: fieldsOf } } })
   },
   route({ app, name, methods, route, options, atReady, exclude }) {

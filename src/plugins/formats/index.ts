@@ -3,7 +3,6 @@ import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import {
-  chosenFormat,
   declaresParameter,
   type Format,
   negotiates,
@@ -111,7 +110,6 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     const formats: RouteFormats = { produces, parameter, writer }
     if (mode === 'report') return { preValidation: chooseFormat(formats) }
     for (const format of produces) needed.add(format)
-    chosenFormat.declare(app)
     negotiates.set(route, true)
     return {
       preValidation: chooseFormat(formats, ownParameters(app, route, [parameter]).take),

@@ -19,7 +19,7 @@ import type { Attempt, Ledger } from './ledger.js'
 import * as requests from './request.js'
 import type { IdempotencyRecord } from './stores/store.js'
 
-export const bodyRead = requestSlot<requests.ReadBody>('idempotency.body')
+const bodyRead = requestSlot<requests.ReadBody>('idempotency.body')
 /** What a request with a key does: it runs, or gets an answer again. */
 export const workOf = requestSlot<Run | Replay>('idempotency.work')
 

@@ -12,7 +12,7 @@ import { modeOption } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
 import { timerOption } from '../../time/clock.js'
 import { duration } from '../../time/time-window.js'
-import { bodyRead, type IdentifyCaller, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
+import { type IdentifyCaller, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
 import { ledgerOf } from './ledger.js'
 import { maxKeyLength } from './request.js'
 import { memoryIdempotency } from './stores/memory.js'
@@ -156,8 +156,6 @@ export const idempotency: FastifyPluginAsync<IdempotencyOptions & RegistrationOp
   routeOptions: idempotencyRouteOptions,
   setUp({ app, options, atReady, addFinding }) {
     const { mode, store = memoryIdempotency(), lease, storeTimeout, schedule } = options
-    bodyRead.declare(app)
-    workOf.declare(app)
     const members = { idempotency: { get: requestIdempotency } }
     offerNames(app, { plugin: 'idempotency', mode, owner: 'request', members })
     const times = { lease: Number(lease), storeTimeout: Number(storeTimeout) }

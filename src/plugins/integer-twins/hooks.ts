@@ -40,7 +40,7 @@ interface RequestInputs {
   readonly read: Map<Part, Input>
 }
 
-export const requestInputs = requestSlot<RequestInputs>('integerTwins.input')
+const requestInputs = requestSlot<RequestInputs>('integerTwins.input')
 
 interface InputRoute {
   readonly given: FastifySchema

@@ -11,7 +11,7 @@ import { problemsOf, type RouteDescription } from '../../problem/route-descripti
 import { modeOption, routeMode } from '../../report/modes.js'
 import { loadAjv } from '../../schema/alternatives.js'
 import { mentionsInt64 } from '../../schema/shape.js'
-import { inputSteps, requestInputs } from './hooks.js'
+import { inputSteps } from './hooks.js'
 import { documentTwins } from './openapi.js'
 
 const integerTwinsOptions = {
@@ -56,9 +56,8 @@ export const integerTwins: FastifyPluginAsync<IntegerTwinsOptions & Registration
   rules: ['twin', 'lost-digits', 'input'],
   options: integerTwinsOptions,
   routeOptions: routeMode,
-  async setUp({ app }) {
+  async setUp() {
     await loadAjv()
-    requestInputs.declare(app)
   },
   route({ app, route, options: { mode }, atReady, addFinding, exclude }) {
     if (route === null || mode === 'off') return undefined

@@ -18,7 +18,7 @@ import {
   withPlus,
 } from './page.js'
 
-export const requests = requestSlot<ListRequest>('lists.request')
+const requests = requestSlot<ListRequest>('lists.request')
 
 export function readPageOf(list: List, take: ((request: FastifyRequest) => void) | null): RequestStep {
   return (request) => {

@@ -26,7 +26,7 @@ import { isPlainObject, type SchemaObject, type SchemaStore } from '../../schema
 import { partsOf, propertiesOf, SchemaReader } from '../../schema/reader.js'
 import { queryOf } from '../../schema/responses.js'
 import { memberName } from '../../words/words.js'
-import { countAnswer, keysOf, readPageOf, requestedOf, requests, writeList } from './hooks.js'
+import { countAnswer, keysOf, readPageOf, requestedOf, writeList } from './hooks.js'
 import { describePages, documentPages, missingMembers, offsetBreach, parameterNames } from './openapi.js'
 import type { ListRules, Page, PageKey, PageOf } from './page.js'
 
@@ -142,7 +142,6 @@ export const lists: FastifyPluginAsync<ListsOptions & RegistrationOptions> = con
   routeOptions: listsRouteOptions,
   setUp({ app, options }) {
     limitsOf('lists', options, options)
-    requests.declare(app)
     const offered = { plugin: 'lists', mode: options.mode }
     return {
       reporter: reporterOf(app),

@@ -39,7 +39,6 @@ import {
   type Preferences,
   readPrefer,
   type StartOptions,
-  startsOfRequest,
 } from './start.js'
 
 export type {
@@ -152,7 +151,6 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
     const options = resolveOperations(given, app)
     const { identify, path } = options
     const knowsCallers = () => identify !== undefined || hasCallers(app)
-    startsOfRequest.declare(app)
     const service = operationsService(options, app.log, knowsCallers)
     const { definitions } = service
     // Schemas and responses share one style; `responseRules` may be registered after this plugin.

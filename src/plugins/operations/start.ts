@@ -100,7 +100,7 @@ export async function callerOfRequest(
 }
 
 /** Number of operations that a request with an `Idempotency-Key` has started. */
-export const startsOfRequest = requestSlot<number>('operations.starts')
+const startsOfRequest = requestSlot<number>('operations.starts')
 
 /** Callers who are not known have no key: an id that others can guess would show them the operation. */
 function keyOf(request: FastifyRequest, { owner }: Caller): string | null {

@@ -59,7 +59,6 @@ export function errorAnswers(
   const answersRefusals = options.refusals === 'answer'
   const wraps = options.errorHandler === 'wrap'
   const parses = (type: string): boolean => [...contexts].some((one) => one.hasContentTypeParser(type))
-  passedOn.declare(app)
 
   function answer(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     // The status so far is that of the response which a hook has failed to send.

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { checkJsonBodies, isEmptyForm } from '../../convention/bodies.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { headerOf, isCoded, isFramingFaulty, isResponse } from '../../convention/exchange.js'
+import { headerOf, isCoded, isFramingFaulty, isRead, isResponse } from '../../convention/exchange.js'
 import { jsonSchemasOf } from '../../convention/route-schemas.js'
 import { negotiates } from '../../convention/selection.js'
 import type { Effect, PayloadStep, RequestStep } from '../../convention/steps.js'
@@ -154,7 +154,6 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     const sessions = new Set<ServerHttp2Session>()
     const answers = errorAnswers(app, options, contexts)
     problemStyle.set(app, options)
-    sending.declare(app)
     if (options.mode === 'enforce') {
       app.addHook('onReady', (done) => {
         passOnAll(app)
@@ -211,7 +210,9 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
       })
     }
     const produced = producedTypes(route.schema?.response)
-    const plan = { ...steps, preParsing: negotiation(produced) }
+    // Fastify reads no content of a GET or HEAD.
+    const preParsing = methods.every(isRead) ? undefined : readContent
+    const plan = { ...steps, lastOnRequest: negotiation(produced), preParsing }
     if (mode === 'report') return plan
     route.errorHandler = answers.ofRoute(route.errorHandler)
     // A route without codes of its own has those of the registration: one object, which is described once.
@@ -299,37 +300,39 @@ function hostFault({ headers, rawHeaders, httpVersion }: IncomingMessage): strin
   return isHostValue(String(host)) ? null : 'The Host header must be a host, with or without a port'
 }
 
-/** Returns the step that refuses requests which the route cannot answer, or whose body it cannot read. */
-function negotiation(produced: readonly string[] | null): PayloadStep {
-  return function negotiate(request, reply, payload) {
+/** Returns the step that refuses requests which the route cannot answer. */
+function negotiation(produced: readonly string[] | null): RequestStep {
+  return function negotiate(request, reply) {
     const { expect, accept } = request.raw.headers
     // Node.js handles 100-continue (RFC 9110 §10.1.1).
     if (expect !== undefined && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect)) {
       const detail = 'The only supported expectation is 100-continue'
       return { rule: 'header-fields', refusal: new ProblemError('expectation-failed', { detail }) }
     }
-    if (produced !== null && accept !== undefined && accept !== '*/*' && !produced.includes(accept)) {
-      if (negotiates.of(request) !== true && !acceptsAny(accept, produced)) {
-        const given = `Accept takes none of ${produced.join(', ')}`
-        const refusal = notAcceptable(produced, headerOf(reply, 'vary'))
-        return { rule: 'accept', given, refusal }
-      }
-    }
-    if (isEmptyForm(request)) {
-      // Then Fastify reads no body.
-      const change = (): void => {
-        delete request.headers['content-type']
-      }
-      return { rule: 'content', given: 'a form without content', change }
-    }
-    // A hook of the app that decodes passes on another stream, or removes the header.
-    if (payload !== request.raw || !isCoded(request)) return undefined
-    const coding = clip(request.raw.headers['content-encoding'] ?? '', 100)
-    // RFC 9110 §15.5.16: a 415 for a coding names the supported ones.
-    const refusal = new ProblemError('unsupported-media-type', {
-      detail: `Content-Encoding ${coding} is not supported here`,
-      headers: { 'accept-encoding': 'identity' },
-    })
-    return { rule: 'content', refusal }
+    if (produced === null || accept === undefined || accept === '*/*' || produced.includes(accept))
+      return undefined
+    if (negotiates.of(request) === true || acceptsAny(accept, produced)) return undefined
+    const given = `Accept takes none of ${produced.join(', ')}`
+    return { rule: 'accept', given, refusal: notAcceptable(produced, headerOf(reply, 'vary')) }
   }
+}
+
+/** Refuses content that the route cannot read. */
+const readContent: PayloadStep = (request, _reply, payload) => {
+  if (isEmptyForm(request)) {
+    // Then Fastify reads no body.
+    const change = (): void => {
+      delete request.headers['content-type']
+    }
+    return { rule: 'content', given: 'a form without content', change }
+  }
+  // A hook of the app that decodes passes on another stream, or removes the header.
+  if (payload !== request.raw || !isCoded(request)) return undefined
+  const coding = clip(request.raw.headers['content-encoding'] ?? '', 100)
+  // RFC 9110 §15.5.16: a 415 for a coding names the supported ones.
+  const refusal = new ProblemError('unsupported-media-type', {
+    detail: `Content-Encoding ${coding} is not supported here`,
+    headers: { 'accept-encoding': 'identity' },
+  })
+  return { rule: 'content', refusal }
 }

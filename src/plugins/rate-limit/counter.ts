@@ -104,13 +104,12 @@ export function memoryCounter(callers: number, now: () => number = () => Date.no
 
   return function countInMemory(_request, caller, limits) {
     const time = now()
-    const windows = limits.map(({ quota }) => windowOf(caller, quota, time))
-    const isRefused = windows.some(({ used }, index) => used >= (limits[index] as Limit).max)
-    return limits.map((limit, index): State => {
-      const window = windows[index] as Window
-      const isExceeded = window.used >= limit.max
-      if (!isRefused) window.used += 1
-      if (window.used > 0) windowsIn(limit.quota).set(caller, window)
+    const isRefused = limits.some(({ quota, max }) => windowOf(caller, quota, time).used >= max)
+    return limits.map((limit): State => {
+      const { quota, max } = limit
+      const window = windowOf(caller, quota, time)
+      const isExceeded = window.used >= max
+      if (!isRefused && ++window.used === 1) windowsIn(quota).set(caller, window)
       return { limit, used: window.used, ttl: window.end - time, isExceeded }
     })
   }

@@ -5,7 +5,7 @@ import type { HelmetOptions } from 'helmet'
 import { convention } from '../../convention/convention.js'
 import { excludedEarlier, type RegistrationOptions } from '../../convention/declared-routes.js'
 import { rawFields } from '../../convention/early-answers.js'
-import { isResponse } from '../../convention/exchange.js'
+import { headerOf, isResponse } from '../../convention/exchange.js'
 import { fastifyHelmet } from '../../convention/neighbours.js'
 import type { Effect, Steps } from '../../convention/steps.js'
 import { mediaTypeOf } from '../../http/media-types.js'
@@ -175,7 +175,7 @@ function stepsOf(
     if (isExcluded?.(request)) return undefined
     const all = fieldsFor(request, fields)
     for (const name in all) {
-      if (reply.hasHeader(name)) return effectOf(all, missingOf(reply, Object.keys(all)))
+      if (headerOf(reply, name) !== undefined) return effectOf(all, missingOf(reply, Object.keys(all)))
     }
     return all === fields.plain ? plain : secure
   }
@@ -223,7 +223,7 @@ function missingOf(reply: FastifyReply, names: readonly string[]): readonly stri
 const startsAsText = /^t/i
 
 function isPage(reply: FastifyReply, payload: unknown): boolean {
-  const type = isResponse(payload) ? payload.headers.get('content-type') : reply.getHeader('content-type')
+  const type = isResponse(payload) ? payload.headers.get('content-type') : headerOf(reply, 'content-type')
   return typeof type === 'string' && startsAsText.test(type) && mediaTypeOf(type) === 'text/html'
 }
 

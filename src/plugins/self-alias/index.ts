@@ -121,7 +121,6 @@ export const selfAlias: FastifyPluginAsync<SelfAliasOptions & RegistrationOption
     const collectionNames = new Set(collections)
     const withAlias: { readonly context: FastifyInstance; readonly route: string }[] = []
     const state = { collectionNames, withAlias, hasRoute: collections.length === 0 }
-    resolvedAlias.declare(app)
     // Only then all plugins that may set the caller are registered.
     atReady(function findUnknownCallers() {
       if (!state.hasRoute) logOf(app)?.warn(`selfAlias: no route is in ${collections.join(', ')}`)

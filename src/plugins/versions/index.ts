@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { basePathOf } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
-import { isResponse, withHeaders } from '../../convention/exchange.js'
+import { headerOf, isResponse, withHeaders } from '../../convention/exchange.js'
 import type { Effect } from '../../convention/steps.js'
 import { addLinks } from '../../http/header-fields.js'
 import { ProblemError } from '../../problem/problem-error.js'
@@ -124,12 +124,12 @@ export const versions: FastifyPluginAsync<VersionsOptions & RegistrationOptions>
 })
 
 function announce(plan: Lifecycle, reply: FastifyReply, payload: unknown): Effect | undefined {
-  const headers = missingHeaders(plan, reply)
+  const headers = missingHeaders(plan, (name) => headerOf(reply, name))
   // Fastify overrides the headers of the reply by those of a Response, after all hooks.
   const links = isResponse(payload) && plan.headers.link !== undefined ? payload.headers.get('link') : null
   if (Object.keys(headers).length === 0 && links === null) return undefined
   const effect = { rule: 'headers', given: 'would get Deprecation, Sunset or Link', headers }
   if (links === null) return effect
-  const link = addLinks(links, headers.link ?? String(reply.getHeader('link')))
+  const link = addLinks(links, headers.link ?? headerOf(reply, 'link') ?? '')
   return { ...effect, payload: withHeaders(payload as Response, { link }) }
 }

@@ -1,4 +1,3 @@
-import { headerOf, type ReplyHeaders } from '../../convention/exchange.js'
 import { formatHttpDate, timeOf } from '../../http/dates.js'
 import { addLinks, formatLinks } from '../../http/header-fields.js'
 import { pathOf } from '../../http/url.js'
@@ -173,10 +172,13 @@ function secondOf(given: Date | string | undefined): number | null {
 const iso = (time: number): string => new Date(time).toISOString()
 
 /** Returns the headers that a response lacks: those of the handler stay, and links are added to its own. */
-export function missingHeaders({ headers }: Lifecycle, reply: ReplyHeaders): Record<string, string> {
+export function missingHeaders(
+  { headers }: Lifecycle,
+  currentOf: (name: string) => string | undefined,
+): Record<string, string> {
   const missing: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {
-    const current = headerOf(reply, name)
+    const current = currentOf(name)
     const wanted = name === 'link' ? addLinks(current, value) : (current ?? value)
     if (wanted !== current) missing[name] = wanted
   }

@@ -74,7 +74,6 @@ export const xsrf: FastifyPluginAsync<XsrfOptions & RegistrationOptions> = conve
     const { default: csrf } = await loadPeer('xsrf', '@fastify/csrf', () => import('@fastify/csrf'))
     const tokens = sessionTokens(csrf.Tokens, [secret].flat())
     const { stepsFor, generateXsrfToken } = xsrfSteps(options, tokens)
-    for (const slot of [isIssued, checkedOf]) slot.declare(app)
     const members = { generateXsrfToken: { value: generateXsrfToken } }
     offerNames(app, { plugin: 'xsrf', mode, owner: 'reply', members })
     return { requestedWith: options.requestedWith, stepsFor, addFinding }

@@ -430,5 +430,4 @@ t.test('a route with false, and an app without routes that opt in, have no hooks
     app.get(url, { exposeHeadRoute: false, config }, async () => ({}))
   await app.ready()
   t.strictSame(hooks, Array.from({ length: 9 }))
-  t.equal(app.hasRequestDecorator(Symbol.for('fastify-conventions.formats.chosen')), false)
 })
