@@ -246,14 +246,15 @@ function setHeaders(reply: FastifyReply, headers: NonNullable<Effect['headers']>
   const fields = replyHeaders(reply)
   for (const name in headers) {
     if (!Object.hasOwn(headers, name)) continue
-    if (isLowercase(name)) fields[name] = headers[name]
-    else reply.header(name, headers[name])
+    const value = headers[name] ?? ''
+    if (isLowercase(name)) fields[name] = value
+    else reply.header(name, value)
   }
 }
 
 const lowercase = new Set<string>()
 
-/** Whether a field can be set without `reply.header()`, which also adds to `Set-Cookie`. Names are constants of conventions. */
+/** Whether a field can be set without `reply.header()`, which also adds to `Set-Cookie`. Conventions have few names. */
 function isLowercase(name: string): boolean {
   if (lowercase.has(name)) return true
   if (name === 'set-cookie' || name !== name.toLowerCase() || lowercase.size >= maxNames) return false
