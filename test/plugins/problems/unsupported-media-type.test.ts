@@ -14,7 +14,7 @@ type Context = Pick<FastifyInstance, 'addContentTypeParser' | 'route'>
 function takes(app: Context, url: string, types: readonly string[] = []): void {
   for (const type of types)
     app.addContentTypeParser(type, { parseAs: 'string' }, (_request, body, done) => done(null, body))
-  app.route({ method: ['POST', 'PUT', 'PATCH'], url, handler: async (request) => request.body })
+  app.route({ method: ['GET', 'POST', 'PUT', 'PATCH'], url, handler: async (request) => request.body })
 }
 
 /** Expects a 415 with these headers, and no others of their kind. */
