@@ -263,25 +263,23 @@ t.test('a step refuses, answers or sets headers; at once, or as a promise', asyn
   }
 })
 
-t.test(
-  'a later step replaces a header field, whatever the case of its name; Set-Cookie is added to',
-  async (t) => {
-    const fieldsOf = (name: string, value: string, cookie: string | string[]) => ({
-      rule: 'tidy',
-      headers: { [name]: value, 'set-cookie': cookie },
-    })
-    for (const [first, second] of [
-      ['X-Tidy', 'x-tidy'],
-      ['x-tidy', 'X-Tidy'],
-    ] as const) {
-      const app = await tidied(() => [fieldsOf(first, 'a', 'a=1'), fieldsOf(second, 'b', ['b=2'])])
-      app.get('/', answer)
-      const { headers } = await app.inject('/')
-      t.equal(headers['x-tidy'], 'b', second)
-      t.strictSame(headers['set-cookie'], ['a=1', 'b=2', 'a=1', 'b=2'], 'the step runs twice')
-    }
-  },
-)
+t.test('a later step replaces a header field under any case of its name, and adds to Set-Cookie', async (t) => {
+  const fieldsOf = (name: string, value: string, cookie: string | string[]) => ({
+    rule: 'tidy',
+    headers: { [name]: value, 'set-cookie': cookie },
+  })
+  for (const [first, second] of [
+    ['X-Tidy', 'x-tidy'],
+    ['x-tidy', 'X-Tidy'],
+  ] as const) {
+    const app = await tidied(() => [fieldsOf(first, 'a', 'a=1'), fieldsOf(second, 'b', ['b=2'])])
+    app.get('/', async (_request, reply) => Object.keys(reply.getHeaders()).join())
+    const { headers, body } = await app.inject('/')
+    t.equal(headers['x-tidy'], 'b', second)
+    t.equal(body, 'x-tidy,set-cookie', second)
+    t.strictSame(headers['set-cookie'], ['a=1', 'b=2', 'a=1', 'b=2'], 'the step runs twice')
+  }
+})
 
 t.test('what a step throws is an error of the request, whatever it is', async (t) => {
   for (const thrown of [new Error('thrown'), undefined, null, 'text', 0]) {
