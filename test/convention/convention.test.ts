@@ -263,7 +263,7 @@ t.test('a step refuses, answers or sets headers; at once, or as a promise', asyn
   }
 })
 
-t.test('a later step replaces a header field under any case of its name, and adds to Set-Cookie', async (t) => {
+t.test('a later step replaces a header field in any case, and adds to Set-Cookie', async (t) => {
   const fieldsOf = (name: string, value: string, cookie: string | string[]) => ({
     rule: 'tidy',
     headers: { [name]: value, 'set-cookie': cookie },
