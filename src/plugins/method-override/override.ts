@@ -126,7 +126,7 @@ const maxShown = 80
  * Returns the method that a POST is performed as, a refusal, or `null` for none. Pages of other origins can set the header
  * only after a preflight, but send forms.
  */
-export function overrideOf(
+function overrideOf(
   header: string | undefined,
   form: readonly string[],
   fields: RequestFields,
