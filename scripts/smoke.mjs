@@ -2,7 +2,7 @@
 // each response must be a problem document with the right status.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -38,6 +38,8 @@ const refusals = [
   },
 ]
 
+// A client that sends `Connection: close` with a body that is too large may be cut off before it has read the response.
+const agent = new Agent({ keepAlive: true })
 const port = await freePort()
 // A group of its own: npm, the shell and the server below it end together.
 const server = spawn('npm', ['start'], {
@@ -62,6 +64,7 @@ try {
   console.error(`${output}\n${error.message}`)
   process.exitCode = 1
 } finally {
+  agent.destroy()
   await stop()
 }
 
@@ -115,7 +118,7 @@ function ask({ method, path, headers = {}, body = '' }) {
       method,
       path,
       headers: { ...headers, ...length },
-      agent: false,
+      agent,
       timeout: 10_000,
     }
     const sent = request(options, async (response) => {
