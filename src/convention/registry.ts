@@ -264,6 +264,7 @@ function makeHooks(route: CompiledRoute): void {
   for (const { phase, before, after } of placesOfRoute) {
     const places = [before, after].filter((place) => used.has(place))
     for (const place of places) route.hooks.set(place, hookOfRoute(route, phase, [place]))
-    if (places.length === 2) route.hooks.set(phase, hookOfRoute(route, phase, places))
+    // A refusal in the phase onSend ends its hook, and the steps of the next one see the problem.
+    if (places.length === 2 && phase !== 'onSend') route.hooks.set(phase, hookOfRoute(route, phase, places))
   }
 }

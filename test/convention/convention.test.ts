@@ -321,6 +321,20 @@ t.test('a step that runs when there is a response can refuse it, and cannot answ
   }
 })
 
+t.test(
+  'steps after the hooks of a route see the problem of a refused response, also without such hooks',
+  async (t) => {
+    const ofStep = (name: string, result: StepResult) =>
+      convention({ ...ofModes, name, route: () => ({ onSend: () => result }) })
+    const app = Fastify()
+    await app.register(ofStep('caching', refused))
+    await app.register(ofStep('versions', { rule: 'late', headers: { 'x-late': 'yes' } }))
+    app.get('/', answer)
+    const { statusCode, headers } = await app.inject('/')
+    t.strictSame([statusCode, headers['x-late']], [400, 'yes'])
+  },
+)
+
 t.test('in report mode effects are counted, and a needed one is applied', async (t) => {
   const isNeeded = { rule: 'short', given: 'long', headers: { 'x-tidy': 'needed' }, isNeeded: true }
   const app = await tidied(() => [refused as never, isNeeded], { mode: 'report' })
