@@ -104,7 +104,7 @@ const headersField = privateField<ReplyHeaders>('fastify.reply.headers')
 
 /**
  * Returns the header fields of a reply, by names in lowercase; without those of `reply.raw`. `reply.header()` and
- * `getHeader()` copy each name to write it in lowercase, which takes longer than all else that they do.
+ * `getHeader()` make a lowercase copy of each name.
  */
 export function replyHeaders(reply: FastifyReply): ReplyHeaders {
   return headersField(reply) as ReplyHeaders

@@ -245,26 +245,24 @@ const placesOfRoute = phases.map((phase) => ({
 }))
 
 function addHooks(options: RouteOptions, route: CompiledRoute): void {
-  const { hooks } = route
-  if (hooks.size === 0) makeHooks(route)
+  if (route.hooks.size === 0) makeHooks(route)
   for (const { phase, before, after } of placesOfRoute) {
+    const first = route.hooks.get(before)
+    const last = route.hooks.get(after)
     const given = options[phase] as AnyHook | AnyHook[] | undefined
+    if (first === undefined && last === undefined && given === undefined) continue
+    const hooks: AnyHook[] = first === undefined ? [] : [first]
     // The app may have copied the options of another route, with the hooks of that route.
-    const own = given === undefined ? [] : [given].flat().filter((hook) => !(ofConventions in hook))
-    // One call for each phase where no hook stands between the steps.
-    const all = own.length === 0 ? hooks.get(phase) : undefined
-    const placed = all === undefined ? [hooks.get(before), ...own, hooks.get(after)] : [all]
-    const found = placed.filter((hook) => hook !== undefined)
-    if (found.length > 0 || given !== undefined) options[phase] = found as never
+    if (given !== undefined) hooks.push(...[given].flat().filter((hook) => !(ofConventions in hook)))
+    if (last !== undefined) hooks.push(last)
+    options[phase] = hooks as never
   }
 }
 
 function makeHooks(route: CompiledRoute): void {
-  const used = new Set(stepsOf(route.parts).map(({ place }) => place.place))
-  for (const { phase, before, after } of placesOfRoute) {
-    const places = [before, after].filter((place) => used.has(place))
-    for (const place of places) route.hooks.set(place, hookOfRoute(route, phase, [place]))
-    // A refusal in the phase onSend ends its hook, and the steps of the next one see the problem.
-    if (places.length === 2 && phase !== 'onSend') route.hooks.set(phase, hookOfRoute(route, phase, places))
+  for (const step of stepsOf(route.parts)) {
+    const { side, phase, place } = step.place
+    if (side !== 'beforeApp' && !route.hooks.has(place))
+      route.hooks.set(place, hookOfRoute(route, phase, place))
   }
 }

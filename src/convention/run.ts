@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { kept } from '../kept.js'
 import { refuse, refuseOnSend } from '../problem/send-problem.js'
 import type { Mode } from '../report/modes.js'
 import { logOf, type Reporter } from '../report/report.js'
@@ -29,8 +30,8 @@ export interface PlacedStep {
 export interface CompiledRoute {
   readonly parts: Part[]
   readonly steps: Map<Place, PlacedStep[]>
-  /** The hooks that run them: those of a GET route serve the HEAD route that Fastify adds. Under a phase: all of its steps. */
-  readonly hooks: Map<Place | Phase, AnyHook>
+  /** The hooks that run them: those of a GET route serve the HEAD route that Fastify adds. */
+  readonly hooks: Map<Place, AnyHook>
 }
 
 export const newRoute = (): CompiledRoute => ({ parts: [], steps: new Map(), hooks: new Map() })
@@ -71,7 +72,7 @@ const phasesWithPayload: ReadonlySet<Phase> = new Set(['preParsing', 'preSeriali
 type StepsOf = (request: FastifyRequest) => readonly PlacedStep[]
 
 /** Returns a hook that runs steps, with the parameters that Fastify gives to hooks of the phase. */
-function hookAt(phase: Phase, places: readonly Place[], stepsOf: StepsOf): AnyHook {
+function hookAt(phase: Phase, place: Place, stepsOf: StepsOf): AnyHook {
   // The names are constant: Fastify binds each hook, and V8 makes a dictionary of a function with a name of its own.
   function conventionsWithPayload(
     request: FastifyRequest,
@@ -94,22 +95,19 @@ function hookAt(phase: Phase, places: readonly Place[], stepsOf: StepsOf): AnyHo
       : phasesWithPayload.has(phase)
         ? conventionsWithPayload
         : conventions
-  return Object.assign(hook, { [ofConventions]: places })
+  return Object.assign(hook, { [ofConventions]: place })
 }
 
 /** Returns the hook of all routes of an app for a phase. */
 export function hookOfApp(phase: Phase): AnyHook {
   const place: Place = `${phase} beforeApp`
-  return hookAt(phase, [place], (request) => routeOf(request).steps.get(place) ?? noSteps)
+  return hookAt(phase, place, (request) => routeOf(request).steps.get(place) ?? noSteps)
 }
 
-/** Returns a hook of a route that runs the steps of some places. They are known once the app is ready. */
-export function hookOfRoute({ steps }: CompiledRoute, phase: Phase, places: readonly Place[]): AnyHook {
-  let there: readonly PlacedStep[] | undefined
-  return hookAt(phase, places, () => {
-    there ??= places.flatMap((place) => steps.get(place) ?? noSteps)
-    return there
-  })
+/** Returns the hook of a route for a place, whose steps are known later. */
+export function hookOfRoute({ steps }: CompiledRoute, phase: Phase, place: Place): AnyHook {
+  const there = kept(steps, place, () => [])
+  return hookAt(phase, place, () => there)
 }
 
 export interface Turn {
@@ -254,7 +252,7 @@ function setHeaders(reply: FastifyReply, headers: NonNullable<Effect['headers']>
 
 const lowercase = new Set<string>()
 
-/** Whether a field can be set without `reply.header()`, which also adds to `Set-Cookie`. Conventions have few names. */
+/** Whether `reply.header()` would only replace the field: it writes names in lowercase, and adds to `Set-Cookie`. */
 function isLowercase(name: string): boolean {
   if (lowercase.has(name)) return true
   if (name === 'set-cookie' || name !== name.toLowerCase() || lowercase.size >= maxNames) return false

@@ -50,7 +50,7 @@ export const replySlot = <T>(name: string) => slotOf<FastifyReply, T>(name)
 
 const values = keyOf('values')
 
-/** Values are in one object, which is made for the first: Fastify sets each decorator of each request one by one. */
+/** All values of a request or a reply are in one object: Fastify sets decorators one by one, on each request. */
 function slotOf<Owner extends object, T>(name: string) {
   const key = keyOf(name)
   return {

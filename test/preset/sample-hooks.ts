@@ -119,9 +119,9 @@ function namesAt({ steps }: Compiled, place: string): string[] {
 function namesOf(route: RouteOptions, phase: string): string[] {
   const compiled = keyOf<Compiled>(route.config ?? {}, 'compiled')
   return [route[phase as 'onSend'] ?? []].flat().flatMap((hook) => {
-    const places = keyOf<readonly string[] | undefined>(hook, 'hook')
-    if (places === undefined) return hook.name === own ? own : 'of Fastify'
-    return places.flatMap((place) => namesAt(compiled, place))
+    const place = keyOf<string | undefined>(hook, 'hook')
+    if (place === undefined) return hook.name === own ? own : 'of Fastify'
+    return namesAt(compiled, place)
   })
 }
 
