@@ -81,11 +81,11 @@ function bar(row: ReportRow, index: number, baseline: string, { left, valueLeft,
   const top = headHeight + index * rowHeight + (rowHeight - barHeight) / 2
   const middle = top + barHeight / 2
   const baselineOfText = middle + fontSize * 0.35
-  const { median, min, max } = row.ratio
+  const { value, min, max } = row.ratio
   const kind = row.variant === baseline ? 'base' : 'bar'
   const lines = [
     text(padding, baselineOfText, row.variant),
-    `  <rect class="${kind}" x="${left}" y="${top}" width="${rounded(x(median) - left)}" height="${barHeight}" rx="2"/>`,
+    `  <rect class="${kind}" x="${left}" y="${top}" width="${rounded(x(value) - left)}" height="${barHeight}" rx="2"/>`,
     text(valueLeft, baselineOfText, shownValue(row, baseline), 'quiet'),
   ]
   if (row.variant !== baseline) {
@@ -111,10 +111,10 @@ function titles(report: SuiteReport): [title: string, subtitle: string] {
 }
 
 function shownValue(row: ReportRow, baseline: string): string {
-  const { median, min, max } = row.ratio
+  const { value, min, max } = row.ratio
   const spread = row.variant === baseline ? '' : ` (${min.toFixed(2)}–${max.toFixed(2)})`
   const bound = verdict(row)
-  return `${median.toFixed(2)}${spread}${bound === '' ? '' : ` ${bound}`}`
+  return `${value.toFixed(2)}${spread}${bound === '' ? '' : ` ${bound}`}`
 }
 
 function text(x: number, y: number, content: string, className?: string): string {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createConnection } from 'node:net'
 import { hostileService, places, seeds } from './fixtures/hostile.js'
-import type { Spread } from './measure.js'
+import type { Ratio } from './measure.js'
 import type { SuiteReport } from './report.js'
 import type { GrowthScenario } from './scenario.js'
 
@@ -98,8 +98,8 @@ export function growthReport(
 /** What linear work grows by when the length doubles. */
 const linear = 2
 
-function exactly(ratio: number): Spread {
-  return { median: ratio, cheapest: ratio, min: ratio, max: ratio }
+function exactly(ratio: number): Ratio {
+  return { value: ratio, min: ratio, max: ratio }
 }
 
 /** The least CPU time of a call in µs, of several measurements: neighbours on the machine only ever add. */

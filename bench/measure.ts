@@ -1,11 +1,11 @@
 /** One figure per variant and counted round, in the order of the rounds. */
 export type Samples<Name extends string = string> = Readonly<Record<Name, readonly number[]>>
 
-/** Where the middle of some ratios is, and how far they reach. */
-export interface Spread {
-  readonly median: number
-  /** The mean of the cheapest rounds to that of the other variant: neighbours on a machine only ever add. */
-  readonly cheapest: number
+/** The cost of one variant to that of another. */
+export interface Ratio {
+  /** Of the costs. */
+  readonly value: number
+  /** Of the figures of one round. */
   readonly min: number
   readonly max: number
 }
@@ -13,10 +13,9 @@ export interface Spread {
 /** What the rounds say of one variant. */
 export interface VariantSummary {
   readonly variant: string
-  /** The median of its own figures. */
   readonly cost: number
-  /** Of its ratios to the baseline, each taken within one round. */
-  readonly ratio: Spread
+  /** To the baseline. */
+  readonly ratio: Ratio
 }
 
 export interface RoundsPlan {
@@ -56,31 +55,29 @@ export function joined(runs: readonly Samples[]): Samples {
 }
 
 /**
- * The median cost of each variant, and its ratio to the baseline: the median of the ratios of the rounds, because
- * two figures of the same round met the same machine.
+ * The cost of each variant, and its ratio to the baseline.
  *
  * @throws RangeError when a variant has not as many figures as the baseline, or the baseline cost nothing.
  */
 export function summarize(samples: Samples, baseline: string): VariantSummary[] {
   return Object.entries(samples).map(([variant, figures]) => ({
     variant,
-    cost: median(figures),
+    cost: costOf(figures),
     ratio: ratioTo(samples, variant, baseline),
   }))
 }
 
 /**
- * The ratios of one variant to another, each taken within one round.
+ * The ratio of one variant to another.
  *
  * @throws RangeError when they have not as many figures, or the other cost nothing
  */
-export function ratioTo(samples: Samples, variant: string, other: string): Spread {
+export function ratioTo(samples: Samples, variant: string, other: string): Ratio {
   const figures = samples[variant] ?? []
   const reference = samples[other] ?? []
   const byRound = ratios(variant, figures, other, reference)
   return {
-    median: median(byRound),
-    cheapest: cheapestMean(figures) / cheapestMean(reference),
+    value: costOf(figures) / costOf(reference),
     min: Math.min(...byRound),
     max: Math.max(...byRound),
   }
@@ -92,25 +89,16 @@ export function rotated<Item>(items: readonly Item[], turn: number): Item[] {
   return [...items.slice(start), ...items.slice(0, start)]
 }
 
-/** @throws RangeError when there are no figures. */
-export function median(figures: readonly number[]): number {
-  const sorted = [...figures].sort((a, b) => a - b)
-  const upper = sorted[sorted.length >> 1]
-  const lower = sorted[(sorted.length - 1) >> 1]
-  if (upper === undefined || lower === undefined) throw new RangeError('there is no median of no figures')
-  return (lower + upper) / 2
+/** The mean of the cheapest third of the figures: other processes on a machine only add cost. */
+export function costOf(figures: readonly number[]): number {
+  const cheapest = figures.toSorted((a, b) => a - b).slice(0, Math.ceil(figures.length / 3))
+  return cheapest.reduce((sum, figure) => sum + figure, 0) / cheapest.length
 }
 
 /** Splits a whole number into parts of at most `most` that differ by one at most. */
 export function shares(total: number, most: number): number[] {
   const parts = Math.ceil(total / most)
   return Array.from({ length: parts }, (_, part) => Math.floor((total + part) / parts))
-}
-
-/** The mean of the cheapest third of the figures. */
-function cheapestMean(figures: readonly number[]): number {
-  const cheapest = figures.toSorted((a, b) => a - b).slice(0, Math.ceil(figures.length / 3))
-  return cheapest.reduce((sum, figure) => sum + figure, 0) / cheapest.length
 }
 
 function ratios(

@@ -158,7 +158,7 @@ export function performancePage(results: Results): string {
     '## How it is measured',
     '',
     'Each variant is a server process on the loopback with 20 connections. The figure is its CPU time per request, unless the',
-    'scenario says otherwise: the median of the ratios of all rounds. Differences below 5 % are noise. "Figures" has the date,',
+    'scenario says otherwise: the mean of the cheapest third of the rounds. Differences below 5 % are noise. "Figures" has the date,',
     'the versions and the absolute figures; more is in the [README of the benchmark](../bench/README.md).',
     '',
     '## Ticks of Node.js',
@@ -250,7 +250,7 @@ function aboveBounds(results: Results): string[] {
     '',
     ...above.map(
       ({ report, row }) =>
-        `- [\`${report.name}\`](#${report.name}) \`${row.variant}\` ${row.ratio.median.toFixed(2)} (${verdict(row)})`,
+        `- [\`${report.name}\`](#${report.name}) \`${row.variant}\` ${row.ratio.value.toFixed(2)} (${verdict(row)})`,
     ),
     '',
   ]
@@ -268,13 +268,13 @@ function ratioAt(figure: string, results: Results): number | null {
   const [scenario = '', variant, baseline] = figure.split('/')
   const report = results.get(scenario)
   if (report === undefined) return null
-  return medianOf(report, variant) / (baseline === undefined ? 1 : medianOf(report, baseline))
+  return ratioOf(report, variant) / (baseline === undefined ? 1 : ratioOf(report, baseline))
 }
 
-function medianOf({ name, rows }: SuiteReport, variant: string | undefined): number {
+function ratioOf({ name, rows }: SuiteReport, variant: string | undefined): number {
   const row: ReportRow | undefined = rows.find((each) => each.variant === variant)
   if (row === undefined) throw new Error(`bench/results/${name}.json has no variant '${variant}'`)
-  return row.ratio.median
+  return row.ratio.value
 }
 
 function shown(ratio: number | null | undefined): string {

@@ -1,4 +1,4 @@
-import { ratioTo, type Samples, type Spread, summarize, type VariantSummary } from './measure.js'
+import { type Ratio, ratioTo, type Samples, summarize, type VariantSummary } from './measure.js'
 import type { Bound, Scenario } from './scenario.js'
 
 /** All that a report says of one scenario. */
@@ -21,7 +21,7 @@ export interface ReportRow extends VariantSummary {
 
 /** A bound, and the ratio that it is about. */
 export interface BoundRatio extends Bound {
-  readonly ratio: Spread
+  readonly ratio: Ratio
 }
 
 /** What a report needs of a scenario. */
@@ -84,7 +84,7 @@ export function markdownReport(report: SuiteReport): string {
     `![${report.name}: ratio to ${report.baseline}](./${report.name}.svg)`,
     '',
     markdownRow(heads),
-    markdownRow(heads.map((_, column) => (column === 0 || column > 4 ? '---' : '---:'))),
+    markdownRow(heads.map((_, column) => (column === 0 || column > 3 ? '---' : '---:'))),
     ...rows.map(markdownRow),
     '',
     ...Object.entries(report.facts).map(([fact, value]) => `- ${fact}: ${value}`),
@@ -93,29 +93,29 @@ export function markdownReport(report: SuiteReport): string {
   ].join('\n')}\n`
 }
 
-/** Whether the medians are within the bounds, in words; empty where there is no bound. */
+/** Whether the ratios are within the bounds, in words; empty where there is no bound. */
 export function verdict(row: ReportRow): string {
   return row.bounds
     .map(({ max, to, ratio }) => {
       const kept = `${isKept({ max, ratio }) ? 'within' : 'ABOVE'} ${max.toFixed(2)}`
-      return to === undefined ? kept : `${ratio.median.toFixed(2)} of ${to}, ${kept}`
+      return to === undefined ? kept : `${ratio.value.toFixed(2)} of ${to}, ${kept}`
     })
     .join('; ')
 }
 
-/** Whether a median is within its bound, as it is printed: nothing reads '1.10, above 1.10'. */
+/** Whether a ratio is within its bound, as it is printed: nothing reads '1.10, above 1.10'. */
 export function isKept({ max, ratio }: Pick<ReportRow['bounds'][number], 'max' | 'ratio'>): boolean {
-  return Number(ratio.median.toFixed(2)) <= max
+  return Number(ratio.value.toFixed(2)) <= max
 }
 
 function headings(report: SuiteReport): string[] {
-  return ['variant', report.unit, `ratio to ${report.baseline}`, 'cheapest', 'min–max', 'bound']
+  return ['variant', report.unit, `ratio to ${report.baseline}`, 'min–max', 'bound']
 }
 
 function cells(row: ReportRow, baseline: string): string[] {
-  const { median, cheapest, min, max } = row.ratio
+  const { value, min, max } = row.ratio
   const spread = row.variant === baseline ? '' : `${min.toFixed(2)}–${max.toFixed(2)}`
-  return [row.variant, figure(row.cost), median.toFixed(2), cheapest.toFixed(2), spread, verdict(row)]
+  return [row.variant, figure(row.cost), value.toFixed(2), spread, verdict(row)]
 }
 
 /** Three digits that count; all of a larger number. */

@@ -1,7 +1,7 @@
 import { type Answer, answerFaults, refuseFaults } from './answers.js'
 import { type Child, startChild } from './child.js'
 import { type Driver, openDriver } from './driver.js'
-import { joined, median, runRounds, type Samples, shares } from './measure.js'
+import { costOf, joined, runRounds, type Samples, shares } from './measure.js'
 import { type LoadScenario, requestsOf } from './scenario.js'
 
 export interface LoadSettings {
@@ -52,12 +52,12 @@ export async function runLoad(
     runs.push(await runStart(name, scenario, { ...settings, rounds, firstTurn, user, ticks }))
     firstTurn += rounds
   }
-  const ofCpu = scenario.clock === 'time' ? {} : { 'User CPU µs per request': medians(user, 1) }
-  return { samples: joined(runs), facts: { ...ofCpu, 'ns per tick of Node.js': medians(ticks, 0) } }
+  const ofCpu = scenario.clock === 'time' ? {} : { 'User CPU µs per request': costs(user, 1) }
+  return { samples: joined(runs), facts: { ...ofCpu, 'ns per tick of Node.js': costs(ticks, 0) } }
 }
 
-function medians(figures: Figures, digits: number): string {
-  return [...figures].map(([variant, all]) => `${variant} ${median(all).toFixed(digits)}`).join(', ')
+function costs(figures: Figures, digits: number): string {
+  return [...figures].map(([variant, all]) => `${variant} ${costOf(all).toFixed(digits)}`).join(', ')
 }
 
 function note(figures: Figures, variant: string, figure: number): void {

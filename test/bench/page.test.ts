@@ -42,7 +42,7 @@ t.test('the page has a row for each plugin', async (t) => {
 })
 
 t.test('what is dearer than a peer is marked, and what is above its bound is listed', async (t) => {
-  const ratio = { median: 9.5, cheapest: 9.5, min: 9.5, max: 9.5 }
+  const ratio = { value: 9.5, min: 9.5, max: 9.5 }
   const rows = item.rows.map((row) =>
     row.variant === 'preset' ? { ...row, ratio, bounds: [{ max: 9, ratio }] } : row,
   )
