@@ -1,171 +1,100 @@
+/** The reports, charts and pages of the costs are what the results in the repository say. */
+import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { chart } from '../../bench/chart.js'
-import {
-  markdownReport,
-  type ReportRow,
-  type SuiteReport,
-  suiteReport,
-  textReport,
-  verdict,
-} from '../../bench/report.js'
+import { performancePage, sections } from '../../bench/page.js'
+import { markdownReport, suiteReport, textReport, verdict } from '../../bench/report.js'
+import { readResults } from '../../bench/results.js'
 import { microScenario } from '../../bench/scenario.js'
+import { scenarioNames } from '../../bench/scenarios.js'
 
-const one = { value: 1, min: 1, max: 1 }
-const bare: ReportRow = { variant: 'bare', about: 'Fastify', cost: 11.04, ratio: one, bounds: [] }
-const presetRatio = { value: 1.08, min: 1.02, max: 1.31 }
-const preset: ReportRow = {
-  variant: 'preset',
-  about: 'all | of it',
-  cost: 120.4,
-  ratio: presetRatio,
-  bounds: [{ max: 1.1, ratio: presetRatio }],
-}
+const results = readResults()
+const item = results.get('item')
+if (item === undefined) throw new Error('there is no result of the scenario item')
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-const report: SuiteReport = {
-  name: 'item',
-  title: 'GET of one <item> & more',
-  baseline: 'bare',
-  unit: 'CPU µs per request',
-  rows: [bare, preset],
-  facts: { Date: '2025-01-31', Rounds: 15 },
-}
-
-t.test('suiteReport', async (t) => {
-  const scenario = microScenario({
-    title: 'adding',
-    baseline: 'plain',
-    callsPerRound: 1,
-    sameResult: true,
-    bounds: { clever: { max: 0.5 }, brilliant: [{ max: 0.3 }, { max: 1, to: 'clever' }] },
-    variants: {
-      plain: { about: 'one by one', run: () => 1 },
-      clever: { about: 'all at once', run: () => 1 },
-      brilliant: { about: 'not at all', run: () => 1 },
-    },
-  })
-  const samples = { plain: [10, 10, 20], clever: [4, 3, 12], brilliant: [2, 6, 3] }
-  const made = suiteReport('sum', scenario, samples, { Rounds: 3 })
-  const heads = { name: 'sum', title: 'adding', baseline: 'plain', unit: 'CPU ns per call' }
-  t.match(made, { ...heads, facts: { Rounds: 3 } })
-  const ratio = { value: 0.3, min: 0.3, max: 0.6 }
-  const clever = { variant: 'clever', about: 'all at once', cost: 3, ratio }
-  t.same(made.rows[1], { ...clever, bounds: [{ max: 0.5, ratio }] })
-  t.same(made.rows[0]?.bounds, [])
-  const toClever = { max: 1, to: 'clever', ratio: { value: 2 / 3, min: 0.25, max: 2 } }
-  const ofBrilliant = { max: 0.3, ratio: { value: 0.2, min: 0.15, max: 0.6 } }
-  t.same(made.rows[2]?.bounds, [ofBrilliant, toClever], 'that to another variant is taken by round, too')
+t.test('docs/performance.md is made of the results', async (t) => {
+  t.equal(read('docs/performance.md'), performancePage(results))
+  t.ok(read('docs/performance.md').length < 25_000, 'it stays short')
 })
 
-t.test('verdict', async (t) => {
-  const at = (value: number) => verdict({ ...preset, bounds: [{ max: 1.1, ratio: ratioAt(value) }] })
-  t.equal(verdict(bare), '', 'nothing without a bound')
-  t.equal(at(1.08), 'within 1.10')
-  t.equal(at(1.1), 'within 1.10')
-  t.equal(at(1.104), 'within 1.10', 'judged as printed')
-  t.equal(at(1.106), 'ABOVE 1.10')
-
-  const bounds = [
-    { max: 1.2, ratio: presetRatio },
-    { max: 0.95, to: 'peers', ratio: ratioAt(0.6) },
-  ]
-  t.equal(verdict({ ...preset, bounds }), 'within 1.20; 0.60 of peers, within 0.95')
-  const above = [{ max: 0.95, to: 'peers', ratio: ratioAt(0.99) }]
-  t.equal(verdict({ ...preset, bounds: above }), '0.99 of peers, ABOVE 0.95')
-})
-
-function ratioAt(value: number) {
-  return { value, min: value / 2, max: value * 2 }
-}
-
-t.test('textReport', async (t) => {
-  t.strictSame(textReport(report).split('\n'), [
-    'item: GET of one <item> & more',
-    '  variant  CPU µs per request  ratio to bare    min–max        bound',
-    '  bare                   11.0           1.00',
-    '  preset                  120           1.08  1.02–1.31  within 1.10',
-  ])
-})
-
-t.test('markdownReport', async (t) => {
-  t.equal(
-    markdownReport(report),
-    `# item
-
-GET of one <item> & more.
-
-![item: ratio to bare](./item.svg)
-
-| variant | CPU µs per request | ratio to bare | min–max | bound | what runs |
-| --- | ---: | ---: | ---: | --- | --- |
-| bare | 11.0 | 1.00 |  |  | Fastify |
-| preset | 120 | 1.08 | 1.02–1.31 | within 1.10 | all \\| of it |
-
-- Date: 2025-01-31
-- Rounds: 15
-
-How to read this: [bench/README.md](../README.md).
-`,
-  )
-})
-
-t.test('chart', async (t) => {
-  const long = 'a-variant-with-a-long-name'
-  const ratioOf = (value: number, min: number, max: number) => ({ value, min, max })
-  const bounds = [
-    { max: 40, ratio: ratioAt(0.05) },
-    { max: 90, to: long, ratio: ratioAt(0.004) },
-  ]
-  const wide: SuiteReport = {
-    ...report,
-    title: `a title that is far longer than the bars are wide, because ${'somebody had a lot to say '.repeat(3)}`,
-    rows: [
-      bare,
-      { ...preset, variant: long, ratio: ratioOf(12.5, 0.2, 30) },
-      { ...preset, variant: 'cheap', ratio: ratioOf(0.05, 0.04, 0.06), bounds },
-    ],
+t.test('the pages and charts of the scenarios are made of the same data', async (t) => {
+  for (const [name, report] of results) {
+    t.equal(read(`bench/results/${name}.md`), markdownReport(report))
+    t.equal(read(`bench/results/${name}.svg`), chart(report))
   }
+  const files = readdirSync(new URL('../../bench/results', import.meta.url))
+  const names = new Set(files.map((file) => file.split('.')[0]))
+  t.strictSame([...names].sort(), [...results.keys()].sort(), 'no file is left of a scenario that is gone')
+})
 
-  t.test('is well-formed', async (t) => {
-    const svg = chart(report)
-    t.match(svg, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" [\s\S]*<\/svg>\n$/)
-    t.match(svg, 'GET of one &lt;item&gt; &amp; more')
-    t.notMatch(svg, /<item>/)
-    t.notMatch(svg, /NaN|undefined|Infinity/)
-    t.match(svg, '@media (prefers-color-scheme: dark)')
-    t.notMatch(svg, /\n\n/)
-  })
+t.test('each scenario is in one section', async (t) => {
+  const listed = sections.flatMap(({ scenarios }) => scenarios)
+  t.strictSame([...listed].sort(), [...scenarioNames(), 'soak'].sort())
+  for (const name of results.keys()) t.ok(listed.includes(name), name)
+})
 
-  t.test('has a bar per variant, a spread for each but the baseline, a mark per bound', async (t) => {
-    const svg = chart(wide)
-    t.equal(count(svg, /<rect class="base"/g), 1)
-    t.equal(count(svg, /<rect class="bar"/g), 2)
-    t.equal(count(svg, /<line class="spread"/g), 2)
-    t.equal(count(svg, /<line class="bound"/g), 2)
-    t.match(svg, 'blue: bound')
-    t.notMatch(chart({ ...report, rows: [bare] }), 'blue: bound')
-  })
+t.test('the page has a row for each plugin', async (t) => {
+  for (const folder of readdirSync(new URL('../../src/plugins', import.meta.url))) {
+    const plugin = folder.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+    t.match(performancePage(results), `\n| \`${plugin}\` | `)
+  }
+})
 
-  t.test('draws bars in proportion', async (t) => {
-    const [base, bar] = [...chart(report).matchAll(/<rect class="ba\w+" x="\d+" y="\d+" width="([\d.]+)"/g)]
-    t.ok(Math.abs(Number(bar?.[1]) / Number(base?.[1]) - 1.08) < 0.005)
-  })
+t.test('what is dearer than a peer is marked, and what is above its bound is listed', async (t) => {
+  const ratio = { value: 9.5, min: 9.5, max: 9.5 }
+  const rows = item.rows.map((row) =>
+    row.variant === 'preset' ? { ...row, ratio, bounds: [{ max: 9, ratio }] } : row,
+  )
+  const page = performancePage(new Map(results).set('item', { ...item, rows }))
+  t.match(page, /the whole preset.*\*\*9\.50\*\*/)
+  t.match(page, '`preset` 9.50 (ABOVE 9.00)')
+})
 
-  t.test('keeps every label and every mark inside', async (t) => {
-    for (const each of [report, wide, { ...report, rows: [bare] }]) {
-      const svg = chart(each)
-      const [, width = 0, height = 0] = (/viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? []).map(Number)
-      for (const [, x, y, label = ''] of svg.matchAll(/<text[^>]* x="([\d.-]+)" y="([\d.-]+)">([^<]*)</g)) {
-        const shown = label.replaceAll(/&\w+;/g, '_')
-        t.ok(Number(x) >= 0 && Number(x) + shown.length * 13 * 0.62 <= width, `${label} is within the width`)
-        t.ok(Number(y) > 13 && Number(y) < height, `${label} is within the height`)
-      }
-      for (const [, at] of svg.matchAll(/ x[12]="([\d.-]+)"/g)) {
-        t.ok(Number(at) >= 0 && Number(at) <= width, 'a line is inside')
-      }
-    }
+t.test('a scenario without a result is named; a variant that is gone is an error', async (t) => {
+  t.match(performancePage(new Map([['item', item]])), '### soak\n\nNot measured yet.')
+  const rows = item.rows.filter(({ variant }) => variant !== 'preset')
+  t.throws(() => performancePage(new Map(results).set('item', { ...item, rows })), {
+    message: "bench/results/item.json has no variant 'preset'",
   })
 })
 
-function count(text: string, pattern: RegExp): number {
-  return [...text.matchAll(pattern)].length
-}
+const run = () => 1
+const sum = microScenario({
+  title: 'adding <two> & more',
+  baseline: 'plain',
+  callsPerRound: 1,
+  sameResult: true,
+  bounds: { clever: { max: 0.3 }, brilliant: [{ max: 0.1 }, { max: 1, to: 'clever' }] },
+  variants: {
+    plain: { about: 'one by one', run },
+    clever: { about: 'all at once', run },
+    brilliant: { about: 'not at all', run },
+  },
+})
+const samples = { plain: [10, 10, 20], clever: [3.01, 4, 12], brilliant: [6, 2, 3] }
+const report = suiteReport('sum', sum, samples, { Rounds: 3 })
+
+t.test('a report compares each ratio, as it is printed, with its bounds', async (t) => {
+  t.strictSame(textReport(report).split('\n'), [
+    'sum: adding <two> & more',
+    '  variant    CPU ns per call  ratio to plain    min–max                                    bound',
+    '  plain                 10.0            1.00',
+    '  clever                3.01            0.30  0.30–0.60                              within 0.30',
+    '  brilliant             2.00            0.20  0.15–0.60  ABOVE 0.10; 0.66 of clever, within 1.00',
+  ])
+  t.strictSame(report.rows.map(verdict)[0], '', 'nothing without a bound')
+})
+
+t.test(
+  'a chart has a bar for each variant, a spread for all but the baseline, and marks of bounds',
+  async (t) => {
+    const svg = chart(report)
+    const count = (shape: string) => svg.split(`class="${shape}"`).length - 1
+    t.strictSame(['base', 'bar', 'spread', 'bound'].map(count), [1, 2, 2, 2])
+    t.match(svg, 'adding &lt;two&gt; &amp; more')
+    const widths = [...svg.matchAll(/<rect class="ba\w+" x="\d+" y="\d+" width="([\d.]+)"/g)]
+    const [base, clever] = widths.map(([, width]) => Number(width))
+    t.ok(Math.abs(Number(clever) / Number(base) - 0.301) < 0.005, 'in proportion')
+  },
+)

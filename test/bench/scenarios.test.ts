@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { register } from 'tsx/esm/api'
-import { type Answer, answerFaults } from '../../bench/answers.js'
+import { type Answer, answerFaults, refuseFaults } from '../../bench/answers.js'
 import type { BenchRequest } from '../../bench/scenario.js'
 import { findScenario, scenarioNames } from '../../bench/scenarios.js'
 
@@ -26,6 +26,28 @@ for (const name of inProcess) {
   })
 }
 await unregister()
+
+t.test('another status or body and a missing response are faults, which are refused', async (t) => {
+  const asked = [
+    { target: '/a', answer: '{"id":42}' },
+    { method: 'POST', target: '/b', status: 201 },
+  ]
+  const [read, post] = [
+    { status: 200, body: '{"id":42}' },
+    { status: 201, body: '{"id":43}' },
+  ]
+  for (const [answers, baseline, faults] of [
+    [[read, post], null, []],
+    [[read, post], [read, post], []],
+    [[{ status: 404, body: 'no' }, post], null, ['GET /a: expected 200, got 404 no']],
+    [[read], null, ['POST /b: no answer']],
+    [[{ ...read, body: '{}' }, post], null, ['GET /a: expected {"id":42}, got {}']],
+    [[read, post], [read], ['POST /b: expected the body of the baseline, , got {"id":43}']],
+  ] as const)
+    t.same(answerFaults(asked, answers, baseline), faults)
+  const message = "variant 'bare' does not answer as declared:\n  one\n  two"
+  t.throws(() => refuseFaults('bare', ['one', 'two']), { message })
+})
 
 async function answersOf(app: FastifyInstance, requests: readonly BenchRequest[]): Promise<Answer[]> {
   const answers: Answer[] = []
