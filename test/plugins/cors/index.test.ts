@@ -1,11 +1,6 @@
 /** CORS: what pages of other origins may do, and `Vary` for caches. */
 import fastifyCors from '@fastify/cors'
-import Fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type InjectOptions,
-  type RouteHandlerMethod,
-} from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { caching } from '../../../src/plugins/caching/index.js'
 import { type CorsOptions, cors } from '../../../src/plugins/cors/index.js'
@@ -18,7 +13,7 @@ const exposed =
   'Location, Operation-Location, Link, ETag, Retry-After, RateLimit, RateLimit-Policy, Deprecation, Sunset, ' +
   'Preference-Applied, Idempotent-Replayed'
 
-async function appWith(options: CorsOptions = { origin: [page] }): Promise<FastifyInstance> {
+async function appWith(options: CorsOptions = { origin: [page] }) {
   const app = Fastify()
   await app.register(cors, options)
   await app.register(problems)
@@ -29,21 +24,17 @@ async function appWith(options: CorsOptions = { origin: [page] }): Promise<Fasti
 
 /** The CORS headers of a response, with its `Vary`. */
 async function corsOf(app: FastifyInstance, request: InjectOptions, origin?: string) {
-  const { headers } = await app.inject({
-    ...request,
-    headers: { ...request.headers, ...(origin === undefined ? {} : { origin }) },
-  })
+  const sent = { ...request.headers, ...(origin !== undefined && { origin }) }
+  const { headers } = await app.inject({ ...request, headers: sent })
   const entries = Object.entries(headers)
   return Object.fromEntries(entries.filter(([name]) => name === 'vary' || name.startsWith('access-control-')))
 }
 
 const users: InjectOptions = { url: '/v1/users' }
 
-const asks = (method: string, headers: Record<string, string> = {}): InjectOptions => ({
-  method: 'OPTIONS',
-  url: '/v1/users',
-  headers: { 'access-control-request-method': method, ...headers },
-})
+const asks = (method: string, more = {}, url = '/v1/users') => {
+  return { method: 'OPTIONS', url, headers: { 'access-control-request-method': method, ...more } } as const
+}
 
 t.test('without origins nothing is added, so that an app may have @fastify/cors', async (t) => {
   for (const options of [{}, { origin: false }, { origin: page, mode: 'off' }] as const) {
@@ -61,13 +52,10 @@ t.test('a page of an allowed origin may read the response and the headers of the
     (origin) => origin === page,
     async (origin: string | undefined) => origin === page,
   ]
+  const allowed = { 'access-control-allow-origin': page, vary: 'Origin' }
   for (const origin of ways) {
-    const answer = {
-      'access-control-allow-origin': page,
-      'access-control-expose-headers': `${exposed}, X-Tenant`,
-      vary: 'Origin',
-    }
     const app = await appWith({ origin, exposedHeaders: ['X-Tenant', 'etag'] })
+    const answer = { ...allowed, 'access-control-expose-headers': `${exposed}, X-Tenant` }
     t.same(await corsOf(app, users, page), answer, String(origin))
   }
 })
@@ -120,10 +108,8 @@ t.test('a preflight is answered before all other hooks, for every method of a RE
   const requested = 'content-type,if-match'
   for (const url of ['/v1/users', '/v1/nothing']) {
     for (const wanted of [{ 'access-control-request-headers': requested }, {}]) {
-      const { statusCode, headers, payload } = await app.inject({
-        ...asks('PATCH', { ...wanted, origin: page }),
-        url,
-      })
+      const preflight = asks('PATCH', { ...wanted, origin: page }, url)
+      const { statusCode, headers, payload } = await app.inject(preflight)
       const { date: _, connection: __, ...others } = headers
       t.same([statusCode, payload], [204, ''])
       t.same(others, {
@@ -140,9 +126,8 @@ t.test('a preflight is answered before all other hooks, for every method of a RE
 
 t.test('a preflight from another origin gets no permission', async (t) => {
   for (const origin of [[page], () => false, async () => false]) {
-    const { statusCode, headers } = await (await appWith({ origin })).inject(
-      asks('DELETE', { origin: other }),
-    )
+    const app = await appWith({ origin })
+    const { statusCode, headers } = await app.inject(asks('DELETE', { origin: other }))
     t.equal(statusCode, 204)
     t.notOk('access-control-allow-origin' in headers)
     t.match(headers.vary, /^Origin/)
@@ -201,7 +186,7 @@ t.test('Vary: Origin is added to the Vary of the app, also on a 304 and in a web
   const ofReply = (vary: string | string[]) => (_: unknown, reply: FastifyReply) =>
     reply.code(201).header('vary', vary).send({})
   const ofResponse = (headers: Record<string, string>) => () => new Response('{}', { status: 201, headers })
-  const rows: readonly (readonly [url: string, handler: RouteHandlerMethod, expected: string])[] = [
+  const rows = [
     ['/v1/own', ofReply('Accept-Language'), 'Accept-Language, Origin'],
     ['/v1/list', ofReply(['Accept', 'Accept-Language']), 'Accept, Accept-Language, Origin'],
     ['/v1/named', ofReply('accept, ORIGIN'), 'accept, ORIGIN'],
@@ -209,34 +194,30 @@ t.test('Vary: Origin is added to the Vary of the app, also on a 304 and in a web
     ['/v1/response', ofResponse({ vary: 'Accept' }), 'Accept, Origin'],
     ['/v1/response-named', ofResponse({ vary: 'origin, accept' }), 'origin, accept'],
     ['/v1/response-without', ofResponse({}), 'Origin'],
-    ['/v1/early', (_, reply) => reply.code(201).send({}), 'Early, Origin'],
-  ]
+    ['/v1/early', (_: unknown, reply: FastifyReply) => reply.code(201).send({}), 'Early, Origin'],
+  ] as const
   for (const [url, handler] of rows) app.get(url, handler)
   app.get('/v1/cached', { config: { caching: { validators: () => ({ version: 1 }) } } }, () => ({}))
   for (const [url, , vary] of rows)
     t.match(await app.inject({ url, headers: { origin: page } }), { statusCode: 201, headers: { vary } }, url)
-  const preflight = await corsOf(app, { ...asks('GET'), url: '/v1/early' }, page)
+  const preflight = await corsOf(app, asks('GET', {}, '/v1/early'), page)
   t.equal(preflight.vary, 'Early, Origin, Access-Control-Request-Headers')
   const headers = { origin: page, 'if-none-match': '"1"' }
   const answer = await app.inject({ url: '/v1/cached', headers })
-  t.equal(answer.statusCode, 304)
-  t.match(answer.headers, { vary: 'Origin', 'access-control-allow-origin': page })
+  t.match(answer, { statusCode: 304, headers: { vary: 'Origin', 'access-control-allow-origin': page } })
 })
 
 t.test('a route may allow other origins than the app, and its responses vary by them', async (t) => {
   const app = await appWith()
   app.get('/v1/all', { config: { cors: { origin: '*' } } }, () => ({}))
-  for (const [url, own] of [
-    ['/v1/none', false],
-    ['/v1/nobody', { origin: false }],
-    ['/v1/off', { mode: 'off' }],
-  ] as const)
-    app.get(url, { config: { cors: own } }, () => ({}))
+  const without = { none: false, nobody: { origin: false }, off: { mode: 'off' } } as const
+  for (const [name, own] of Object.entries(without))
+    app.get(`/v1/${name}`, { config: { cors: own } }, () => ({}))
   for (const origin of [page, other, undefined]) {
     const { 'access-control-allow-origin': allowed, vary } = await corsOf(app, { url: '/v1/all' }, origin)
     t.same([allowed, vary], ['*', undefined])
-    for (const url of ['/v1/none', '/v1/nobody', '/v1/off'])
-      t.same(await corsOf(app, { url }, origin), {}, url)
+    for (const name of Object.keys(without))
+      t.same(await corsOf(app, { url: `/v1/${name}` }, origin), {}, name)
   }
   const everybody = await appWith({ origin: '*' })
   everybody.get('/v1/some', { config: { cors: { origin: [page] } } }, (_, reply) =>
@@ -262,7 +243,7 @@ t.test('a hidden route for preflights is declared below a prefix, if they are an
     await (prefix === '' ? setUp(app) : app.register(setUp, { prefix }))
     const isAnswered = 'origin' in options && !('mode' in options)
     for (const url of [`${prefix}/users`, `${prefix}/unknown`]) {
-      const { 'access-control-allow-origin': allowed } = await corsOf(app, { ...asks('GET'), url }, page)
+      const { 'access-control-allow-origin': allowed } = await corsOf(app, asks('GET', {}, url), page)
       t.equal(allowed, isAnswered ? page : undefined, url)
     }
     t.equal((await app.inject({ method: 'OPTIONS', url: `${prefix}/unknown` })).statusCode, 404)
@@ -314,12 +295,10 @@ t.test('an invalid option fails the boot by its name', async (t) => {
     [{ origin: [page, '*'] }, /cors\.origin\[1\]: expected an origin, or '\*' alone without a list/],
     [{ origin: [] }, /cors\.origin: expected at least one origin, or false/],
     [{ origin: '*', credentials: true }, /cors\.origin: expected named origins, because credentials is true/],
-    [{ origin: true }, /cors\.origin: expected an origin/],
     [{ origin: (_: string, done: () => void) => done() }, /cors\.origin: .*without a callback/],
     [{ origin: /^https:\/\/app\.example/ }, /cors\.origin: expected a regular expression from \^ to \$/],
     [{ origin: /app\.example$/ }, /cors\.origin: expected a regular expression from \^ to \$/],
     [{ origin: page, exposedHeaders: ['a b'] }, /cors\.exposedHeaders\[0\]: expected the name of a header/],
-    [{ origin: page, mode: 'on' }, /cors\.mode/],
   ]
   for (const [options, message] of mistakes)
     await t.rejects(Promise.resolve(Fastify().register(cors, options)), { message }, String(message))

@@ -3,11 +3,7 @@ import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import Fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import t from 'tap'
 import { problems } from '../../../src/plugins/problems/index.js'
-import {
-  type SecurityHeadersOptions,
-  type SecurityHeadersRouteOptions,
-  securityHeaders,
-} from '../../../src/plugins/security-headers/index.js'
+import { type SecurityHeadersOptions, securityHeaders } from '../../../src/plugins/security-headers/index.js'
 import { serverOptions } from '../../../src/server-options.js'
 import { exchange } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -21,8 +17,9 @@ const ofApi = {
   'x-frame-options': 'DENY',
 }
 const hsts = 'max-age=31536000; includeSubDomains'
+const asHtml: RouteHandlerMethod = (_, reply) => reply.type('text/html').send('<p>')
 
-async function appWith(options: SecurityHeadersOptions = {}): Promise<FastifyInstance> {
+async function appWith(options: SecurityHeadersOptions = {}) {
   const app = Fastify({ trustProxy: true })
   await app.register(securityHeaders, options)
   return app
@@ -94,10 +91,8 @@ t.test('with options of a route, the headers are those of @fastify/helmet with b
   await theirs.register(helmet, { crossOriginEmbedderPolicy: true })
   theirs.get('/v1/users', { helmet: own }, () => ({}))
   const ours = await appWith({ profile: 'helmet', crossOriginEmbedderPolicy: true })
-  const config = {
-    securityHeaders: { xFrameOptions: { action: 'deny' as const }, contentSecurityPolicy: false },
-  }
-  ours.get('/v1/users', { config }, () => ({}))
+  const securityHeaders = { xFrameOptions: { action: 'deny' }, contentSecurityPolicy: false } as const
+  ours.get('/v1/users', { config: { securityHeaders } }, () => ({}))
   t.same(await headersOf(ours, '/v1/users', overTls), await headersOf(theirs, '/v1/users', overTls))
 })
 
@@ -163,6 +158,7 @@ t.test('the answer to what is no request has the headers with serverOptions()', 
     t.equal(/x-frame-options: DENY/i.test(answer), mode === 'enforce')
   }
 })
+
 t.test('headers that a handler sets or removes take precedence', async (t) => {
   const app = await appWith()
   app.get('/v1/users', (_, reply) => reply.header('X-Frame-Options', 'SAMEORIGIN').send({}))
@@ -190,7 +186,7 @@ t.test('where the app has @fastify/helmet, in either order, the plugin is off, a
     app.get('/v1/users', () => ({}))
     app.get('/v1/own', { config: { securityHeaders: { xFrameOptions: true } } }, () => ({}))
     app.get('/docs', { schema: { hide: true } }, () => ({}))
-    app.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
+    app.get('/v1/page', asHtml)
     for (const url of ['/v1/users', '/v1/own', '/docs', '/v1/page', '/v1/nothing'])
       t.same(await headersOf(app, url, overTls), theirs, `${order}: ${url}`)
     t.match(app.conventions.report().findings, [
@@ -209,52 +205,33 @@ t.test('an HTML page gets the headers of helmet, except those that the app sets'
   const page = { 'content-type': 'text/html; charset=utf-8' }
   app.get('/v1/page', (_, reply) => reply.headers(page).send('<p>'))
   app.get('/v1/response', () => new Response('<p>', { headers: page }))
-  app.get('/v1/own', (_, reply) =>
-    reply
-      .headers({ ...page, 'content-security-policy': "default-src 'self' https://cdn.example" })
-      .send('<p>'),
-  )
+  const ownPolicy = { 'content-security-policy': "default-src 'self' https://cdn.example" }
+  app.get('/v1/own', (_, reply) => reply.headers({ ...page, ...ownPolicy }).send('<p>'))
   const contentSecurityPolicy = { useDefaults: false, directives: { 'default-src': ["'self'"] } }
-  const options: Readonly<Record<string, SecurityHeadersRouteOptions>> = {
-    '/v1/strict': { contentSecurityPolicy },
-    '/v1/helmet': { profile: 'helmet' },
-  }
-  for (const [url, securityHeaders] of Object.entries(options))
-    app.get(url, { config: { securityHeaders } }, (_, reply) => reply.headers(page).send('<p>'))
+  app.get('/v1/strict', { config: { securityHeaders: { contentSecurityPolicy } } }, asHtml)
+  app.get('/v1/helmet', { config: { securityHeaders: { profile: 'helmet' } } }, asHtml)
   for (const type of ['text/plain', 'text/csv; charset=utf-8', 'application/xhtml+xml'])
     app.get(`/v1/${type.split(/[/+;]/)[1]}`, (_, reply) => reply.type(type).send('<p>'))
   for (const url of ['/v1/page', '/v1/response', '/v1/nothing', '/v1/helmet'])
     t.same(await headersOf(app, url, overTls), ofHelmet, url)
-  const policy = "default-src 'self' https://cdn.example"
-  t.same(await headersOf(app, '/v1/own', overTls), { ...ofHelmet, 'content-security-policy': policy })
+  t.same(await headersOf(app, '/v1/own', overTls), { ...ofHelmet, ...ownPolicy })
   const ofRoute = { 'content-security-policy': "default-src 'self'", 'referrer-policy': 'origin' }
   t.same(await headersOf(app, '/v1/strict'), { ...ofApi, ...ofRoute }, 'a policy of the route stays')
   for (const url of ['/v1/plain', '/v1/csv', '/v1/xhtml'])
     t.same(await headersOf(app, url), { ...ofApi, 'referrer-policy': 'origin' }, url)
-  t.equal((await app.inject('/v1/helmet')).statusCode, 200)
 })
 
-t.test('routes that may be pages are not changed, also if declared before the plugin', async (t) => {
-  const app = Fastify()
+t.test('routes that may be pages are not changed, and reported, unless they are configured', async (t) => {
+  const app = Fastify({ trustProxy: true })
   app.get('/docs', { schema: { hide: true } }, () => ({}))
   app.get('/files/*', () => ({}))
   await app.register(securityHeaders)
-  app.get('/v1/users', () => ({}))
-  for (const url of ['/docs', '/files/a']) {
-    t.same(await headersOf(app, url), {}, url)
-    t.notOk((await app.inject({ method: 'HEAD', url })).headers['x-content-type-options'], `HEAD ${url}`)
-  }
-  t.same(await headersOf(app, '/v1/users'), ofApi)
-})
-
-t.test('routes that may be pages are reported, unless they configure the plugin', async (t) => {
-  const app = await appWith()
-  app.get('/files/*', () => ({}))
+  app.get('/more/*', () => ({}))
   app.get('/pages/*', { config: { securityHeaders: { profile: 'helmet' } } }, () => ({}))
-  t.same(await headersOf(app, '/files/a', overTls), {})
+  for (const url of ['/docs', '/files/a', '/more/a']) t.same(await headersOf(app, url, overTls), {}, url)
   t.match((await headersOf(app, '/pages/a'))['content-security-policy'], /^default-src 'self'/)
   const routes = app.conventions.report().exceptions.map(({ route }) => route)
-  t.same(routes, ['GET /files/*'])
+  t.same(routes, ['GET /more/*', 'GET /docs', 'GET /files/*'], 'those before the plugin too')
 })
 
 t.test('a route that the document does not show has the headers, and its pages have no policy', async (t) => {
@@ -262,16 +239,14 @@ t.test('a route that the document does not show has the headers, and its pages h
   const schema: object = { hide: true }
   app.get('/metrics', { schema }, () => ({}))
   app.get('/docs', { schema }, (_, reply) => reply.type('text/html').send('<script></script>'))
-  app.get('/v1/page', (_, reply) => reply.type('text/html').send('<p>'))
+  app.get('/v1/page', asHtml)
   app.get('/v1/users', () => ({}))
   t.same(await headersOf(app, '/metrics', overTls), await headersOf(app, '/v1/users', overTls))
-  const {
-    'content-security-policy': policy,
-    'cross-origin-opener-policy': openerPolicy,
-    ...others
-  } = await headersOf(app, '/v1/page', overTls)
-  t.strictSame([typeof policy, openerPolicy], ['string', 'same-origin'])
-  t.same(await headersOf(app, '/docs', overTls), others)
+  const ofPage = await headersOf(app, '/v1/page', overTls)
+  t.match(ofPage, { 'content-security-policy': /./, 'cross-origin-opener-policy': 'same-origin' })
+  const names = Object.keys(await headersOf(app, '/docs', overTls))
+  const left = Object.keys(ofPage).filter((name) => !names.includes(name))
+  t.strictSame(left, ['content-security-policy', 'cross-origin-opener-policy'])
 })
 
 t.test('in report mode no header is added, and responses without them are counted', async (t) => {
@@ -284,54 +259,34 @@ t.test('in report mode no header is added, and responses without them are counte
   app.get('/v1/own', { config: { securityHeaders: { xContentTypeOptions: true } } }, whole)
   app.get('/v1/raw', { config: { securityHeaders: false } }, () => ({}))
   app.get('/v1/enforced', { config: { securityHeaders: { mode: 'enforce' } } }, () => ({}))
-  const asHtml: RouteHandlerMethod = (_, reply) => reply.type('text/html').send('<p>')
   app.get('/v1/page', asHtml)
   app.get('/v1/helmet', { config: { securityHeaders: { profile: 'helmet' } } }, asHtml)
   for (const url of ['/v1/users', '/v1/users', '/files/a', '/v1/raw', '/v1/page', '/v1/helmet'])
     t.same(await headersOf(app, url), {}, url)
   for (const url of ['/v1/whole', '/v1/own', '/v1/enforced']) t.same(await headersOf(app, url), ofApi, url)
-  const { observations } = app.conventions.report()
-  t.strictSame(
-    observations.map(({ rule, route, count, example }) => [rule, route, count, /opener/.test(example)]),
-    [
-      ['missing', 'GET /v1/users', 2, false],
-      ['missing', 'GET /v1/page', 1, true],
-      ['missing', 'GET /v1/helmet', 1, true],
-    ],
-  )
+  const opener = { rule: 'missing', count: 1, example: /opener/ }
+  t.match(app.conventions.report().observations, [
+    { rule: 'missing', route: 'GET /v1/users', count: 2, example: /^(?!.*opener)/ },
+    { ...opener, route: 'GET /v1/page' },
+    { ...opener, route: 'GET /v1/helmet' },
+  ])
+  t.equal(app.conventions.report().observations.length, 3)
 })
 
 t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
     [{ profile: 'web' }, /securityHeaders\.profile: expected one of 'api', 'helmet', received 'web'/],
-    [
-      { hsts: false },
-      /securityHeaders\.hsts: there is no such option; expected one of .*strictTransportSecurity/,
-    ],
-    [
-      { strictTransportSecurity: { maxage: 1 } },
-      /^.*securityHeaders: expected what helmet takes \(Strict-Transport-Security received an/,
-    ],
-    [{ xXssProtection: false }, /securityHeaders\.xXssProtection: there is no such option/],
+    [{ hsts: false }, /securityHeaders\.hsts: there is no such option; expected one of .*strictTransport/],
+    [{ strictTransportSecurity: { maxage: 1 } }, /securityHeaders: .* helmet takes \(Strict-Transport-Secur/],
     [{ xFrameOptions: 'DENY' }, /securityHeaders\.xFrameOptions: expected true, false or an object/],
-    [
-      { xFrameOptions: { action: 'allow' } },
-      /what helmet takes \(X-Frame-Options received an invalid action/,
-    ],
-    [
-      { contentSecurityPolicy: { directives: { a: ['x;y'] } } },
-      /what helmet takes \(Content-Security-Policy/,
-    ],
+    [{ xFrameOptions: { action: 'allow' } }, /what helmet takes \(X-Frame-Options received/],
     [{ contentSecurityPolicy: { directives: { 'img-src': [() => 'x'] } } }, /without functions/],
-    [{ pages: {} }, /securityHeaders\.pages: there is no such option/],
   ]
   for (const [options, message] of mistakes) {
     await t.rejects(Promise.resolve(Fastify().register(securityHeaders, options)), { message })
     const app = await appWith()
-    const given = options as SecurityHeadersOptions
-    t.throws(
-      () => app.get('/v1/users', { config: { securityHeaders: given } }, () => ({})),
-      /GET \/v1\/users config\.securityHeaders/,
-    )
+    const config = { securityHeaders: options as SecurityHeadersOptions }
+    const add = () => app.get('/v1/users', { config }, () => ({}))
+    t.throws(add, /GET \/v1\/users config\.securityHeaders/)
   }
 })
