@@ -5,7 +5,6 @@ import { problems, serverOptions } from '../../../src/index.js'
 import {
   type MaintenanceNotice,
   type MaintenanceOptions,
-  type MaintenanceStore,
   maintenance,
 } from '../../../src/plugins/maintenance/index.js'
 import { readTimeout } from '../../../src/plugins/maintenance/sources.js'
@@ -44,11 +43,11 @@ export async function serviceWith(
 }
 
 /** A store in the memory of the process. */
-export function memoryStore(): MaintenanceStore {
+export function memoryStore() {
   let current: MaintenanceNotice | null = null
   return {
-    get: async () => current,
-    set: async (notice) => {
+    get: async (): Promise<MaintenanceNotice | null> => current,
+    async set(notice: MaintenanceNotice | null) {
       current = notice
     },
   }

@@ -4,13 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { maintenanceSignal } from '../../../src/convention/contexts.js'
-import {
-  type MaintenanceNotice,
-  type MaintenanceStore,
-  maintenance,
-} from '../../../src/plugins/maintenance/index.js'
+import { type MaintenanceNotice, maintenance } from '../../../src/plugins/maintenance/index.js'
 import { readTimeout } from '../../../src/plugins/maintenance/sources.js'
-import type { MaybeAsync } from '../../../src/time/async.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { faults, look, memoryStore, serviceWith, start } from './service.js'
 
@@ -51,7 +46,6 @@ t.test('there is maintenance while the file exists', async (t) => {
   await writeFile(file, '')
   await look(clock)
   t.equal(await status(), 503)
-  t.strictSame(app.maintenance.state(), { source: 'file', until: null, retryAfter: null, reason: null })
   await writeFile(file, JSON.stringify({ until, reason: 'move' }))
   await look(clock)
   t.strictSame(app.maintenance.state(), { source: 'file', until, retryAfter: null, reason: 'move' })
@@ -73,10 +67,8 @@ t.test('an invalid notice in a file is logged once, and is maintenance without a
   const rows: readonly (readonly [content: string | null, state: object, fault?: RegExp])[] = [
     ['\n {"until":"2026-11-20T09:02:00+01:00"} \n', { until }],
     ['{"retryAfter":604800,"owner":"ops"}', { retryAfter: 604_800 }],
-    ['{"retryAfter":1}', { retryAfter: 1 }],
     [JSON.stringify(none), none],
     [`{"reason":"${long}x"}`, { reason: `${long}…` }],
-    [`{"reason":"${long}"}`, { reason: long }],
     ['{"until":', none, /not JSON/],
     ['"soon"', none, /not an object/],
     ['{"until":"tonight"}', none, /until is not an RFC 3339/],
@@ -116,18 +108,15 @@ t.test('if the file system fails, the last known state stays, and the log has it
 t.test('what one instance enables or disables, the other has after its next read', async (t) => {
   const store = memoryStore()
   const clock = manualClock(start)
-  const [one, other] = [
-    await serviceWith(t, { store }, { clock }),
-    await serviceWith(t, { store }, { clock }),
-  ]
+  const open = () => serviceWith(t, { store }, { clock })
+  const [one, other] = [await open(), await open()]
   await one.app.maintenance.enable({ until, reason: 'move' })
   t.equal(await one.status(), 503, 'here at once')
   t.equal(await other.status(), 200)
   await look(clock)
   t.equal(await other.status(), 503)
   t.strictSame(other.app.maintenance.state(), one.app.maintenance.state())
-  const booted = await serviceWith(t, { store }, { clock })
-  t.equal(await booted.status(), 503, 'an instance that boots has it for the first request')
+  t.equal(await (await open()).status(), 503, 'an instance that boots has it for the first request')
   await other.app.maintenance.disable()
   await look(clock)
   t.equal(await one.status(), 200)
@@ -154,7 +143,8 @@ t.test('while the store is unreachable, the last known state stays, with one log
 
 t.test('a store that does not answer at boot delays it by two seconds at most', async (t) => {
   const clock = manualClock(start)
-  const booting = serviceWith(t, { store: { ...memoryStore(), get: () => new Promise(() => {}) } }, { clock })
+  const get = () => new Promise<null>(() => {})
+  const booting = serviceWith(t, { store: { ...memoryStore(), get } }, { clock })
   while (clock.waiting() === 0) await setImmediate()
   await clock.advance(readTimeout)
   t.equal(await (await booting).status(), 200)
@@ -172,14 +162,13 @@ t.test('enable() with a store that fails rejects, and nothing changes', async (t
   t.equal(await status(), 503, 'and it can be tried again')
 })
 
+type Notice = MaintenanceNotice | null
+
 /** Lets the next read of a store wait. Returns what answers it. */
-function holdRead(store: MaintenanceStore): (answer: MaybeAsync<MaintenanceNotice | null>) => void {
-  let settle: (answer: MaybeAsync<MaintenanceNotice | null>) => void = () => {}
-  store.get = () =>
-    new Promise((resolve) => {
-      settle = resolve
-    })
-  return (answer) => settle(answer)
+function holdRead(store: ReturnType<typeof memoryStore>) {
+  const waiting: ((answer: Notice | Promise<Notice>) => void)[] = []
+  store.get = () => new Promise((resolve) => void waiting.push(resolve))
+  return (answer: Notice | Promise<Notice>) => waiting.shift()?.(answer)
 }
 
 t.test('a value that was read before a write does not undo it', async (t) => {

@@ -1,10 +1,9 @@
 // Own process: waits for Redis
 /** Maintenance that instances share in Redis with a real server, and two clients of it. */
-import type { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { readTimeout } from '../../../../src/plugins/maintenance/sources.js'
-import { type RedisMaintenanceClient, redisMaintenanceStore } from '../../../../src/stores/redis.js'
-import { type ManualClock, manualClock } from '../../../support/manual-clock.js'
+import { redisMaintenanceStore } from '../../../../src/stores/redis.js'
+import { manualClock } from '../../../support/manual-clock.js'
 import { type PrivateRedis, redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { until } from '../../../support/until.js'
 import { faults, look, serviceWith, start } from '../service.js'
@@ -13,7 +12,7 @@ const skip = await skipWithoutRedis()
 const defaultKey = 'fastify-conventions:maintenance'
 
 /** A client that never waits for a server that is away. */
-async function connect(t: Test, { url }: PrivateRedis): Promise<Redis> {
+async function connect(t: Test, { url }: PrivateRedis) {
   const client = redisClient(t, url, {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -24,15 +23,8 @@ async function connect(t: Test, { url }: PrivateRedis): Promise<Redis> {
   return client
 }
 
-const server = (t: Test) => redisOf(t, { persistent: true })
-
-/** Reads repeatedly: a client notices by itself when its server is back. */
-async function lookUntil(clock: ManualClock, isSo: () => boolean): Promise<void> {
-  await until(() => look(clock), isSo)
-}
-
 t.test('in Redis', { skip }, async (t) => {
-  const redis = await server(t)
+  const redis = await redisOf(t)
   const one = await connect(t, redis)
   const other = await connect(t, redis)
 
@@ -50,8 +42,7 @@ t.test('in Redis', { skip }, async (t) => {
 
   await t.test('a value that no store wrote rejects, with what is wrong', async (t) => {
     const store = redisMaintenanceStore(one)
-    const message =
-      /^the value of the Redis key 'fastify-conventions:maintenance' is not a maintenance notice/
+    const message = RegExp(`^the value of the Redis key '${defaultKey}' is not a maintenance notice`)
     const values = ['', '{"version":1,"not', '"on"', '[1]', 'null', '{"until":"2026-11-20T12:00:00Z"}']
     for (const value of [...values, '{"version":2,"notice":{}}', '{"version":1}']) {
       await one.set(defaultKey, value)
@@ -66,12 +57,12 @@ t.test('in Redis', { skip }, async (t) => {
 })
 
 t.test('while Redis is away, the last known state stays; then that in Redis counts', { skip }, async (t) => {
-  const redis = await server(t)
+  const redis = await redisOf(t, { persistent: true })
   const clock = manualClock(start)
-  const open = async () => {
-    const store = redisMaintenanceStore(await connect(t, redis))
-    return serviceWith(t, { store }, { clock })
-  }
+  /** Reads repeatedly: a client notices by itself when its server is back. */
+  const lookUntil = (isSo: () => boolean) => until(() => look(clock), isSo)
+  const open = async () =>
+    serviceWith(t, { store: redisMaintenanceStore(await connect(t, redis)) }, { clock })
   const [one, other] = [await open(), await open()]
   const errors = () => other.told(faults).length
   const returns = () => Math.min(...[one, other].map(({ told }) => told(/reachable again/).length))
@@ -84,10 +75,10 @@ t.test('while Redis is away, the last known state stays; then that in Redis coun
   t.equal(await other.status(), 503)
   t.equal(errors(), 1, 'a Redis that does not answer is unreachable')
   redis.resume()
-  await lookUntil(clock, () => returns() > 0)
+  await lookUntil(() => returns() > 0)
 
   await redis.kill()
-  await lookUntil(clock, () => errors() > 1)
+  await lookUntil(() => errors() > 1)
   await look(clock)
   await look(clock)
   t.equal(await other.status(), 503)
@@ -96,7 +87,7 @@ t.test('while Redis is away, the last known state stays; then that in Redis coun
   t.equal(await one.status(), 503)
 
   await redis.restart()
-  await lookUntil(clock, () => returns() > 1)
+  await lookUntil(() => returns() > 1)
   t.equal(await other.status(), 503)
   await one.app.maintenance.disable()
   await look(clock)
@@ -104,10 +95,7 @@ t.test('while Redis is away, the last known state stays; then that in Redis coun
 })
 
 t.test('an invalid client throws at once', async (t) => {
-  const client: RedisMaintenanceClient = { get: async () => null, set: async () => 'OK', del: async () => 0 }
-  const { del: _, ...noClient } = client
-  t.throws(() => redisMaintenanceStore(noClient as RedisMaintenanceClient), {
-    code: 'FST_CONV_OPTION_INVALID',
-    message: /redisMaintenanceStore: the client: expected a client with get\(\), set\(\) and del\(\)/,
-  })
+  const client = { get: async () => null, set: async () => 'OK' }
+  const message = /redisMaintenanceStore: the client: expected a client with get\(\), set\(\) and del\(\)/
+  t.throws(() => redisMaintenanceStore(client as never), { code: 'FST_CONV_OPTION_INVALID', message })
 })
