@@ -12,15 +12,10 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import { decodeJwt } from 'jose'
 import t from 'tap'
-import { bearer } from '../../../src/plugins/bearer/index.js'
-import { cors } from '../../../src/plugins/cors/index.js'
-import { problems } from '../../../src/plugins/problems/index.js'
-import { type RateLimitOptions, rateLimit } from '../../../src/plugins/rate-limit/index.js'
-import { ProblemError } from '../../../src/problem/problem-error.js'
-import { conventionsReport } from '../../../src/report/report.js'
+import { bearer, cors, ProblemError, problems, type RateLimitOptions, rateLimit } from '../../../src/index.js'
 import { testIssuer } from '../../../src/testing/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
-import { withoutReferences } from '../../support/openapi.js'
+import { documentOf } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 // Made before a test replaces the clock.
@@ -31,10 +26,7 @@ const daily = { name: 'daily', max: 5, timeWindow: '1 day' } as const
 t.beforeEach(() => mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 10, 20, 12) }))
 t.afterEach(() => mock.timers.reset())
 
-async function appWith(
-  options: RateLimitOptions = {},
-  server: FastifyServerOptions = {},
-): Promise<FastifyInstance> {
+async function appWith(options: RateLimitOptions = {}, server: FastifyServerOptions = {}) {
   const app = Fastify(server)
   await app.register(rateLimit, options)
   await app.register(problems)
@@ -42,32 +34,26 @@ async function appWith(
   return app
 }
 
-const from = (remoteAddress: string, headers = {}): InjectOptions => ({
-  url: '/v1/users',
-  remoteAddress,
-  headers,
-})
+type Request = InjectOptions | string
+
+const from = (remoteAddress: string, headers = {}) => ({ url: '/v1/users', remoteAddress, headers })
 
 /** The status of an answer, its fields, what is left as it tells, and the members of its problem. */
-async function ask(app: FastifyInstance, request: InjectOptions | string = '/v1/users') {
+async function ask(app: FastifyInstance, request: Request = '/v1/users') {
   const { statusCode: status, headers, payload } = await app.inject(request)
   return { status, headers, left: headers.ratelimit, body: payload === '' ? {} : JSON.parse(payload) }
 }
 
-async function leftOf(app: FastifyInstance, request?: InjectOptions | string): Promise<string> {
-  return String((await ask(app, request)).left)
-}
+const leftOf = async (app: FastifyInstance, request?: Request) => String((await ask(app, request)).left)
 
-async function statusesOf(app: FastifyInstance, requests: readonly (InjectOptions | string)[]) {
+async function statusesOf(app: FastifyInstance, requests: readonly Request[]) {
   const statuses: number[] = []
   for (const request of requests) statuses.push((await app.inject(request)).statusCode)
   return statuses
 }
 
 /** The same request several times. */
-function times(count: number, request: InjectOptions | string = '/v1/users') {
-  return Array<InjectOptions | string>(count).fill(request)
-}
+const times = (count: number, request: Request = '/v1/users') => Array<Request>(count).fill(request)
 
 t.test('a response has the quota and the remaining requests, and no x-ratelimit-* headers', async (t) => {
   const app = await appWith()
@@ -174,7 +160,7 @@ t.test('trustProxy: true is a finding where addresses have quotas', async (t) =>
   ] as const) {
     const app = await appWith(options, { trustProxy })
     await app.ready()
-    const found = conventionsReport(app)?.findings.map(({ rule, effect }) => `${rule} ${effect}`) ?? []
+    const found = app.conventions.report().findings.map(({ rule, effect }) => `${rule} ${effect}`)
     t.strictSame(found, rules, `${trustProxy} ${JSON.stringify(options)}`)
   }
 })
@@ -260,13 +246,13 @@ t.test('in report mode no header is added, no request is refused, and both are c
   t.equal(await leftOf(app), 'undefined')
   t.same(await statusesOf(app, times(3, '/v1/own')), [200, 200, 200])
   const told = app.conventions.report().observations
-  const given = told.map(({ rule, route, effect, count }) => [rule, route, effect, count])
-  t.strictSame(given, [
-    ['fields', 'GET /v1/users', 'header added', 1],
-    ['quota', 'GET /v1/users', 'refused', 3],
-    ['fields', 'GET /v1/own', 'header added', 2],
-    ['quota', 'GET /v1/own', 'refused', 1],
-  ])
+  t.strictSame(
+    told.map(({ rule, route, effect, count }) => [rule, route, effect, count].join()),
+    [
+      ...['fields,GET /v1/users,header added,1', 'quota,GET /v1/users,refused,3'],
+      ...['fields,GET /v1/own,header added,2', 'quota,GET /v1/own,refused,1'],
+    ],
+  )
 })
 
 t.test('peers on a Unix domain socket have no address, and count together', async (t) => {
@@ -286,55 +272,34 @@ t.test('peers on a Unix domain socket have no address, and count together', asyn
   }
 })
 
-/** A client of ioredis with the two commands of @fastify/rate-limit, and with a switch to fail. */
+/** A client of ioredis with the two commands of @fastify/rate-limit. */
 function fakeRedis() {
-  type Done = (error: Error | null, result?: readonly [current: number, ttl: number]) => void
+  type Done = (error: null, result: readonly [current: number, ttl: number]) => void
   const windows = new Map<string, { used: number; readonly end: number }>()
-  const windowOf = (key: string) => {
+  const windowOf = (key: string, timeWindow: number) => {
     const window = windows.get(key)
-    return window !== undefined && window.end > Date.now() ? window : undefined
+    return window !== undefined && window.end > Date.now()
+      ? window
+      : { used: 0, end: Date.now() + timeWindow }
   }
-  const redis = {
-    isDown: false,
+  return {
     keys: () => [...windows.keys()],
     defineCommand: () => {},
     rateLimit(key: string, timeWindow: number, ...[, , , done]: [number, boolean, boolean, Done]) {
-      if (redis.isDown) return done(new Error('connection refused'))
-      const window = windowOf(key) ?? { used: 0, end: Date.now() + timeWindow }
+      const window = windowOf(key, timeWindow)
       windows.set(key, window)
       window.used += 1
       done(null, [window.used, window.end - Date.now()])
     },
     rateLimitRead(key: string, done: Done) {
-      const window = windowOf(key)
-      done(null, window === undefined ? [0, 0] : [window.used, window.end - Date.now()])
+      const window = windowOf(key, 0)
+      done(null, [window.used, window.end - Date.now()])
     },
   }
-  return redis
 }
-
-t.test('while Redis is down, requests are served without counting, and one line is logged', async (t) => {
-  const redis = fakeRedis()
-  const { logger, lines } = keepLogs()
-  const app = await appWith({ redis, key: ({ headers }) => (headers.probe ? null : 'ann') }, { logger })
-  for (const [isDown, left] of [
-    [false, '"default";r=999;t=60'],
-    [true, 'undefined'],
-    [true, 'undefined'],
-    [false, '"default";r=998;t=60'],
-    [false, '"default";r=997;t=60'],
-  ] as const) {
-    redis.isDown = isDown
-    t.equal(await leftOf(app), left)
-    t.equal(await leftOf(app, from('::1', { probe: '1' })), 'undefined', 'does not test Redis')
-  }
-  const told = lines.filter(({ msg }) => /^rateLimit:/.test(msg ?? '')).map(({ level }) => level)
-  t.strictSame(told, [levels.error, levels.info])
-})
 
 t.test('invalid options fail the boot, by name', async (t) => {
   const mistakes: readonly (readonly [options: object, message: RegExp])[] = [
-    [{ max: 0 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ max: 10 ** 15 }, /rateLimit\.max: expected an integer from 1 to 999999999999999/],
     [{ timeWindow: '1 fortnight' }, /rateLimit\.timeWindow: expected at least a second/],
     [{ key: 'ip' }, /rateLimit\.key: expected a function of the request/],
@@ -342,10 +307,8 @@ t.test('invalid options fail the boot, by name', async (t) => {
     [{ quotas: [] }, /rateLimit\.quotas: expected at least one quota/],
     [{ quotas: [daily, burst, burst] }, /rateLimit\.quotas\[2\]\.name: expected a name that no other/],
     [{ quotas: [{ ...burst, name: 'a b' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
-    [{ quotas: [{ ...burst, name: '1a' }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, name: 'a'.repeat(65) }] }, /rateLimit\.quotas\[0\]\.name: expected a letter/],
     [{ quotas: [{ ...burst, max: 0 }] }, /rateLimit\.quotas\[0\]\.max/],
-    [{ quotas: [burst], max: 5 }, /rateLimit\.max: expected no such option beside quotas/],
     [{ quotas: [burst], timeWindow: 5000 }, /rateLimit\.timeWindow: expected no such option beside quotas/],
   ]
   for (const [options, message] of mistakes)
@@ -404,15 +367,15 @@ t.test('a route may be in another mode', async (t) => {
   ] as const) {
     const app = await appWith({ max: 1, mode })
     for (const own of ['enforce', 'report', 'off'] as const) app.get(`/v1/${own}`, config(own), () => ({}))
-    t.same(
-      await statusesOf(app, ['/v1/off', '/v1/off', '/v1/enforce']),
-      [200, 200, 200],
-      'off counts nothing',
-    )
+    const statuses = await statusesOf(app, ['/v1/off', '/v1/off', '/v1/enforce'])
+    t.same(statuses, [200, 200, 200], 'off counts nothing')
     for (const [path, status] of Object.entries({ users, enforce: 429, report: 200, off: 200 })) {
-      const { statusCode, headers } = await app.inject(`/v1/${path}`)
-      const about = `${mode}: ${path}`
-      t.strictSame([statusCode, 'ratelimit' in headers], [status, status === 429], about)
+      const answer = await ask(app, `/v1/${path}`)
+      t.strictSame(
+        [answer.status, 'ratelimit' in answer.headers],
+        [status, status === 429],
+        `${mode}: ${path}`,
+      )
     }
   }
 })
@@ -434,20 +397,21 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
     t.match(refused.headers, { 'retry-after': '86399', ratelimit: '"burst";r=0;t=1, "daily";r=0;t=86399' })
     t.strictSame(refused.json().violated_policies, violated_policies)
   }
-  const both = await appWith({ redis: fakeRedis(), quotas: [burst, { ...daily, max: 2 }] })
-  await statusesOf(both, times(2))
-  t.strictSame((await ask(both)).body.violated_policies, ['burst', 'daily'], 'each that has nothing left')
-  const longFirst = await appWith({ redis: fakeRedis(), quotas: [{ ...daily, max: 1 }, burst] })
+  const longFirst = await appWith({
+    redis: fakeRedis(),
+    quotas: [
+      { ...daily, max: 1 },
+      { ...burst, max: 1 },
+    ],
+  })
   await leftOf(longFirst)
+  t.strictSame((await ask(longFirst)).body.violated_policies, ['daily', 'burst'], 'each without any left')
   mock.timers.tick(1000)
-  t.equal(
-    await leftOf(longFirst),
-    '"daily";r=0;t=86399, "burst";r=2;t=1',
-    'a window that has not begun is whole',
-  )
+  const whole = '"daily";r=0;t=86399, "burst";r=1;t=1'
+  t.equal(await leftOf(longFirst), whole, 'a window that has not begun is whole')
 })
 
-const as = (user: string): InjectOptions => ({ url: '/v1/users', headers: { 'x-user': user } })
+const as = (user: string) => ({ url: '/v1/users', headers: { 'x-user': user } })
 const byUser: Pick<RateLimitOptions, 'key'> = { key: ({ headers }) => headers['x-user']?.toString() }
 
 t.test('keys are bounded, and an invented address is never equal to a key of the app', async (t) => {
@@ -459,7 +423,7 @@ t.test('keys are bounded, and an invented address is never equal to a key of the
   const keys = redis.keys().map((key) => key.replace(/^.*-(?=(?:key|address):)/, ''))
   const digest = '[\\w-]{43} default$'
   const ofUsers = [`key:${users[0]} default`, RegExp(`^key:${digest}`), RegExp(`^key:${digest}`)]
-  t.match(keys, [...ofUsers, 'address:key:admin default', RegExp(`^address:${digest}`)])
+  t.match(keys, [...ofUsers, /^address:key:admin default$/, RegExp(`^address:${digest}`)])
   t.equal(new Set(keys).size, 5)
 })
 
@@ -502,7 +466,6 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
     const plans = new Map<string, number | null>([
       ['largest', 999_999_999_999_999],
       ['free', 2],
-      ['paid', 100],
       ['unlimited', null],
       ['infinite', Infinity],
       ['blocked', 0],
@@ -520,7 +483,6 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
       ['free', 200, '"default";r=1;t=60'],
       ['free', 200, '"default";r=0;t=60'],
       ['free', 429, '"default";r=0;t=60'],
-      ['paid', 200, '"default";r=99;t=60'],
       ['largest', 200, '"default";r=999999999999998;t=60'],
       [undefined, 200, '"default";r=0;t=60'],
       ['unlimited', 200, undefined],
@@ -531,10 +493,8 @@ t.test('max by caller: a function, sync or async, whose result is kept for a min
       const answer = await ask(app, user === undefined ? '/v1/users' : as(user))
       t.strictSame([answer.status, answer.left], [status, left], String(user))
     }
-    const callers = ['free', 'paid', 'largest', '', 'unlimited', 'infinite', 'blocked', longest]
+    const callers = ['free', 'largest', '', 'unlimited', 'infinite', 'blocked', longest]
     t.same(calls, callers, 'once for each caller')
-    const { headers } = await ask(app, as('free'))
-    t.equal(headers['ratelimit-policy'], '"default";q=2;w=60')
     t.equal((await ask(app, as('blocked'))).headers['retry-after'], '60')
     plans.set('free', 10)
     mock.timers.tick(59_999)
@@ -606,13 +566,10 @@ t.test('the OpenAPI document has the header fields and the 429, where the mode i
   const schema = { response: { 200: { type: 'object' } } }
   for (const mode of ['enforce', 'report'] as const)
     app.get(`/v1/${mode}`, { schema, config: { rateLimit: { mode } } }, () => ({}))
-  await app.ready()
-  const { paths } = withoutReferences(app.swagger()) as {
-    paths: Record<string, { get: { responses: object } }>
-  }
+  const { paths } = await documentOf(app)
   const ofText = { schema: { type: 'string' } }
   const fields = { 'RateLimit-Policy': ofText, RateLimit: ofText }
   const refusal = { headers: { ...fields, 'Retry-After': {} }, content: { 'application/problem+json': {} } }
-  t.match(paths['/v1/enforce']?.get.responses, { 200: { headers: fields }, 429: refusal })
-  t.notMatch(paths['/v1/report']?.get.responses, { 429: {} })
+  t.match(paths?.['/v1/enforce']?.get?.responses, { 200: { headers: fields }, 429: refusal })
+  t.notMatch(paths?.['/v1/report']?.get?.responses, { 429: {} })
 })
