@@ -1,58 +1,53 @@
+import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import conventions, {
-  type Mode,
-  type ProblemsOptions,
-  type ProblemsRouteOptions,
-  problems,
-} from '../../../src/index.js'
+import conventions, { problems } from '../../../src/index.js'
+import { documentedErrors } from '../../../src/plugins/problems/openapi.js'
+import { documentOf } from '../../support/openapi.js'
 import { appWith, refuses } from './support.js'
 
 t.test('an invalid option throws, with its name, the expected and the received value', async (t) => {
-  const invalid = 'FST_CONV_OPTION_INVALID'
-  const unknown =
-    'problems.typebase: there is no such option; expected one of codes, earlierRoutes, errorHandler, keepMembers, mode, refusals, toJsonSchema, typeBase, whileClosing'
-  const noMember = 'problems.keepMembers[0]: expected a name that a problem document does not have'
-  const rows: ReadonlyArray<readonly [options: object, message: string | RegExp, code?: string]> = [
+  const noMember =
+    /^problems\.keepMembers\[0\]: expected a name that a problem document does not have, received /
+  for (const [options, message, code = 'INVALID'] of [
     [{ mode: 'loud' }, "problems.mode: expected one of 'enforce', 'report', 'off', received 'loud'"],
     [{ typeBase: 'not a URL ' }, /^problems\.typeBase: expected the beginning of a URI/],
     [{ whileClosing: null }, "problems.whileClosing: expected one of 'refuse', 'serve', received null"],
     [{ refusals: true }, "problems.refusals: expected one of 'answer', 'errorHandler', received true"],
     [{ errorHandler: 'keep' }, "problems.errorHandler: expected one of 'leave', 'wrap', received 'keep'"],
-    [{ keepMembers: ['detail'] }, `${noMember}, received 'detail'`],
-    [{ keepMembers: ['__proto__'] }, `${noMember}, received '__proto__'`],
-    [{ keepMembers: [''] }, `${noMember}, received ''`],
+    [{ keepMembers: ['detail'] }, noMember],
+    [{ keepMembers: ['__proto__'] }, noMember],
+    [{ keepMembers: [''] }, noMember],
     [{ codes: { E_FUNDS: 409 } }, /^problems\.codes/],
     [{ codes: { funds: 200 } }, /^problems\.codes/],
     [{ codes: ['funds'] }, /^problems\.codes: expected an object of codes/],
-    [{ typebase: 'x' }, unknown, 'FST_CONV_OPTION_UNKNOWN'],
-  ]
-  for (const [options, message, code = invalid] of rows)
-    await t.rejects(async () => Fastify().register(problems, options), { code, message })
+    [{ typebase: 'x' }, /^problems\.typebase: there is no such option; expected one of codes, /, 'UNKNOWN'],
+  ] as const) {
+    const register = async () => Fastify().register(problems, options as object)
+    await t.rejects(register, { code: `FST_CONV_OPTION_${code}`, message })
+  }
   await Fastify().register(problems, { codes: { funds: 400, 'no-funds': 599 } })
   const app = await appWith()
-  const label = 'GET /v1/users config.problems'
   for (const [config, message] of [
-    [true, `${label}: expected an object or false, received true`],
-    [null, `${label}: expected an object or false, received null`],
-    [{ mode: 'on' }, `${label}.mode: expected one of 'enforce', 'report', 'off', received 'on'`],
-  ]) {
-    const options = { config: { problems: config as ProblemsRouteOptions } }
-    t.throws(() => app.get('/v1/users', options, async () => ({})), { code: invalid, message })
+    [true, 'config.problems: expected an object or false, received true'],
+    [null, 'config.problems: expected an object or false, received null'],
+    [{ mode: 'on' }, "config.problems.mode: expected one of 'enforce', 'report', 'off', received 'on'"],
+  ] as const) {
+    const options = { config: { problems: config as object } }
+    const error = { code: 'FST_CONV_OPTION_INVALID', message: `GET /v1/users ${message}` }
+    t.throws(() => app.get('/v1/users', options, async () => ({})), error)
   }
 })
 
 t.test('mode: the route takes precedence over the plugin, the plugin over the preset', async (t) => {
-  type Row = readonly [Mode, plugin: ProblemsOptions, route: ProblemsRouteOptions | false, enforced: boolean]
-  const rows: readonly Row[] = [
+  for (const row of [
     ['enforce', {}, {}, true],
     ['enforce', {}, { mode: 'report' }, false],
     ['enforce', {}, false, false],
     ['enforce', { mode: 'report' }, {}, false],
     ['report', { mode: 'enforce' }, {}, true],
     ['report', {}, { mode: 'enforce' }, true],
-  ]
-  for (const row of rows) {
+  ] as const) {
     const [mode, plugin, route, isEnforced] = row
     const app = Fastify()
     await app.register(conventions, { mode, problems: plugin, pathGuard: false })
@@ -94,5 +89,71 @@ t.test('report mode counts error bodies that enforce mode would replace', async 
     ['body', '409 without a problem document', 1],
     ['body', '409 without cache-control', 1],
     ['body', '404 without a problem document', 1],
+  ])
+})
+
+const message = { type: 'object', properties: { message: { type: 'string' } } }
+const json = { content: { 'application/json': { schema: message } } }
+const problem = { content: { 'application/problem+json': { schema: message } } }
+
+t.test('errors in another format than that of problems, by media type', async (t) => {
+  const sentence = (statuses: string) =>
+    `${statuses}: documented as application/json, and sent as application/problem+json`
+  for (const [response, problems] of [
+    [{ 200: message, 400: message, 404: json, '5xx': { $ref: 'error#' } }, [sentence('400, 404, 5xx')]],
+    [{ 200: message, default: json }, [sentence('default')]],
+    [{ default: json }, []],
+    [{ 413: problem, default: json }, []],
+    [{ 200: json, 204: json, 303: json, 400: problem }, []],
+    [{ 400: { description: 'no body' }, 401: { type: 'null' }, 402: {} }, []],
+    [{ 400: { content: { 'text/html': { schema: { type: 'string' } }, 'application/json': {} } } }, []],
+    [{ 200: message, 400: true }, [sentence('400')]],
+    [undefined, []],
+  ] as const)
+    t.strictSame(documentedErrors(response), problems, JSON.stringify(response))
+})
+
+t.test('a route that documents such an error is a finding that does not stop the boot', async (t) => {
+  const app = Fastify()
+  await app.register(conventions)
+  const schema = { response: { 200: message, 400: message } }
+  const handler = async () => ({ message: '' })
+  app.get('/v1/users', { schema }, handler)
+  app.get('/v1/orders', { schema, config: { problems: false } }, handler)
+  app.get('/v1/items', { schema, errorHandler: async () => ({ message: 'in its own format' }) }, handler)
+  await app.ready()
+  const found = app.conventions.report().findings.filter(({ rule }) => rule === 'documented')
+  const told = found.map(({ route, effect }) => [route, effect])
+  t.strictSame(told, [['GET /v1/users', 'none']])
+})
+
+t.test('OpenAPI shows the errors that a route may answer with, and what a 415 tells', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 't', version: '1' } } })
+  await app.register(problems, { codes: { funds: 402 } })
+  const schema = { response: { 200: { type: 'object' } } }
+  const handler = () => ({})
+  const taken = { problems: { codes: { taken: 409 } } }
+  app.get('/v1/users', { schema }, handler)
+  app.get('/v1/texts/:id', { schema: { querystring: { type: 'object' } } }, handler)
+  app.route({ method: ['GET', 'POST'], url: '/v1/both', schema, handler })
+  const validated = { ...schema, body: { type: 'object' } }
+  app.patch('/v1/users/:id', { schema: validated, config: taken, handlerTimeout: 9 }, handler)
+  const { paths = {} } = await documentOf(app)
+  const shown = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { responses = {} }]) => {
+      const names = Object.keys(responses[415]?.headers ?? {})
+      const times = JSON.stringify(responses).includes('handler-timeout')
+      return [`${method} ${path}`, Object.keys(responses).join(), names.join(), times]
+    }),
+  )
+  t.notMatch(JSON.stringify(paths), '"anyOf"', 'with `codes`, there are no other ones')
+  const [ofBody, ofPatch] = ['200,400,402,406,413,415,500,503', '200,400,402,404,406,409,413,414,415,500,503']
+  t.strictSame(shown, [
+    ['get /v1/users', '200,402,406,500,503', '', false],
+    ['get /v1/texts/{id}', '200,400,402,404,414,500,503', '', false],
+    ['get /v1/both', ofBody, 'Accept-Encoding,Accept', false],
+    ['post /v1/both', ofBody, 'Accept-Encoding,Accept', false],
+    ['patch /v1/users/{id}', ofPatch, 'Accept-Encoding,Accept-Patch', true],
   ])
 })

@@ -1,18 +1,27 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import t from 'tap'
-import { caching, ProblemError, problems, serverOptions } from '../../../src/index.js'
-import { isProblem } from '../../support/problem.js'
+import {
+  caching,
+  cors,
+  maintenance,
+  ProblemError,
+  problems,
+  rateLimit,
+  serverOptions,
+} from '../../../src/index.js'
+import { injected, isProblem } from '../../support/problem.js'
 import { ask, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { appWith } from './support.js'
 
 const withoutHost = (path: string) => `GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`
 const expecting = requestBytes('GET', '/v1/users', { expect: 'a-miracle' })
+const object = { type: 'object' }
+const json = { schema: { response: { 200: object } } }
 const malformed = { status: 400, code: 'request-malformed' }
 
 function addRoutes(app: FastifyInstance): FastifyInstance {
-  const schema = { response: { 200: { type: 'object' } } }
-  app.route({ method: ['GET', 'POST'], url: '/v1/users', schema, handler: async () => ({}) })
+  app.route({ method: ['GET', 'POST'], url: '/v1/users', ...json, handler: async () => ({}) })
   app.get('/v1/own', { config: { problems: { mode: 'enforce' } } }, async () => ({}))
   return app
 }
@@ -105,5 +114,76 @@ t.test('a problem after the handler keeps no header of the response that it repl
     for (const name of Object.keys(ofFile)) t.notOk(name in headers, `${status} ${name}`)
     t.equal(headers.link, '</v2>; rel="successor-version"', 'what is about the service stays')
     t.equal(headers['x-request-cost'], '3')
+  }
+})
+
+t.test('406 if Accept has no media type of the route (RFC 9110 §12.5.1, §15.5.7)', async (t) => {
+  let runs = 0
+  const app = await appWith()
+  app.get('/v1/users', json, async () => ({ runs: ++runs }))
+  const expected = { status: 406, code: 'not-acceptable', title: 'Not acceptable' }
+  const detail = 'The resource is available as application/json'
+  for (const [headers, status] of [
+    [{}, 200],
+    [{ accept: 'application/json' }, 200],
+    [{ accept: '' }, 200],
+    [{ accept: 'text/html, APPLICATION/JSON;q=0.1' }, 200],
+    [{ accept: '*/*, application/json;q=0' }, 406],
+    [{ accept: '*/*' }, 200],
+    [{ accept: 'application/problem+json' }, 406],
+  ] as const) {
+    const about = JSON.stringify(headers)
+    const response = await app.inject({ url: '/v1/users', headers })
+    if (status === 406) isProblem(t, injected(response), { ...expected, detail }, about)
+    t.equal(response.headers.vary, status === 406 ? 'accept' : undefined, 'RFC 9110 §12.5.5')
+    const head = await app.inject({ method: 'HEAD', url: '/v1/users', headers })
+    t.strictSame([response.statusCode, head.statusCode, head.payload], [status, status, ''], about)
+    t.equal(runs, status === 406 ? 0 : 2, `${about}: the handler`)
+    runs = 0
+  }
+})
+
+t.test('the media types of a route are those of its response schema', async (t) => {
+  const csv = { content: { 'text/csv': { schema: object } } }
+  for (const [options, accept, status] of [
+    [{}, 'text/html', 200],
+    [{ schema: { response: { 404: object } } }, 'text/html', 200],
+    [{ schema: { response: { 200: object, 201: csv } } }, 'text/csv', 200],
+    [{ schema: { response: { 200: csv } } }, 'application/json', 406],
+    [{ ...json, config: { problems: false } }, 'text/html', 200],
+  ] as [RouteShorthandOptions, string, number][]) {
+    const app = await appWith()
+    app.get('/v1/users', options, async (_request, reply) => reply.type('application/json').send('{}'))
+    const { statusCode } = await app.inject({ url: '/v1/users', headers: { accept } })
+    t.equal(statusCode, status, `${JSON.stringify(options)}, Accept: ${accept}`)
+  }
+})
+
+t.test('a 406 counts against the quota, after authentication and maintenance, in any order', async (t) => {
+  for (const isFirst of [true, false]) {
+    const app = Fastify()
+    if (isFirst) await app.register(problems)
+    await app.register(cors, { origin: ['https://a.example'] })
+    await app.register(rateLimit, { max: 3 })
+    if (!isFirst) await app.register(problems)
+    await app.register(maintenance)
+    app.addHook('onRequest', async ({ headers }, reply) => {
+      if (headers.authorization === undefined) return reply.code(401).send({})
+    })
+    app.get('/v1/users', json, async () => ({}))
+    const ask = (more = {}) => {
+      const headers = { accept: 'text/html', origin: 'https://a.example', ...more }
+      return app.inject({ url: '/v1/users', headers })
+    }
+    t.equal((await ask()).statusCode, 401)
+    for (const left of [1, 0]) {
+      const response = await ask({ authorization: 'Bearer a' })
+      isProblem(t, injected(response), { status: 406, code: 'not-acceptable' })
+      t.equal(response.headers.ratelimit, `"default";r=${left};t=60`)
+      t.equal(response.headers['access-control-allow-origin'], 'https://a.example', 'a page can read it')
+    }
+    t.equal((await ask({ authorization: 'Bearer a' })).statusCode, 429)
+    await app.maintenance.enable()
+    t.equal((await ask()).statusCode, 503)
   }
 })

@@ -107,15 +107,9 @@ t.test('only a 503 gets a Retry-After, unless it has one; other headers stay', a
     'too-many': (reply) => reply.code(429).send(),
     login: (reply) => reply.code(401).headers(login).send(),
   })
-  for (const [name, expected] of [
-    ['written', undefined],
-    ['stream-503', '5'],
-    ['stream-later', '60'],
-    ['closed', '60'],
-    ['web-closed', '60'],
-    ['too-many', undefined],
-  ] as const)
-    t.equal((await app.inject(`/v1/${name}`)).headers['retry-after'], expected, name)
+  const expected = { written: undefined, 'stream-503': '5', 'stream-later': '60', closed: '60' }
+  for (const [name, seconds] of Object.entries({ ...expected, 'web-closed': '60', 'too-many': undefined }))
+    t.equal((await app.inject(`/v1/${name}`)).headers['retry-after'], seconds, name)
   t.match((await app.inject('/v1/login')).headers, login)
 })
 
