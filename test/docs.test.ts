@@ -7,7 +7,7 @@ import { emptyDatabase } from './demo/databases.js'
 import { serveEmbedded } from './demo/embedded.js'
 import { curlSettings, hasCurl, runLine } from './docs/curl.js'
 import { type Block, blocksOf, curlLinesOf, missingOf, promisedStatus } from './docs/markdown.js'
-import { startListening } from './support/listening.js'
+import { startListening } from './support/child.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const documented = /\b(?:localhost|127\.0\.0\.1):(?:3000|8080)\b/g

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { startListening } from './support/listening.js'
+import { startListening } from './support/child.js'
 import { redisOf, skipWithoutRedis } from './support/redis.js'
 import { until } from './support/until.js'
 

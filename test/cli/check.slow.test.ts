@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { userEnvironment } from '../package/run-command.js'
+import { userEnvironment } from '../support/child.js'
 
 const program = resolve('dist/cli/index.js')
 const root = t.testdir()

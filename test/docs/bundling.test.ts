@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { userEnvironment } from '../package/run-command.js'
+import { userEnvironment } from '../support/child.js'
 import { blocksOf } from './markdown.js'
 
 // Inside the repository, so that the packages of the page are found there.

@@ -13,20 +13,16 @@ export async function hasCurl(): Promise<boolean> {
  * Runs a line of shell as it stands, with the curl that is installed; the folder holds {@link curlSettings}. Returns what it
  * wrote, and the status of each answer, in the order in which they came.
  */
-export async function runLine(
-  line: string,
-  folder: string,
-  variables: Readonly<Record<string, string>> = {},
-) {
+export async function runLine(line: string, folder: string, variables: Record<string, string> = {}) {
   const env = { ...process.env, ...variables, CURL_HOME: folder }
-  const { exitCode, printed, said } = await new Promise<{ exitCode: number; printed: string; said: string }>(
-    (resolve) => {
-      const child = execFile('sh', ['-c', line], { env }, (_error, printed, said) =>
-        resolve({ exitCode: child.exitCode ?? -1, printed, said }),
-      )
-      child.stdin?.end()
-    },
-  )
+  let [printed, said] = ['', '']
+  const exitCode = await new Promise<number>((resolve) => {
+    const child = execFile('sh', ['-c', line], { env }, (_error, out, err) => {
+      ;[printed, said] = [out, err]
+      resolve(child.exitCode ?? -1)
+    })
+    child.stdin?.end()
+  })
   const statuses = [...said.matchAll(/^answered (\d{3})$/gm)].map(([, status]) => Number(status))
   return { exitCode, printed, complaints: said.replace(/^answered \d{3}\n/gm, ''), statuses }
 }

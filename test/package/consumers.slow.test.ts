@@ -9,10 +9,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { blocksOf } from '../docs/markdown.js'
-import { startListening } from '../support/listening.js'
+import { runCommand, startListening } from '../support/child.js'
 import { ask, requestBytes } from '../support/raw.js'
 import { manifestOf, pack } from './pack.js'
-import { runCommand } from './run-command.js'
 
 interface Row {
   readonly asked: `${string} ${string}`

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runCommand } from './run-command.js'
+import { runCommand } from '../support/child.js'
 
 type Manifest = Record<'version' | 'main' | 'module' | 'types', string> &
   Record<'dependencies' | 'peerDependencies', Record<string, string>> & {

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { runCommand } from '../support/child.js'
 import { manifestOf, pack } from './pack.js'
-import { runCommand } from './run-command.js'
 
 const others = { bullmq: '^5.0.0', 'pg-boss': '^9.0.0', jose: '^5.0.0', zod: '^3.25.0' }
 

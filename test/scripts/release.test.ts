@@ -4,7 +4,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { userEnvironment } from '../package/run-command.js'
+import { userEnvironment } from '../support/child.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const program = join(root, 'scripts', 'release.mjs')

@@ -4,7 +4,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { userEnvironment } from '../package/run-command.js'
+import { userEnvironment } from '../support/child.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

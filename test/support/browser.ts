@@ -1,13 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Frame,
-  type Page,
-} from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Frame, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { findProgram } from './child.js'
 
@@ -25,13 +19,7 @@ const programs = ['chromium', 'chromium-browser', 'google-chrome']
 // A guard against a hang. On a busy machine a page takes half a minute.
 const timeout = 120_000
 
-// Besides what Playwright says itself: nothing of the browser's own goes into a network.
-const args = ['--disable-gpu', '--disable-quic', '--disable-sync']
-
-/**
- * Is there no browser? Then its tests are skipped with these words, but where `CI` is set they fail when it is to be
- * started.
- */
+/** Is there no browser? Then its tests are skipped with these words; where `CI` is set they fail. */
 export function skipWithoutBrowser(): string | false {
   if (findProgram(programs) !== null || process.env.CI) return false
   return 'there is no Chromium (Debian: apt-get install chromium)'
@@ -39,7 +27,7 @@ export function skipWithoutBrowser(): string | false {
 
 /** Starts a headless Chromium with an empty profile; it ends, and its profile goes, with the test. */
 export async function startBrowser(t: Test): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: program(), args, timeout })
+  const browser = await chromium.launch(launchOptions())
   t.teardown(() => browser.close())
   return browser
 }
@@ -51,23 +39,13 @@ export async function startBrowser(t: Test): Promise<Browser> {
 export async function startWithThirdPartyCookies(t: Test): Promise<BrowserContext> {
   const preferences = JSON.stringify({ profile: { cookie_controls_mode: 0 } })
   const folder = t.testdir({ Default: { Preferences: preferences } })
-  const options = { executablePath: program(), args, timeout, ignoreHTTPSErrors: true }
-  const context = await chromium.launchPersistentContext(folder, options)
-  context.setDefaultTimeout(timeout)
-  t.teardown(() => context.close())
-  return context
+  const options = { ...launchOptions(), ignoreHTTPSErrors: true }
+  return endingWith(t, await chromium.launchPersistentContext(folder, options))
 }
 
 /** Opens a profile for one test: its pages share cookies and cache with each other only. */
-export async function freshContext(
-  t: Test,
-  browser: Browser,
-  options: BrowserContextOptions = {},
-): Promise<BrowserContext> {
-  const context = await browser.newContext(options)
-  context.setDefaultTimeout(timeout)
-  t.teardown(() => context.close())
-  return context
+export async function freshContext(t: Test, browser: Browser, options: BrowserContextOptions = {}) {
+  return endingWith(t, await browser.newContext(options))
 }
 
 /**
@@ -75,11 +53,7 @@ export async function freshContext(
  * another origin, but of the same site: cookies and the browser's cache count for both. One of `localhost` is of another
  * site.
  */
-export async function openPage(
-  t: Test,
-  context: BrowserContext,
-  host: '127.0.0.1' | 'localhost' = '127.0.0.1',
-) {
+export async function openPage(t: Test, context: BrowserContext, host = '127.0.0.1') {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8')
     // Else the browser would ask for an icon.
@@ -112,8 +86,15 @@ export function fetchIn(page: Page | Frame, url: string, request: PageRequest = 
   )
 }
 
-function program(): string {
-  const path = findProgram(programs)
-  if (path === null) throw new Error('there is no Chromium: install the Debian package chromium')
-  return path
+function endingWith(t: Test, context: BrowserContext): BrowserContext {
+  context.setDefaultTimeout(timeout)
+  t.teardown(() => context.close())
+  return context
+}
+
+function launchOptions() {
+  const executablePath = findProgram(programs)
+  if (executablePath === null) throw new Error('there is no Chromium: install the Debian package chromium')
+  // Besides what Playwright says itself: nothing of the browser's own goes into a network.
+  return { executablePath, args: ['--disable-gpu', '--disable-quic', '--disable-sync'], timeout }
 }

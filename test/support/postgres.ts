@@ -1,15 +1,14 @@
-import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { chown, mkdtemp } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Pool, type PoolConfig } from 'pg'
 import type { Test } from 'tap'
-import { endChild } from './child.js'
+import { endChild, untilReady } from './child.js'
 
 /** A PostgreSQL server of one test alone. */
 export type PrivatePostgres = Awaited<ReturnType<typeof startPostgres>>
@@ -25,9 +24,8 @@ const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off',
 /** Why there can be no private server on this machine; `null` where there can. */
 export async function obstacleToPostgres(): Promise<string | null> {
   if (process.platform === 'win32') return 'the private PostgreSQL is reached over a Unix socket'
-  if (findBinaries() === null) {
+  if (findBinaries() === null)
     return 'there is no PostgreSQL: no initdb in PATH, nor below /usr/lib/postgresql'
-  }
   if ((await account()) === null) return 'PostgreSQL refuses to run as root, and there is no user postgres'
   return null
 }
@@ -85,7 +83,7 @@ export async function startPostgres() {
       unref() {
         server.unref()
         // A pipe of a child process is a socket.
-        ;(server.stderr as Socket | null)?.unref()
+        ;(server.stderr as unknown as Socket).unref()
         process.once('exit', remove)
       },
     }
@@ -95,12 +93,7 @@ export async function startPostgres() {
   }
 }
 
-async function startServer(
-  binaries: string,
-  data: string,
-  socketFolder: string,
-  runAs: Account,
-): Promise<ChildProcess> {
+async function startServer(binaries: string, data: string, socketFolder: string, runAs: Account) {
   const all = [...settings, `unix_socket_directories=${socketFolder}`]
   const options = all.flatMap((setting) => ['-c', setting])
   const server = spawn(join(binaries, 'postgres'), ['-D', data, ...options], {
@@ -110,32 +103,18 @@ async function startServer(
   })
   // A test that is killed takes its server along.
   process.once('exit', () => server.kill('SIGQUIT'))
-  const output: string[] = []
-  for await (const line of createInterface({ input: server.stderr })) {
-    output.push(line)
-    if (line.includes('ready to accept connections')) {
-      server.stderr.resume()
-      return server
-    }
-  }
-  throw new Error(`PostgreSQL did not start:\n${output.join('\n')}`)
+  await untilReady(server.stderr, 'ready to accept connections')
+  return server
 }
 
 /** The folder of the PostgreSQL programs; of several versions the newest. */
 function findBinaries(): string | null {
-  const fromPath = (process.env.PATH ?? '').split(delimiter)
-  return [...fromPath, ...installedVersions()].find((folder) => hasPrograms(folder)) ?? null
-}
-
-function installedVersions(): string[] {
   const root = '/usr/lib/postgresql'
-  if (!existsSync(root)) return []
-  const versions = readdirSync(root).sort((one, other) => Number(other) - Number(one))
-  return versions.map((version) => join(root, version, 'bin'))
-}
-
-function hasPrograms(folder: string): boolean {
-  return ['initdb', 'postgres'].every((program) => existsSync(join(folder, program)))
+  const versions = existsSync(root) ? readdirSync(root).sort((one, other) => Number(other) - Number(one)) : []
+  const installed = versions.map((version) => join(root, version, 'bin'))
+  const hasPrograms = (folder: string) =>
+    ['initdb', 'postgres'].every((program) => existsSync(join(folder, program)))
+  return [...(process.env.PATH ?? '').split(delimiter), ...installed].find(hasPrograms) ?? null
 }
 
 /** PostgreSQL does not run as root. */

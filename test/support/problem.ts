@@ -1,4 +1,7 @@
+import type { LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
+
+type Injected = Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'payload'>
 
 /** An answer, wherever it came from: `inject`, `fetch` or a raw socket. */
 export interface AnyAnswer {
@@ -17,16 +20,9 @@ export interface ExpectedProblem {
   readonly typeBase?: string
 }
 
-/** The members of a problem document. */
-export type Problem = Readonly<Record<string, unknown>>
-
 /** What `inject` gave, as an answer. */
-export function injected(response: {
-  readonly statusCode: number
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly payload: string
-}): AnyAnswer {
-  return { status: response.statusCode, headers: response.headers, body: response.payload }
+export function injected({ statusCode, headers, payload }: Injected): AnyAnswer {
+  return { status: statusCode, headers, body: payload }
 }
 
 /** What `fetch` gave, as an answer. */
@@ -35,7 +31,7 @@ export async function fetched(response: Response): Promise<AnyAnswer> {
 }
 
 /** Checks that a response is a problem document (RFC 9457). Returns the document. */
-export function isProblem(t: Test, answer: AnyAnswer, expected: ExpectedProblem, about?: string): Problem {
+export function isProblem(t: Test, answer: AnyAnswer, expected: ExpectedProblem, about?: string) {
   const name = about ?? `${expected.status} ${expected.code}`
   const document = parsed(answer.body)
   const { typeBase = 'urn:problem-type:fastify-conventions:' } = expected
@@ -60,9 +56,9 @@ export function headerOf({ headers }: AnyAnswer, name: string): string | undefin
   return value === undefined ? undefined : String(value)
 }
 
-function parsed(body: string): Problem {
+function parsed(body: string): Readonly<Record<string, unknown>> {
   try {
-    return JSON.parse(body) as Problem
+    return JSON.parse(body)
   } catch {
     return { unparsable: body }
   }

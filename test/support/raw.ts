@@ -12,7 +12,7 @@ export interface RawAnswer {
 }
 
 /** A response with the bytes of its content, such as that of a content coding. */
-export type RawBytes = RawAnswer & { readonly bytes: Buffer }
+type RawBytes = RawAnswer & { readonly bytes: Buffer }
 
 /** A request in HTTP/1.1 bytes, on a connection that ends with it. */
 export function requestBytes(
@@ -79,10 +79,8 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<st
 /** As {@link exchange}, for bytes that are answered once. */
 export async function ask(port: number, bytes: string | Buffer): Promise<RawBytes> {
   const received = await exchange(port, bytes)
-  const answers = parseAnswers(received)
-  const [answer] = answers
-  if (answer === undefined || answers.length > 1)
-    throw new Error(`not one answer: ${JSON.stringify(received)}`)
+  const [answer, ...more] = parseAnswers(received)
+  if (answer === undefined || more.length > 0) throw new Error(`not one answer: ${JSON.stringify(received)}`)
   return answer
 }
 
@@ -92,16 +90,13 @@ export function parseAnswers(bytes: string): RawBytes[] {
   for (let rest = bytes; rest !== ''; ) {
     const end = rest.indexOf('\r\n\r\n')
     const [statusLine = '', ...fields] = rest.slice(0, end).split('\r\n')
-    const match = /^HTTP\/1\.1 (\d{3}) (.*)$/.exec(statusLine)
-    if (end === -1 || match === null)
-      throw new Error(`no answer in HTTP/1.1: ${JSON.stringify(rest.slice(0, 200))}`)
+    const [, status = '', reason = ''] = /^HTTP\/1\.1 (\d{3}) (.*)$/.exec(statusLine) ?? []
+    if (end === -1 || status === '') throw new Error(`no answer in HTTP/1.1: ${rest.slice(0, 200)}`)
     const headers = headersOf(fields)
     const { body, length } = bodyOf(headers, rest.slice(end + 4))
-    if (match[1] !== '100') {
-      const content = Buffer.from(body, 'latin1')
-      const [, status, reason = ''] = match
+    const content = Buffer.from(body, 'latin1')
+    if (status !== '100')
       answers.push({ status: Number(status), reason, headers, body: content.toString(), bytes: content })
-    }
     rest = rest.slice(end + 4 + length)
   }
   return answers

@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { Test } from 'tap'
-import { endChild, findProgram } from './child.js'
+import { endChild, findProgram, untilReady } from './child.js'
 
 /** A Redis server of one test alone. */
 export type PrivateRedis = Awaited<ReturnType<typeof startRedis>>
@@ -52,7 +51,12 @@ export async function startRedis({ persistent = false, cluster = false }: RedisS
 
   const folder = await mkdtemp(join(tmpdir(), 'redis-'))
   const remove = () => rm(folder, { recursive: true, force: true })
-  const start = (port: number) => startServer(program, port, folder, { persistent, cluster })
+  const settings = {
+    ...{ bind: '127.0.0.1', dir: folder, save: '', daemonize: 'no' },
+    ...(persistent ? { appendonly: 'yes', appendfsync: 'always' } : { appendonly: 'no' }),
+    ...(cluster && { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' }),
+  }
+  const start = (port: number) => startServer(program, folder, { ...settings, port: String(port) })
   const started = await onFreePort(start).catch(async (error) => {
     await remove()
     throw error
@@ -81,8 +85,6 @@ export async function startRedis({ persistent = false, cluster = false }: RedisS
   }
 }
 
-class PortTaken extends Error {}
-
 /** Below the ports that outgoing connections get, so that a stopped server finds its own again. */
 const [lowestPort, highestPort] = [20_000, 32_000]
 
@@ -92,47 +94,26 @@ const [lowestPort, highestPort] = [20_000, 32_000]
  */
 const withThisProcess = '(read -r _ <&3 || kill -KILL $$) >/dev/null 2>&1 & exec "$0" "$@" 3<&-'
 
-async function onFreePort(
-  start: (port: number) => Promise<ChildProcess>,
-): Promise<{ port: number; server: ChildProcess }> {
+async function onFreePort<Server>(start: (port: number) => Promise<Server>) {
   for (let attempt = 1; ; attempt += 1) {
     const port = randomInt(lowestPort, highestPort)
     try {
       return { port, server: await start(port) }
     } catch (error) {
-      if (!(error instanceof PortTaken) || attempt === 20) throw error
+      if (!String(error).includes('Address already in use') || attempt === 20) throw error
     }
   }
 }
 
-async function startServer(
-  program: string,
-  port: number,
-  folder: string,
-  { persistent, cluster }: Required<RedisSetup>,
-): Promise<ChildProcess> {
-  const settings = { port: String(port), bind: '127.0.0.1', dir: folder, save: '', daemonize: 'no' }
-  const durability = persistent ? { appendonly: 'yes', appendfsync: 'always' } : { appendonly: 'no' }
-  const nodes = cluster ? { 'cluster-enabled': 'yes', 'cluster-announce-ip': '127.0.0.1' } : {}
-  const all = Object.entries({ ...settings, ...durability, ...nodes })
-  const options = all.flatMap(([name, value]) => [`--${name}`, value])
+async function startServer(program: string, folder: string, settings: Readonly<Record<string, string>>) {
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const server = spawn('sh', ['-c', withThisProcess, program, ...options], {
     cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
   })
   const lifeline = server.stdio[3] as Writable
   server.once('exit', () => lifeline.end('over\n'))
   lifeline.on('error', () => {})
-  const output: string[] = []
-  server.stderr?.on('data', (chunk) => output.push(String(chunk)))
-  for await (const line of createInterface({ input: server.stdout as Readable })) {
-    output.push(line)
-    if (line.includes('Ready to accept connections')) {
-      server.stdout?.resume()
-      return server
-    }
-  }
-  const text = output.join('\n')
-  if (text.includes('Address already in use')) throw new PortTaken(text)
-  throw new Error(`Redis did not start:\n${text}`)
+  await untilReady(server.stdout as Readable, 'Ready to accept connections')
+  return server
 }

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import { userEnvironment } from '../../package/run-command.js'
+import { userEnvironment } from '../../support/child.js'
 import { type AppName, appIn, type State } from './boot.js'
 
 const program = resolve('dist/cli/index.js')

@@ -1,7 +1,7 @@
 /** The memory of operations, with their place in the queue, waits, poll limits and timers. */
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { runCommand } from '../../package/run-command.js'
+import { runCommand } from '../../support/child.js'
 import { programArguments } from '../../support/program.js'
 
 t.test(

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { runCommand } from '../../../package/run-command.js'
+import { runCommand } from '../../../support/child.js'
 import { skipWithoutPostgres } from '../../../support/postgres.js'
 
 if (process.argv[2] !== 'child') {
