@@ -1,9 +1,7 @@
 /** Schemas of other libraries as JSON Schema, for each direction. */
 import t from 'tap'
 import { z } from 'zod'
-import { withQuery } from '../../src/schema/openapi.js'
 import { isProviderSchema, jsonSchemaOf } from '../../src/schema/provider-schema.js'
-import { shapeOf } from '../../src/schema/shape-reader.js'
 import { Int64, toJsonSchema } from '../../src/schema/zod.js'
 
 t.test('the JSON Schema of what is sent, in each direction', async (t) => {
@@ -11,22 +9,16 @@ t.test('the JSON Schema of what is sent, in each direction', async (t) => {
   const decode = (text: string) => text.length
   const codec = z.codec(z.string(), z.number(), { decode, encode: String })
   const part = z.strictObject({ a: z.boolean() }).meta({ id: 'part' })
-  const ofPart = {
-    type: 'object',
-    properties: { a: { type: 'boolean' } },
-    required: ['a'],
-    additionalProperties: false,
-  }
+  const closed = { type: 'object', additionalProperties: false }
+  const ofPart = { ...closed, properties: { a: { type: 'boolean' } }, required: ['a'] }
   const toItself: z.ZodType = z.strictObject({
     get next() {
       return z.optional(toItself)
     },
   })
   const standard = (jsonSchema?: object) => ({ '~standard': { jsonSchema } })
-  const ofStandard = standard({
-    input: () => ({ $schema: 'draft', type: 'string' }),
-    output: () => ({ type: 'null' }),
-  })
+  const input = () => ({ $schema: 'draft', type: 'string' })
+  const ofStandard = standard({ input, output: () => ({ type: 'null' }) })
   const given = (json: object) => standard({ input: () => json, output: () => json })
   const toPart = { allOf: [{ $ref: '#/definitions/part' }] }
   const recursive = { ...toPart, definitions: { part: { properties: { next: toPart } } } }
@@ -59,24 +51,4 @@ t.test('the JSON Schema of what is sent, in each direction', async (t) => {
   for (const other of [null, 'text', {}, [], { type: 'string' }])
     t.strictSame([isProviderSchema(other), toJsonSchema(other, 'input')], [false, undefined])
   t.match(toJsonSchema(z.int64(), 'input'), int64)
-})
-
-t.test('a query parameter is added to an operation unless it has one of this name', async (t) => {
-  const parameters = [
-    { in: 'header', name: 'fields' },
-    { in: 'query', name: 'limit' },
-  ]
-  const type = 'string'
-  const added = { fields: { type, description: 'Names' }, limit: { type } } as const
-  t.strictSame(withQuery({ parameters } as never, added).parameters, [
-    ...parameters,
-    { in: 'query', name: 'fields', description: 'Names', schema: { type } },
-  ])
-  t.strictSame(withQuery({}, {}), {})
-})
-
-t.test('a shape of too many levels is refused', async (t) => {
-  let schema: object = { type: 'string' }
-  for (let depth = 0; depth < 200; depth++) schema = { type: 'array', items: schema }
-  t.throws(() => shapeOf(schema as never), { message: /deeper than 200 levels/ })
 })
