@@ -3,16 +3,15 @@ import t from 'tap'
 import conventions, {
   type ConventionsOptions,
   lists,
-  conventions as named,
   ProblemError,
   problems,
   responseRules,
+  serverOptions,
 } from '../src/index.js'
 import { restyledKey } from '../src/words/words.js'
 import { injected, isProblem } from './support/problem.js'
 
 t.test('the preset sets up all plugins; each key has the options of its plugin', async (t) => {
-  t.equal(conventions, named, 'it is the default export and a named one')
   const typeBase = 'https://errors.example/'
   const app = await appWith({
     problems: { typeBase },
@@ -161,12 +160,42 @@ t.test('an invalid option throws, with its name, the expected and the received v
       'INVALID',
       /^conventions\.mode: expected one of 'enforce', 'report', 'off', received 'on'/,
     ],
+    [{ identify: 'me' }, 'INVALID', /conventions\.identify: expected a function of the request/],
     [{ caching: [] }, 'INVALID', 'conventions.caching: expected an object or false, received []'],
     [{ lists: { limit: 5 } }, 'UNKNOWN', `lists.limit: ${unknown} ${names}`],
     [{ pathguard: {} }, 'UNKNOWN', new RegExp(`^conventions\\.pathguard: ${unknown} .*pathGuard, problems`)],
   ] as const) {
     const refused = { code: `FST_CONV_OPTION_${error}`, message }
-    await t.rejects(async () => Fastify().register(conventions, options as ConventionsOptions), refused)
+    await t.rejects(async () => Fastify().register(conventions, options as object), refused)
+  }
+})
+
+t.test('the first request of a route compiles nothing: ready() has done it', async (t) => {
+  const app = Fastify(serverOptions())
+  await app.register(conventions)
+  const [id, name] = [{ type: 'integer', format: 'int64' }, { type: 'string' }]
+  const user = { type: 'object', properties: { id, name } }
+  const list = { type: 'object', properties: { users: { type: 'array', items: user } } }
+  const ada = { id: 9007199254740993n, name: 'Ada' }
+  app.get('/v1/users/:id', { schema: { response: { 200: user } } }, async () => ada)
+  app.get('/v1/users', { schema: { response: { 200: list } } }, async () => ({ users: [ada] }))
+  const schema = { body: { ...user, required: ['name'] } }
+  app.post('/v1/users', { schema }, async (_request, reply) => reply.code(201).send({}))
+  await app.ready()
+  const compiled: unknown[] = []
+  t.intercept(globalThis, 'Function', {
+    value: new Proxy(Function, {
+      construct(target, sources) {
+        compiled.push(sources.at(-1))
+        return Reflect.construct(target, sources)
+      },
+    }),
+  })
+  const post = { method: 'POST', url: '/v1/users' } as const
+  const gets = ['/v1/users/1', '/v1/users', '/nothing'].map((url) => ({ url }))
+  for (const request of [...gets, { ...post, payload: { id: 1, name: 'Ada' } }, { ...post, payload: {} }]) {
+    await app.inject(request)
+    t.same(compiled.splice(0), [], JSON.stringify(request))
   }
 })
 

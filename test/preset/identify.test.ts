@@ -57,9 +57,3 @@ t.test('with bearer, the subject of the token is the caller everywhere', async (
   const tokenOf = async (subject: string) => ({ authorization: `Bearer ${await issuer.token({ subject })}` })
   await isAda(t, app, await tokenOf('ada'), await tokenOf('eve'))
 })
-
-t.test('an identify that is no function is refused', async (t) => {
-  await t.rejects(async () => Fastify().register(conventions, { identify: 'me' as never }), {
-    message: /conventions\.identify: expected a function of the request/,
-  })
-})

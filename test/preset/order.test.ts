@@ -7,18 +7,17 @@ import * as exported from '../../src/index.js'
 import { expected, hooksOf, options } from './sample-hooks.js'
 
 const { conventions } = exported
+const sourceOf = (path: string) => readFileSync(path, 'utf8')
 const plugins: ReadonlyMap<string, unknown> = new Map(Object.entries(exported))
-const names = [
-  ...['operations', 'caching', 'idempotency', 'integerTwins', 'fields', 'responseRules', 'lists'],
-  ...['selfAlias', 'xsrf', 'bearer', 'versions', 'methodOverride', 'pathGuard', 'rateLimit'],
-  ...['maintenance', 'httpsOnly', 'securityHeaders', 'cors', 'problems'],
-]
+const names =
+  'operations caching idempotency integerTwins fields responseRules lists selfAlias xsrf bearer versions ' +
+  'methodOverride pathGuard rateLimit maintenance httpsOnly securityHeaders cors problems'
 
 t.test('hooks stand in the order of the table, also if the plugins are registered in reverse', async (t) => {
   t.strictSame(await hooksOf((app) => app.register(conventions, options)), expected)
   const given: Readonly<Record<string, object>> = options
   const hooks = await hooksOf(async (app) => {
-    for (const name of names)
+    for (const name of names.split(' '))
       await app.register(plugins.get(name) as FastifyPluginAsync<object>, given[name] ?? {})
   })
   t.strictSame(hooks, expected)
@@ -31,12 +30,9 @@ t.test('docs/path-of-a-request.md shows the table', async (t) => {
   let phase = ''
   for (const [, named, step, hooks] of rows) {
     phase = named ?? phase
-    const steps = shown[phase] ?? []
-    shown[phase] = [...steps, step ?? hooks ?? '']
+    shown[phase] = [...(shown[phase] ?? []), step ?? hooks ?? '']
   }
-  for (const [name, steps] of Object.entries(order)) {
-    t.strictSame(shown[name], steps, `docs/path-of-a-request.md: ${name}`)
-  }
+  for (const [name, steps] of Object.entries(order)) t.strictSame(shown[name], steps, name)
 })
 
 t.test('docs/path-of-a-request.md names codes and statuses that exist', async (t) => {
@@ -45,7 +41,3 @@ t.test('docs/path-of-a-request.md names codes and statuses that exist', async (t
   t.ok(codes.length > 20)
   for (const [, status, code] of codes) t.match(errors, `### ${code}\n\n**${status} `, `${status} ${code}`)
 })
-
-function sourceOf(path: string): string {
-  return readFileSync(path, 'utf8')
-}

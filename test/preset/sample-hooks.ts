@@ -31,18 +31,10 @@ const ofList = {
 /** The hooks of the app and of the sample routes, which use as many conventions as they can. */
 export const expected = {
   app: {
-    onRequest: [
-      'cors',
-      'securityHeaders',
-      'httpsOnly',
-      'maintenance',
-      'problems',
-      'rateLimit',
-      'pathGuard',
-      'methodOverride',
-      'bearer',
-      'xsrf',
-    ],
+    onRequest:
+      'cors securityHeaders httpsOnly maintenance problems rateLimit pathGuard methodOverride bearer xsrf'.split(
+        ' ',
+      ),
     onSend: ['problems', 'cors', 'securityHeaders', 'caching', 'versions'],
   },
   'GET /v1/users': ofList,
@@ -71,10 +63,7 @@ export const expected = {
 }
 
 /** Registers plugins in an app with the sample routes. Returns the places of the hooks of the app and its routes, by phase. */
-export async function hooksOf(
-  register: (app: FastifyInstance) => PromiseLike<unknown>,
-  create = Fastify,
-): Promise<unknown> {
+export async function hooksOf(register: (app: FastifyInstance) => PromiseLike<unknown>, create = Fastify) {
   const app = create() as FastifyInstance
   await register(app)
   const routes: RouteOptions[] = []
@@ -82,8 +71,8 @@ export async function hooksOf(
   const hooks = Object.fromEntries(Object.keys(order).map((phase) => [phase, hookOf(phase)]))
   const date = { type: 'string', format: 'date-time' }
   const user = { type: 'object', properties: { id, name: { type: 'string' }, updated_at: date } }
-  const properties = { users: { type: 'array', items: user }, total: { type: 'integer' } }
-  const users = { type: 'object', properties }
+  const total = { type: 'integer' }
+  const users = { type: 'object', properties: { users: { type: 'array', items: user }, total } }
   app.get('/v1/users', {
     ...hooks,
     schema: { response: { 200: users } },
@@ -111,17 +100,16 @@ interface Compiled {
   readonly steps: ReadonlyMap<string, readonly { readonly place: { readonly name: string } }[]>
 }
 
-function namesAt({ steps }: Compiled, place: string): string[] {
-  return (steps.get(place) ?? []).map((step) => step.place.name)
-}
+const namesAt = ({ steps }: Compiled, place: string) =>
+  (steps.get(place) ?? []).map((step) => step.place.name)
 
 /** The names of the hooks of a route, with the steps in place of the hooks that run them. */
 function namesOf(route: RouteOptions, phase: string): string[] {
   const compiled = keyOf<Compiled>(route.config ?? {}, 'compiled')
   return [route[phase as 'onSend'] ?? []].flat().flatMap((hook) => {
     const place = keyOf<string | undefined>(hook, 'hook')
-    if (place === undefined) return hook.name === own ? own : 'of Fastify'
-    return namesAt(compiled, place)
+    const named = hook.name === own ? own : 'of Fastify'
+    return place === undefined ? named : namesAt(compiled, place)
   })
 }
 
