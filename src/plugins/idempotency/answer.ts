@@ -16,12 +16,11 @@ export interface Answer {
 
 const form = 1
 
-export function writeAnswer(answer: Answer): string {
-  const { body } = answer
-  if (!(body instanceof Uint8Array)) return JSON.stringify({ form, ...answer })
+export function writeAnswer({ status, headers, body, json, lost }: Answer): string {
+  if (!(body instanceof Uint8Array)) return JSON.stringify({ form, status, headers, body, json, lost })
   const isText = isUtf8(body)
   const text = Buffer.from(body).toString(isText ? 'utf8' : 'base64')
-  return JSON.stringify({ form, ...answer, body: text, encoding: isText ? undefined : 'base64' })
+  return JSON.stringify({ form, status, headers, body: text, encoding: isText ? undefined : 'base64' })
 }
 
 export function readAnswer(json: string): Answer {
@@ -82,6 +81,7 @@ const decoders: Readonly<Record<string, typeof zlib.gunzipSync>> = {
  * @throws if the body is not coded as the header says, or longer than `maxBytes` without the coding
  */
 export function uncoded(answer: Answer, maxBytes: number): Answer {
+  if (answer.headers['content-encoding'] === undefined) return answer
   const { 'content-encoding': coding, etag, ...headers } = answer.headers
   const decode = decoders[String(coding).toLowerCase()]
   if (decode === undefined || !answer.body) return answer

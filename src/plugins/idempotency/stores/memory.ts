@@ -93,12 +93,12 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
     isShared: false,
     check: () => {},
     claim(claim, lease) {
-      const { key, caller } = claim
+      const { key, caller, fingerprint, token } = claim
       const found = find(key)
       if (found !== undefined) return found
       makeRoom(caller, 1)
       grow(caller, 1)
-      entries.set(key, { ...claim, answer: null, expiresAt: now() + lease })
+      entries.set(key, { key, caller, fingerprint, token, answer: null, expiresAt: now() + lease })
       return null
     },
     renew({ key, token }, lease) {
@@ -108,14 +108,14 @@ export function memoryIdempotency(options?: MemoryIdempotencyOptions): Idempoten
       return true
     },
     complete(claim, answer, keepFor) {
-      const { key, caller, token } = claim
+      const { key, caller, fingerprint, token } = claim
       const found = find(key)
       if (found !== undefined && found.token !== token) return false
       makeRoom(caller, sizeOf(answer) - (found === undefined ? 0 : sizeOf(found.answer)))
       // Making room may have removed its earlier answer.
       const known = entries.get(key)
       const share = grow(caller, sizeOf(answer) - (known === undefined ? 0 : sizeOf(known.answer)))
-      const entry = { ...claim, answer, expiresAt: now() + keepFor }
+      const entry = { key, caller, fingerprint, token, answer, expiresAt: now() + keepFor }
       entries.set(key, entry)
       share.answered.set(key, entry)
       return true
