@@ -1,26 +1,18 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { until } from '../support/until.js'
 
-interface Call {
-  readonly method: string
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
+interface Answer {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** A string goes as it is. */
+  readonly body?: unknown
 }
 
-/** What it answers: status, headers, body; a string goes as it is. Or what is done with the connection instead. */
-export type Turn =
-  | {
-      readonly status?: number
-      readonly headers?: Readonly<Record<string, string>>
-      readonly body?: unknown
-    }
-  | 'cut'
-  | 'silent'
-  | 'half a body'
-
-export type FakeService = Awaited<ReturnType<typeof fakeService>>
+/** An answer, or what is done with the connection instead. */
+export type Turn = Answer | 'cut' | 'silent' | 'half a body'
 
 /** Answers of one path, by turns; the last one stays. Keys are `GET /path`. */
 export type Script = Readonly<Record<string, Turn | readonly Turn[]>>
@@ -37,39 +29,35 @@ export const acceptedHeaders = {
 }
 
 export const link = { rel: 'cancel', method: 'DELETE', href: locationPath }
-export const running: Turn = { body: { status: 'In progress', progress: 0.5, link } }
+export const running = { body: { status: 'In progress', progress: 0.5, link } }
 export const succeeded: Turn = { body: { status: 'Succeeded', result: { sent: true } } }
 export const failed: Turn = {
   body: { status: 'Failed', error: { code: 'operation-cancelled', message: 'Cancelled', status: 409 } },
 }
 
 /** The answer to the request that starts the operation. */
-export const accepted: Turn = {
-  status: 202,
-  headers: acceptedHeaders,
-  body: { id: '1', status: 'In progress' },
-}
+const started = { id: '1', status: 'In progress' }
+export const accepted: Turn = { status: 202, headers: acceptedHeaders, body: started }
 
 /** Serves a script on the loopback interface until the test ends; whatever is not in it is a 404 problem. */
 export async function fakeService(t: Test, script: Script) {
-  const calls: Call[] = []
+  const calls: { method: string; path: string; headers: IncomingHttpHeaders }[] = []
   const turns = new Map(
     Object.entries(script).map(([key, turn]) => [key, Array.isArray(turn) ? [...turn] : [turn]]),
   )
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    const { method = '', url = '', headers } = request
+  const server = createServer(({ method = '', url = '', headers }, response) => {
     calls.push({ method, path: url, headers })
     const left = turns.get(`${method} ${url}`) ?? [notFound]
     take(response, (left.length > 1 ? left.shift() : left[0]) ?? notFound)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => {
     server.close()
     server.closeAllConnections()
   })
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    calls: calls as readonly Call[],
+    calls,
     /** The calls of a method and path. */
     count: (method: string, path: string) =>
       calls.filter((call) => call.method === method && call.path === path).length,
@@ -111,9 +99,8 @@ export function countNaps(held?: number) {
     sleep: async (milliseconds: number, signal: AbortSignal) => {
       lengths.push(milliseconds)
       if (lengths.length - 1 === held) {
-        await new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason))
-        })
+        await once(signal, 'abort')
+        signal.throwIfAborted()
       }
       time += milliseconds
     },

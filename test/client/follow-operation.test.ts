@@ -12,7 +12,6 @@ import {
   accepted,
   acceptedHeaders,
   countNaps,
-  type FakeService,
   failed,
   fakeService,
   link,
@@ -30,14 +29,6 @@ const cancelCall = `DELETE ${locationPath}`
 const bearer = { init: { headers: { authorization: 'Bearer mine' } } }
 const reason = new Error('the page is left')
 
-interface Followed extends FakeService {
-  readonly operation: Operation
-  /** Milliseconds of each wait. */
-  readonly lengths: readonly number[]
-  /** How often the status was asked for. */
-  polls(): number
-}
-
 /** Starts an operation of a service that answers polls by turns, and follows it from its 202. */
 async function follow(
   t: Test,
@@ -45,7 +36,7 @@ async function follow(
   options: FollowOptions = {},
   script: Script = {},
   naps = countNaps(),
-): Promise<Followed> {
+) {
   const usual = { [`POST ${startPath}`]: accepted, [poll]: turns, [cancelCall]: { status: 204 } }
   const service = await fakeService(t, { ...usual, ...script })
   const response = await fetch(service.origin + startPath, { method: 'POST' })
@@ -55,7 +46,7 @@ async function follow(
 
 const startedBy = (turn: Turn): Script => ({ [`POST ${startPath}`]: turn })
 
-async function statusesOf(operation: AsyncIterable<OperationState>): Promise<readonly string[]> {
+async function statusesOf(operation: Operation) {
   const statuses: string[] = []
   for await (const { status } of operation) statuses.push(status)
   return statuses
@@ -69,10 +60,7 @@ function withStatus(status: number, retryAfter?: string): Turn {
   return { status, headers, body: { status, code: `code-${status}` } }
 }
 
-const runningFor = (retryAfter: string): Turn => ({
-  ...(running as object),
-  headers: { 'retry-after': retryAfter },
-})
+const runningFor = (retryAfter: string): Turn => ({ ...running, headers: { 'retry-after': retryAfter } })
 
 t.test('its states come one by one, with all members, and the last one is the final one', async (t) => {
   const progress: unknown[] = []
@@ -93,14 +81,12 @@ t.test('its states come one by one, with all members, and the last one is the fi
 })
 
 t.test('what an end says; a failure is one like any other, not an exception', async (t) => {
-  const rows: readonly (readonly [turn: Turn, end: object])[] = [
+  const elsewhere = document({ status: 'Succeeded', resourceLocation: 'https://files.example/7' })
+  for (const [turn, end] of [
     [failed, { status: 'Failed', error: { code: 'operation-cancelled' } }],
-    [
-      document({ status: 'Succeeded', resourceLocation: 'https://files.example/7' }),
-      { resource: 'https://files.example/7' },
-    ],
-  ]
-  for (const [turn, end] of rows) t.match(await (await follow(t, [running, turn])).operation.finished(), end)
+    [elsewhere, { resource: 'https://files.example/7' }],
+  ] as const)
+    t.match(await (await follow(t, [running, turn])).operation.finished(), end)
   const created = await follow(t, document({ status: 'Succeeded', resourceLocation: '/v1/payments/8' }))
   const resource = `${created.origin}/v1/payments/8`
   t.match(await created.operation.finished(), { status: 'Succeeded', resource }, 'its whole URL')
@@ -108,9 +94,7 @@ t.test('what an end says; a failure is one like any other, not an exception', as
 })
 
 t.test('the body of the 202 stays the caller’s, read or not', async (t) => {
-  const polls = [running, succeeded, running, succeeded]
-  const script = { [`POST ${startPath}`]: accepted, [poll]: polls, [cancelCall]: { status: 204 } }
-  const { origin } = await fakeService(t, script)
+  const { origin } = await follow(t, [running, succeeded, running, succeeded])
   const { sleep } = countNaps()
   for (const isRead of [true, false]) {
     const response = await fetch(origin + startPath, { method: 'POST' })
@@ -154,9 +138,8 @@ t.test('several that wait cost no more than one, and each sees the end', async (
 })
 
 t.test('how long it waits', async (t) => {
-  type Row = readonly [name: string, turns: readonly Turn[], expected: readonly number[], interval?: number]
   const dates = { date: 'Tue, 01 Dec 2026 00:00:00 GMT', 'retry-after': 'Tue, 01 Dec 2026 00:10:00 GMT' }
-  const rows: readonly Row[] = [
+  const rows: [name: string, turns: Turn[], expected: number[], interval?: number][] = [
     ['the 202 says two seconds', [], []],
     ['a status says otherwise', [runningFor('9')], [9_000]],
     ['a status says nothing', [running], [5_000]],
@@ -193,8 +176,7 @@ t.test('without a `sleep` it waits by the clock of the machine', async (t) => {
 
 t.test('it ends after the maximum of attempts, also failed ones; the last one is the cause', async (t) => {
   const refused = { code: 'refused', status: 503, problem: { code: 'code-503' } }
-  type Row = readonly [turns: Turn | readonly Turn[], FollowOptions, times: number, cause?: unknown]
-  const rows: readonly Row[] = [
+  const rows: [turns: Turn | Turn[], FollowOptions, times: number, cause?: unknown][] = [
     [[running, 'cut', running], { maxAttempts: 5 }, 5],
     [running, {}, 240],
     [running, { maxAttempts: -1 }, 0],
@@ -212,27 +194,18 @@ t.test('it ends after the maximum of attempts, also failed ones; the last one is
   }
 })
 
-t.test('an answer that does not come counts as failed after `timeout`', async (t) => {
-  const { operation } = await follow(t, ['silent', succeeded], { timeout: 50 })
-  t.equal((await operation.finished()).status, 'Succeeded')
-})
-
 t.test('an answer without a valid status is an error, and nothing is asked again', async (t) => {
   const malformed = { name: 'OperationError', code: 'malformed' }
   const elsewhere = { location: '/v1/elsewhere' }
   const refusal = (status: number, problem?: object) => ({ code: 'refused', status, problem })
   const rows: readonly (readonly [name: string, turn: Turn, error: object])[] = [
     ['a 401, which says why', withStatus(401, '1'), refusal(401, { code: 'code-401' })],
-    ['a 404 that is no problem', { status: 404, body: '<h1>Not here</h1>' }, refusal(404)],
-    ['a 404 that is a text', { status: 404, body: '"not here"' }, refusal(404)],
+    ['a 404 that is no problem', { status: 404, body: '"not here"' }, refusal(404)],
     ['a 302', { status: 302, headers: elsewhere }, refusal(302)],
     ['JSON that is cut off', { body: '{"status":' }, malformed],
-    ['a page', { headers: { 'content-type': 'text/html' }, body: '<!doctype html>' }, malformed],
     ['no content', { status: 204 }, malformed],
     ['a list', { body: [{ status: 'Succeeded' }] }, malformed],
-    ['null', { body: 'null' }, malformed],
     ['a status that is not a text', { body: { status: 200 } }, malformed],
-    ['no status', { body: { state: 'Succeeded' } }, malformed],
   ]
   for (const [name, turn, expected] of rows) {
     const { operation, calls } = await follow(t, [turn, succeeded])
@@ -307,9 +280,6 @@ t.test('what cannot be cancelled says so, and nothing is asked', async (t) => {
     await t.rejects(operation.cancel(), { name: 'OperationError', code: 'not-cancellable' })
     t.equal(calls.length, 2)
   }
-  const { operation } = await follow(t, succeeded)
-  await operation.finished()
-  await t.rejects(operation.cancel(), { code: 'not-cancellable' })
   const created = await follow(t, { status: 303, headers: { location: '/v1/payments/8' } })
   await t.rejects(created.operation.cancel(), { code: 'not-cancellable' })
   const unknown = await follow(t, withStatus(404))
@@ -395,21 +365,18 @@ t.test('nor does a link; a resource may be of another origin, but has to be of t
 })
 
 t.test('absolute URLs of the same origin work like paths, for the status and the cancellation', async (t) => {
-  const origin = 'https://api.example'
-  const href = `${origin}/base/v1/operations/1`
-  for (const name of ['operation-location', 'location']) {
-    const answers = [{ status: 'In progress', link: { ...link, href } }, {}, { status: 'Failed' }]
-    const sent: unknown[] = []
-    const own: typeof fetch = async (url, init) => {
-      sent.push(`${init?.method} ${url}`)
-      return Response.json(answers.shift())
-    }
-    const start = new Response(null, { status: 202, headers: { [name]: `${href}/status` } })
-    Object.defineProperty(start, 'url', { value: origin + startPath })
-    const operation = followOperation(start, { sleep: countNaps().sleep, fetch: own })
-    for await (const { status } of operation) if (status === 'In progress') await operation.cancel()
-    t.strictSame(sent, [`GET ${href}/status`, `DELETE ${href}`, `GET ${href}/status`], name)
+  const href = 'https://api.example/base/v1/operations/1'
+  const answers = [{ status: 'In progress', link: { ...link, href } }, {}, { status: 'Failed' }]
+  const sent: unknown[] = []
+  const own: typeof fetch = async (url, init) => {
+    sent.push(`${init?.method} ${url}`)
+    return Response.json(answers.shift())
   }
+  const start = new Response(null, { status: 202, headers: { 'operation-location': `${href}/status` } })
+  Object.defineProperty(start, 'url', { value: 'https://api.example/v1/payments/7' })
+  const operation = followOperation(start, { sleep: countNaps().sleep, fetch: own })
+  for await (const { status } of operation) if (status === 'In progress') await operation.cancel()
+  t.strictSame(sent, [`GET ${href}/status`, `DELETE ${href}`, `GET ${href}/status`])
 })
 
 t.test('what it cannot follow it refuses at once', async (t) => {
