@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
-  begin,
   cancel,
   claim,
   finish,
@@ -17,24 +16,13 @@ import {
   renew,
 } from '../../../src/plugins/operations/record.js'
 import { ownerKey, readAll, recordOf, textOf } from '../../../src/plugins/operations/stores/store.js'
-import {
-  begun,
-  claimed,
-  failed,
-  failure,
-  idOf,
-  lease,
-  newOperation,
-  retention,
-  startTime,
-  succeeded,
-  sure,
-} from './samples.js'
+import { begun, claimed, failed, idOf, lease, retention, startTime, succeeded, sure } from './samples.js'
 
 const soon = startTime + 3_000
 const later = startTime + 10 * lease
 const deadAt = startTime + 1_000 + lease
-const next = { runUntil: later, dueAt: later, takesOver: false }
+const until = (time: number) => ({ runUntil: time, dueAt: time })
+const next = { ...until(later), takesOver: false }
 
 const waiting = begun()
 const running = claimed(waiting, startTime + 1_000)
@@ -42,22 +30,18 @@ const cancelling = sure(cancel(running, failed, startTime + 2_000, retention))
 const progressed = sure(renew(running, 1, 0.5, soon, later))
 const released = sure(release(running, 1, soon, later))
 const ended = sure(finish(running, 1, succeeded, soon, retention))
-const delayed = begin(idOf(1), newOperation({ delay: 3_000 }), startTime, startTime + lease)
 
 t.test('what each transition changes, and whether that is a change for clients', async (t) => {
   const rows: readonly (readonly [name: string, after: OperationRecord | null, expected: object])[] = [
     ['a start', waiting, { run: 0, notBefore: null, dueAt: startTime + lease, updatedAt: startTime }],
-    ['one with a delay', delayed, { notBefore: soon, dueAt: soon + lease }],
     ['a run begins', running, { run: 1, counted: 1, runUntil: deadAt, updatedAt: startTime + 1_000 }],
     ['another run once it is dead', claim(progressed, later, next), { run: 2, counted: 2, progress: null }],
     ['a heartbeat', progressed, { runUntil: later, dueAt: running.dueAt, progress: 0.5, updatedAt: soon }],
     ['one without progress', renew(progressed, 1, 0.5, soon + 1, later), { updatedAt: soon }],
-    ['a late heartbeat', renew(running, 1, null, deadAt + 1, later), { runUntil: later }],
     ['a heartbeat keeps a cancellation', renew(cancelling, 1, 0.1, soon, later), { isCancelling: true }],
-    ['a dead run is cancelled at once', cancel(running, failed, deadAt, retention), { error: failure }],
+    ['a dead run is cancelled at once', cancel(running, failed, deadAt, retention), failed],
     ['a live one is asked to end', cancelling, { isCancelling: true, run: 1, updatedAt: startTime + 2_000 }],
     ['a run ends it', ended, { status: 'Succeeded', runUntil: null, progress: 1, updatedAt: soon }],
-    ['a late run does', finish(running, 1, succeeded, deadAt + 1, retention), { status: 'Succeeded' }],
     ['also after a cancellation', finish(cancelling, 1, succeeded, soon, retention), { isCancelling: false }],
     ['a release does not count', released, { runUntil: null, dueAt: later, counted: 0, updatedAt: soon }],
     ['a check is postponed', postpone(waiting, soon, later), { dueAt: later, updatedAt: startTime }],
@@ -68,62 +52,46 @@ t.test('what each transition changes, and whether that is a change for clients',
 
 t.test('two changes of one version differ in theirs, so that none is lost after a failover', async (t) => {
   const versions = Array.from({ length: 50 }, () => sure(renew(running, 1, 0.5, soon, later)).version)
-  t.ok(new Set(versions).size > 45)
-  for (const version of versions) t.ok(version > running.version)
+  t.ok(new Set(versions).size > 45 && Math.min(...versions) > running.version)
 })
-
-/** A step of one of several processes. Each changes the record that it read last, as processes do. */
-type Step =
-  | { readonly kind: 'wait'; readonly milliseconds: number }
-  | { readonly kind: 'read' | keyof typeof transitions; readonly by: number }
-
-type Transition = (record: OperationRecord, run: number, now: number) => OperationRecord | null
 
 const transitions = {
   renew: (record, run, now) => renew(record, run, 0.5, now, now + lease),
   finish: (record, run, now) => finish(record, run, succeeded, now, retention),
   fail: (record, run, now) => finish(record, run, failed, now, retention),
   release: (record, run, now) => release(record, run, now, now + lease),
-  claim: (record, _run, now) => claim(record, now, nextRun(now, false)),
-  'take over': (record, _run, now) => claim(record, now, nextRun(now, true)),
+  claim: (record, _run, now) => claim(record, now, { ...until(now + lease), takesOver: false }),
+  'take over': (record, _run, now) => claim(record, now, { ...until(now + lease), takesOver: true }),
   cancel: (record, _run, now) => cancel(record, failed, now, retention),
   postpone: (record, _run, now) => postpone(record, now, now + lease),
   'give up': (record, _run, now) => finish(record, null, failed, now, retention),
-} satisfies Readonly<Record<string, Transition>>
-
-function nextRun(now: number, takesOver: boolean) {
-  return { runUntil: now + lease, dueAt: now + lease, takesOver }
-}
+} satisfies Record<string, (record: OperationRecord, run: number, now: number) => OperationRecord | null>
 
 const ofRun = new Set(['renew', 'finish', 'fail', 'release'])
 const processes = 3
 const by = fc.nat({ max: processes - 1 })
 const kinds = Object.keys(transitions) as (keyof typeof transitions)[]
 const milliseconds = fc.constantFrom(0, 1, lease / 3, lease, lease * 12)
-const step: fc.Arbitrary<Step> = fc.oneof(
+// Each process changes the record that it read last.
+const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('read' as const), by }) },
   { weight: 8, arbitrary: fc.record({ kind: fc.constantFrom(...kinds), by }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), milliseconds }) },
 )
+type Step = typeof step extends fc.Arbitrary<infer Taken> ? Taken : never
 
 t.test('in each interleaving, an operation ends at most once, and only by the run that counts', async (t) => {
   let ends = 0
-  function hold(steps: readonly Step[]): void {
+  function hold(steps: readonly Step[]) {
     let now = startTime
     let stored = begun({ notBefore: startTime + 1 })
     const seen = Array.from({ length: processes }, () => stored)
     const runs = Array.from({ length: processes }, () => 0)
     let handedBack = 0
-
     for (const taken of steps) {
-      if (taken.kind === 'wait') {
-        now += taken.milliseconds
-        continue
-      }
-      if (taken.kind === 'read') {
-        seen[taken.by] = stored
-        continue
-      }
+      if (taken.kind === 'wait') now += taken.milliseconds
+      if (taken.kind === 'read') seen[taken.by] = stored
+      if (taken.kind === 'wait' || taken.kind === 'read') continue
       const before = sure(seen[taken.by])
       const run = sure(runs[taken.by])
       const after = transitions[taken.kind](before, run, now)
@@ -155,31 +123,18 @@ t.test('in each interleaving, an operation ends at most once, and only by the ru
       seen[taken.by] = after
     }
   }
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 120 }), (steps) => hold(steps)),
-    { numRuns: 2_000 },
-  )
+  fc.assert(fc.property(fc.array(step, { maxLength: 120 }), hold), { numRuns: 2_000 })
   t.ok(ends > 0, `${ends} sequences ended`)
 })
 
-t.test('a record that a store keeps as JSON is read unchanged, and frozen', async (t) => {
-  for (const record of [begun({ owner: null, access: 'id' }), running, ended]) {
-    const read = recordOf(textOf(record))
-    t.strictSame({ ...read }, { ...record })
-    t.ok(Object.isFrozen(read))
-  }
-})
-
 t.test('a stored value that is no record of this schema is an error, and left out of lists', async (t) => {
-  const whole = { ...begun() }
-  const rows: readonly (readonly [document: string, message: RegExp])[] = [
+  t.strictSame(readAll(['{', '{}', textOf(ended)]), [{ ...ended }])
+  for (const [document, message] of [
     ['{', /JSON/],
     ['{}', /schema undefined; this release reads schema 1/],
-    [JSON.stringify({ ...whole, schema: 2 }), /schema 2;/],
-    [JSON.stringify({ ...whole, schema: '1' }), /schema "1";/],
-  ]
-  for (const [document, message] of rows) t.throws(() => recordOf(document), message)
-  t.equal(readAll([...rows.map(([document]) => document), textOf(begun())]).length, 1)
+    [JSON.stringify({ ...begun(), schema: '1' }), /schema "1";/],
+  ] as const)
+    t.throws(() => recordOf(document), message)
 })
 
 t.test('progress is the nearest number from 0 to 1; other values are none', async (t) => {
@@ -190,14 +145,12 @@ t.test('progress is the nearest number from 0 to 1; other values are none', asyn
 })
 
 t.test('an id has 128 random bits as hexadecimal digits', async (t) => {
-  const ids = new Set(Array.from({ length: 1_000 }, newOperationId))
-  t.equal(ids.size, 1_000)
-  for (const id of ids) if (!isOperationId(id)) t.fail(id)
-  for (let place = 0; place < 32; place += 1) {
-    t.equal(new Set([...ids].map((id) => id[place])).size, 16, `digit ${place} takes all values`)
-  }
-  const others = ['', 'a', idOf(10).toUpperCase(), `${idOf(1)}0`, `${idOf(1)}\n`, 'x'.repeat(10_000)]
-  for (const other of others) t.notOk(isOperationId(other), other.slice(0, 40))
+  const ids = Array.from({ length: 1_000 }, newOperationId)
+  t.ok(ids.every(isOperationId))
+  for (let place = 0; place < 32; place += 1)
+    t.equal(new Set(ids.map((id) => id[place])).size, 16, `digit ${place} takes all values`)
+  for (const other of ['', idOf(10).toUpperCase(), `${idOf(1)}0`, `0${idOf(1)}`, `${idOf(1)}\n`])
+    t.notOk(isOperationId(other), other)
 })
 
 t.test('no two owners have the same key', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { memoryOperationStore } from '../../../../src/plugins/operations/stores/memory.js'
 import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
 import { keepsContract } from '../../../support/contract.js'
-import { ended, started } from './records.js'
+import { ended, started } from '../samples.js'
 
 t.test('the contract', async (t) => {
   const open = async () => {

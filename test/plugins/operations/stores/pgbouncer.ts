@@ -14,9 +14,7 @@ export async function obstacleToPgBouncer(): Promise<string | false> {
 }
 
 /** Starts PgBouncer in transaction mode in front of a server, with fewer connections than its clients have. */
-export async function startPgBouncer({
-  url,
-}: PrivatePostgres): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startPgBouncer({ url }: PrivatePostgres) {
   const program = findPooler()
   if (program === null) throw new Error('no pgbouncer')
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
@@ -37,9 +35,8 @@ default_pool_size = 3
 `
   await writeFile(join(folder, 'pgbouncer.ini'), config, { mode: 0o644 })
   const asUser = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
-  const pooler = spawn(program, [...asUser, join(folder, 'pgbouncer.ini')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const stdio = ['ignore', 'ignore', 'pipe'] as const
+  const pooler = spawn(program, [...asUser, join(folder, 'pgbouncer.ini')], { stdio: [...stdio] })
   // A test that is killed takes its pooler along.
   const kill = () => void pooler.kill('SIGKILL')
   process.once('exit', kill)

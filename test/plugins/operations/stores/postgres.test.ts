@@ -12,9 +12,8 @@ import {
 import { keepsContract } from '../../../support/contract.js'
 import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { until as untilEnough } from '../../../support/until.js'
-import { sure } from '../samples.js'
+import { ended, started, sure, time } from '../samples.js'
 import { obstacleToPgBouncer, startPgBouncer } from './pgbouncer.js'
-import { ended, started, time } from './records.js'
 
 const skip = await skipWithoutPostgres()
 const defaultTable = 'fastify_conventions_operations'
