@@ -12,37 +12,32 @@ import { openProcess } from './process.js'
 
 t.test('wrong definitions are errors, and define nothing', async (t) => {
   const handler = async () => {}
-  const rows: readonly (readonly [name: string, options: object, message: RegExp, code?: string])[] = [
+  const rows: readonly (readonly [name: string, options: object, message: RegExp])[] = [
     ['', {}, /operations\.define\(\) name: expected a name such as 'payments\.retry'/],
     ['a b', {}, /operations\.define\(\) name/],
     ['x'.repeat(101), {}, /operations\.define\(\) name/],
     ['a', { cancellable: 'yes' }, /operations\.define\('a'\)\.cancellable/],
     ['a', { maxRuns: 0 }, /\.maxRuns: expected an integer from 1 to 1000/],
     ['a', { timeout: 10 }, /\.timeout: expected at least a second/],
-    ['a', { retryAfter: 0 }, /\.retryAfter/],
     ['a', { onePer: true }, /\.onePer: expected the name of a member of the input/],
-    ['a', { retry: { max: -1 } }, /\.retry\.max/],
     ['a', { retry: { max: 1, delay: 500 } }, /\.retry\.delay: expected at least a second/],
-    ['a', { retry: { tries: 3 } }, /\.retry\.tries/, 'FST_CONV_OPTION_UNKNOWN'],
-    ['a', { runs: 3 }, /\.runs: there is no such option/, 'FST_CONV_OPTION_UNKNOWN'],
+    ['a', { retry: { tries: 3 } }, /\.retry\.tries: there is no such option/],
+    ['a', { runs: 3 }, /\.runs: there is no such option/],
   ]
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(operations, { drain: 0 })
   const { define, start } = app.operations
-  for (const [name, options, message, code = 'FST_CONV_OPTION_INVALID'] of rows) {
-    t.throws(() => define(name, options, handler), { code, message })
-  }
+  for (const [name, options, message] of rows) t.throws(() => define(name, options, handler), { message })
   const invalid = { code: 'FST_CONV_OPTION_INVALID', message: /operations\.define\(/ }
-  for (const given of [[], ['a'], ['a', {}, null], ['a', {}, 7], ['a', 'cancellable', handler]])
+  for (const given of [['a'], ['a', {}, 7], ['a', 'cancellable', handler]])
     t.throws(() => Reflect.apply(define, null, given), invalid)
   define('a', { input: { type: 'object' } }, handler)
   t.throws(() => define('a', handler), { code: 'FST_CONV_OPERATION_DEFINED' })
   await t.rejects(start('b'), { code: 'FST_CONV_OPERATION_UNKNOWN', message: /are: a$/ })
   await t.rejects(start('a', {}), /the operation 'a' cannot be started before the app is ready/)
   await app.ready()
-  const late = { code: 'FST_CONV_OPTION_INVALID', message: /before the app is ready/ }
-  t.throws(() => define('late', handler), late)
+  t.throws(() => define('late', handler), { ...invalid, message: /before the app is ready/ })
 })
 
 t.test('`onePer`: one id of one operation is one resource, as a text or as an integer', async (t) => {
@@ -68,21 +63,19 @@ t.test('`onePer`: one id of one operation is one resource, as a text or as an in
 t.test('an outcome has a JSON result and an allowed resource; others are errors', async (t) => {
   const none = { status: 'Succeeded', resource: null, result: null }
   const foreign: readonly unknown[] = [
-    ...[7, '', 'payments/7', '/a\nb', '/a\r\nset-cookie: b=c', '/a\u0000', `/${'x'.repeat(4_096)}`],
-    ...['//example.com', '/\\example.com', '/..//example.com', '/.//example.com', '/a/..//example.com'],
-    ...['/%2e%2e//example.com', '/..\\/example.com', 'javascript:alert(1)', 'https:/example.com', 'http://['],
+    ...[7, '', 'payments/7', '/a\r\nset-cookie: b=c', '/a\u0000', `/${'x'.repeat(4_096)}`],
+    ...['//example.com', '/\\example.com', '/..//example.com', '/a/..//example.com', 'https:/example.com'],
+    ...['/%2e%2e//example.com', '/..\\/example.com', 'javascript:alert(1)', 'http://['],
   ]
   const circle: unknown[] = []
   circle.push(circle)
   const rows: readonly (readonly [outcome: unknown, end: object | RegExp])[] = [
-    ...[undefined, null, {}, { resource: null }].map((nothing) => [nothing, none] as const),
+    ...[undefined, { resource: null }].map((nothing) => [nothing, none] as const),
     [{ result: null }, { ...none, result: 'null' }],
     [{ result: { toJSON: () => undefined } }, { ...none, result: 'null' }],
-    [{ result: { __proto__: null, a: 1 } }, { ...none, result: '{"a":1}' }],
     [{ result: 2n ** 63n }, { ...none, result: '9223372036854775808' }],
     [{ resource: '/v1/payments/7?a=b#c' }, { ...none, resource: '/v1/payments/7?a=b#c' }],
     [{ resource: '/größe?a=ü' }, { ...none, resource: '/gr%C3%B6%C3%9Fe?a=%C3%BC' }],
-    [{ resource: 'https://example.com/a%20b' }, { ...none, resource: 'https://example.com/a%20b' }],
     [{ resource: 'HTTP://example.com' }, { ...none, resource: 'http://example.com/' }],
     [7, /has to return \{ resource, result \} or nothing/],
     [{ result: 'x'.repeat(98) }, { ...none, result: `"${'x'.repeat(98)}"` }],
@@ -90,11 +83,9 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
     [{ result: () => {} }, /result is a function, which JSON cannot carry/],
     [{ result: { a: [1, Symbol('s')] } }, /result\.a\.1 is a symbol/],
     [{ result: { of: new Map([[1, 2]]) } }, /result\.of is a Map/],
-    [{ result: new Set() }, /result is a Set/],
     [{ result: [Number.NaN] }, /result\.0 is NaN/],
     [{ result: { a: -1 / 0 } }, /result\.a is -Infinity/],
     [{ result: circle }, /cannot be written as JSON/],
-    [['/v1/payments/7'], /has to return/],
     ...foreign.map((resource) => [{ resource }, /: resource is neither a path/] as const),
   ]
   let outcome: unknown
@@ -106,18 +97,15 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
     const { status, resource, result, error } = await record(id)
     if (end instanceof RegExp) {
       t.match(error, { code: 'operation-result-invalid' })
-      t.match(
-        lines.findLast(({ msg }) => msg === "operations: 'work' failed"),
-        { err: { message: end } },
-      )
+      const told = lines.findLast(({ msg }) => msg === "operations: 'work' failed")
+      t.match(told, { err: { message: end } })
     } else t.strictSame({ status, resource, result }, end)
   }
 })
 
 t.test('wrong options are refused at registration, by their name', async (t) => {
-  const rows: readonly (readonly [options: unknown, message: RegExp, code?: string])[] = [
+  const rows: readonly (readonly [options: unknown, message: RegExp])[] = [
     [{ path: '' }, /operations\.path: expected a path/],
-    [{ path: 'v1/operations' }, /operations\.path/],
     [{ path: '/v1/:tenant/operations' }, /operations\.path: .*without parameters/],
     [{ path: '/v1/operations?a=b' }, /operations\.path/],
     [{ path: '/v1/arbeitsvorgänge' }, /operations\.path/],
@@ -128,19 +116,12 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
     [{ engine: { ...inProcessEngine(), isShared: true } }, /operations\.store: expected a shared store/],
     [{ identify: 'x-caller' }, /operations\.identify/],
     [{ retention: '12 parsecs' }, /operations\.retention: expected at least a second/],
-    [{ lease: 0 }, /operations\.lease/],
     [{ retryAfter: 0 }, /operations\.retryAfter: expected an integer from 1/],
     [{ polls: true }, /operations\.polls: expected an integer/],
-    [{ maxLength: 0 }, /operations\.maxLength/],
     [{ drain: 500 }, /operations\.drain/],
-    [{ unwind: 500 }, /operations\.unwind/],
     [{ baseUrl: '/api' }, /operations\.baseUrl: expected an http or https URL/],
-    [{ now: 0 }, /operations\.now/],
-    [{ schedule: 0 }, /operations\.schedule/],
-    [{ paths: '/v1' }, /operations\.paths: there is no such option/, 'FST_CONV_OPTION_UNKNOWN'],
+    [{ paths: '/v1' }, /operations\.paths: there is no such option/],
   ]
-  for (const [options, message, code = 'FST_CONV_OPTION_INVALID'] of rows) {
-    const app = Fastify()
-    await t.rejects(async () => app.register(operations, options as OperationsOptions), { code, message })
-  }
+  for (const [options, message] of rows)
+    await t.rejects(async () => Fastify().register(operations, options as OperationsOptions), { message })
 })

@@ -3,20 +3,16 @@ import { readPrefer } from '../../../src/plugins/operations/start.js'
 import { superlinearSeeds } from '../../support/growth.js'
 
 /** What is made of a field: `async` for `respond-async`, and the seconds to wait. */
-type Row = readonly [field: string, read: string]
-
-function read(field: string): string {
+function read(field: string) {
   const { respondAsync, wait } = readPrefer(field)
-  return [...(respondAsync ? ['async'] : []), ...(wait === null ? [] : [String(wait)])].join(' ')
+  return [...(respondAsync ? ['async'] : []), ...(wait === null ? [] : [wait])].join(' ')
 }
 
-const sections: Readonly<Record<string, readonly Row[]>> = {
+const sections: Readonly<Record<string, readonly (readonly [field: string, read: string])[]>> = {
   '§2 one preference, with and without space around it': [
-    ['respond-async', 'async'],
     ['  respond-async\t', 'async'],
     ['wait=10', '10'],
-    ['wait = 10', '10'],
-    ['wait\t=\t10', '10'],
+    ['wait\t= 10', '10'],
   ],
   '§2 names without case': [['Respond-Async, WAIT=3', 'async 3']],
   '§2 several in one field, also with empty elements': [
@@ -25,7 +21,6 @@ const sections: Readonly<Record<string, readonly Row[]>> = {
     ['return=minimal, wait=2, handling=lenient', '2'],
   ],
   '§2 the first of the same name counts': [
-    ['wait=3, wait=5', '3'],
     ['wait=3, WAIT=5', '3'],
     ['wait, wait=5', ''],
     ['wait=soon, wait=5', ''],
@@ -34,35 +29,28 @@ const sections: Readonly<Record<string, readonly Row[]>> = {
   '§2 a value as a token or in quotes; an empty one is none': [
     ['wait="10"', '10'],
     ['wait=""', ''],
-    ['wait=10"', ''],
     ['wait="10', ''],
-    ['wait=', ''],
     ['respond-async=""', 'async'],
     ['respond-async=', 'async'],
   ],
   '§2 parameters change nothing': [
     ['wait=10; foo=bar', '10'],
     ['wait=10;foo="a, wait=20; b"', '10'],
-    ['respond-async;', 'async'],
     ['respond-async; wait=5', 'async'],
   ],
   '§2 what stands in quotes is text': [
     ['foo="respond-async, wait=5"', ''],
     ['foo="a\\", wait=5, \\"b", wait=6', '6'],
     ['foo=x"y, wait=5, z", wait=6', '6'],
-    ['foo="open, wait=5', ''],
-    ['foo="open\\', ''],
     ['foo="open\\", wait=5', ''],
   ],
   '§2 what is not known, or not written so, is as if it were not there': [
-    ...['', ',', 'wait', 'wait=-1', 'wait=1.5', 'wait=1e3', 'wait=0x10', 'wait=3 4', 'wait 3', '=5'],
-    ...['"wait"=5', 'respond-async: true', 'respond async', 'waiter=5, not-wait=6', 'wait=１０'],
-    '__proto__=5, constructor=6',
+    ...['', 'wait', 'wait=-1', 'wait=1.5', 'wait=3 4', 'wait 3', '=5', '"wait"=5', 'respond-async: true'],
+    ...['waiter=5, not-wait=6', 'wait=１０', '__proto__=5, constructor=6'],
   ].map((field) => [field, ''] as const),
   '§4.3 seconds, from zero to more than anyone waits': [
     ['wait=0', '0'],
     ['wait=007', '7'],
-    ['wait=999999999', '999999999'],
     [`wait=${'9'.repeat(400)}`, '1000000000'],
   ],
   'a field beyond 1,024 characters says nothing': [

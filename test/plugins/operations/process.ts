@@ -22,7 +22,6 @@ import { manualClock } from '../../support/manual-clock.js'
 import { headerOf, injected } from '../../support/problem.js'
 import { until } from '../../support/until.js'
 import { claimed, failed, lease, retention, start, sure } from './samples.js'
-import { unruly } from './unruly-store.js'
 
 export interface ProcessOptions extends Omit<OperationsOptions, 'store'> {
   readonly clock?: ReturnType<typeof manualClock>
@@ -172,4 +171,34 @@ export function handEngine(over: Partial<OperationEngine> = {}) {
     ...over,
   }
   return engine
+}
+
+/** A store whose mood a test sets. */
+interface UnrulyStore extends OperationStore {
+  /** How it answers: as it should, with an error, never, or with an error after it has done it. */
+  mood: 'well' | 'fails' | 'hangs' | 'loses answers'
+  /** The moods of single methods, instead of that of the store. */
+  readonly moods: Partial<Record<keyof OperationStore, UnrulyStore['mood']>>
+  /** How often each method was called. */
+  readonly calls: Partial<Record<keyof OperationStore, number>>
+}
+
+/** Returns a store as one process sees it, shared with others unless `isShared` is `false`. */
+export function unruly(store: OperationStore, isShared = true): UnrulyStore {
+  const view = { ...store, isShared, mood: 'well', moods: {}, calls: {} } as UnrulyStore
+  for (const [key, method] of Object.entries(store)) {
+    if (typeof method !== 'function' || key === 'within') continue
+    const name = key as keyof OperationStore
+    const moody = async (...given: readonly unknown[]) => {
+      view.calls[name] = (view.calls[name] ?? 0) + 1
+      const mood = view.moods[name] ?? view.mood
+      if (mood === 'fails') throw new Error('connect ECONNREFUSED')
+      if (mood === 'hangs') return new Promise(() => {})
+      const answer = await method(...given)
+      if (mood === 'loses answers') throw new Error('connect ECONNREFUSED')
+      return answer
+    }
+    Object.assign(view, { [name]: moody })
+  }
+  return view
 }

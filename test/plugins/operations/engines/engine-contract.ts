@@ -1,29 +1,18 @@
 /** The rules of engines. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type {
-  OperationEngine,
-  OperationWorker,
-  RunOutcome,
-} from '../../../../src/plugins/operations/engines/engine.js'
+import type { OperationEngine, OperationWorker } from '../../../../src/plugins/operations/engines/engine.js'
 import { fakeWorker, gate, isDone, newJob, newJobs, succeeded, until } from './fake-worker.js'
 
-/** Options that all shared engines have. */
-export interface SharedEngineOptions {
+/** Makes engines that share one queue. */
+export type NewEngine = (options?: {
   readonly work?: boolean
   readonly concurrency?: number
   readonly maxQueued?: number
-}
-
-/** Makes engines that share one queue. */
-export type NewEngine = (options?: SharedEngineOptions) => OperationEngine
+}) => OperationEngine
 
 /** Starts an engine that closes with the test. */
-export async function started<Engine extends OperationEngine>(
-  t: Test,
-  engine: Engine,
-  worker: OperationWorker,
-) {
+export async function started(t: Test, engine: OperationEngine, worker: OperationWorker) {
   t.teardown(() => engine.close())
   await engine.start(worker)
   await engine.work()
@@ -40,7 +29,7 @@ export async function keepsEngineContract(
   newQueue: () => NewEngine,
   isShared = true,
   comesTwice?: (id: string) => Promise<unknown>,
-): Promise<void> {
+) {
   const single = { concurrency: 1 }
   const shared = { skip: isShared ? false : 'one process has the queue' }
   const ranOne = (worker: ReturnType<typeof fakeWorker>) =>
@@ -112,9 +101,9 @@ export async function keepsEngineContract(
     await until(() => worker.ran.length >= 4, 'it ran three times')
     t.strictSame(worker.ran, [job.id, other.id, job.id, job.id])
     t.strictSame(worker.lasts, [false, false, false, true])
-    const times = [0, 2, 3].map((run) => Number(worker.ranAt[run]))
-    t.ok((times[1] ?? 0) - (times[0] ?? 0) >= 700, 'after a second, less up to a quarter')
-    t.ok((times[2] ?? 0) - (times[1] ?? 0) >= 1_400, 'after two')
+    const [first = 0, , second = 0, third = 0] = worker.ranAt
+    t.ok(second - first >= 700, 'after a second, less up to a quarter')
+    t.ok(third - second >= 1_400, 'after two')
   })
 
   await t.test('an operation without a delay does not come again without a pause', async (t) => {
@@ -260,6 +249,4 @@ export async function keepsEngineContract(
   })
 }
 
-function busy(milliseconds: number): RunOutcome {
-  return { kind: 'later', delay: milliseconds }
-}
+const busy = (delay: number) => ({ kind: 'later', delay }) as const

@@ -20,20 +20,11 @@ if (process.argv[2] !== 'child') {
       const { href } = pathToFileURL(createRequire(join(work, 'file.js')).resolve('pg-boss'))
       const hook = `export const resolve = (name, context, next) => next(name === 'pg-boss' ? '${href}' : name, context)`
       const hooks = `import { register } from 'node:module'; register(${JSON.stringify(moduleOf(hook))})`
-      const args = [
-        'TAP_TIMEOUT=600',
-        process.execPath,
-        '--import',
-        moduleOf(hooks),
-        String(process.argv[1]),
-        'child',
-      ]
-      await t.resolves(runCommand('env', args, work))
+      const child = [process.execPath, '--import', moduleOf(hooks), String(process.argv[1]), 'child']
+      await t.resolves(runCommand('env', ['TAP_TIMEOUT=600', ...child], work))
     })
   }
-} else {
-  await import('./pg-boss.test.js')
-}
+} else await import('./pg-boss.test.js')
 
 function moduleOf(source: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`

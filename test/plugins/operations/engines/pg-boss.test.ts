@@ -3,17 +3,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import * as pgBoss from 'pg-boss'
 import t from 'tap'
-import { type PgBossEngineOptions, pgBossEngine } from '../../../../src/plugins/operations/engines/pg-boss.js'
+import { pgBossEngine } from '../../../../src/plugins/operations/engines/pg-boss.js'
 import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { keepsEngineContract, started } from './engine-contract.js'
 import { fakeWorker, newJob, secondsOf, until } from './fake-worker.js'
 
 const skip = await skipWithoutPostgres()
 // pg-boss 12 exports it by its name.
-const { getConstructionPlans = pgBoss.default.getConstructionPlans } = pgBoss as Partial<
-  typeof pgBoss.default
->
-const unreachable = 'the queue of operations cannot be reached'
+type Named = Partial<typeof pgBoss.default>
+const { getConstructionPlans = pgBoss.default.getConstructionPlans } = pgBoss as Named
 
 t.test('the contract', { skip }, async (t) => {
   const { url } = await postgresOf(t)
@@ -52,9 +50,7 @@ t.test('a start goes on where another process creates the schema meanwhile', { s
   const query = async (text: string, values?: unknown[]) => {
     const result = await pool.query(text, values)
     if (!/create schema/i.test(text) || ++created > 1) return result
-    throw Object.assign(new Error(`duplicate key value violates unique constraint "${constraint}"`), {
-      constraint,
-    })
+    throw Object.assign(new Error('duplicate key value violates a unique constraint'), { constraint })
   }
   await started(t, pgBossEngine({ postgres: { query }, migrate: true }), fakeWorker())
   t.equal(created, 1)
@@ -89,13 +85,11 @@ t.test('an idle process sends about one statement in a second', { skip }, async 
   const { url } = await postgresOf(t)
   const pool = poolOf(t, url)
   let statements = 0
-  const postgres = {
-    query: (text: string, values?: unknown[]) => {
-      statements += 1
-      return pool.query(text, values)
-    },
+  const query = (text: string, values?: unknown[]) => {
+    statements += 1
+    return pool.query(text, values)
   }
-  await started(t, pgBossEngine({ postgres, migrate: true }), fakeWorker())
+  await started(t, pgBossEngine({ postgres: { query }, migrate: true }), fakeWorker())
   statements = 0
   await pause(2_000)
   t.ok(statements >= 1 && statements <= 6, `${statements} statements in two seconds`)
@@ -110,21 +104,5 @@ t.test('while PostgreSQL is gone, a start fails and an engine closes in time', {
   await pause(500)
   t.ok((await secondsOf(engine.close())) <= 6)
   await t.rejects(pgBossEngine({ postgres: postgres.url }).start(worker), { code: 'ENOENT' })
-  t.equal(worker.log[0], unreachable)
-})
-
-t.test('invalid options are refused by their name', async (t) => {
-  const rows: [unknown, RegExp][] = [
-    [undefined, /pgBossEngine\.postgres: expected a postgres:/],
-    [{ postgres: 'http://user:secret@a' }, /pgBossEngine\.postgres: expected.*received 'http:\/\/…@a'/],
-    [{ postgres: {} }, /pgBossEngine\.postgres: expected/],
-    [{ postgres: 'postgres://a', queue: 'a b' }, /pgBossEngine\.queue/],
-    [{ postgres: 'postgres://a', concurrency: 0 }, /pgBossEngine\.concurrency/],
-    [{ postgres: 'postgres://a', maxQueued: 0 }, /pgBossEngine\.maxQueued/],
-    [{ postgres: 'postgres://a', migrate: 'yes' }, /pgBossEngine\.migrate/],
-    [{ postgres: 'postgres://a', work: 'yes' }, /pgBossEngine\.work/],
-  ]
-  for (const [options, message] of rows) {
-    t.throws(() => pgBossEngine(options as PgBossEngineOptions), { message }, JSON.stringify(options))
-  }
+  t.equal(worker.log[0], 'the queue of operations cannot be reached')
 })
