@@ -26,7 +26,7 @@ const result = {
 
 async function service(
   t: Test,
-  kind: 'alone' | 'preset',
+  kind = 'alone',
   definition: OperationDefinition = { input, result },
   prepare: (app: FastifyInstance) => unknown = () => {},
 ) {
@@ -50,44 +50,30 @@ async function service(
   }
 }
 
-for (const kind of ['alone', 'preset'] as const) {
-  t.test(`${kind}: integers declared int64 are BigInts in the handler, whatever their size`, async (t) => {
-    const { inputs, done } = await service(t, kind)
-    const large = 9007199254740993n
-    const rows: readonly (readonly [given: object, received: object])[] = [
-      [{ id: 7 }, { id: 7n, count: 3 }],
-      [
-        { id: `${large}`, other: 5, parent_id: null },
-        { id: large, count: 3 },
-      ],
-      [{ id: large, count: 4, friend_ids: [1, large], parent_id: large }, { friend_ids: [1n, large] }],
-    ]
-    for (const [given, received] of rows) {
-      await done(given)
-      t.strictSame(inputs.pop(), { ...given, ...received })
-    }
-  })
-
-  t.test(`${kind}: an input that is not valid is a 400 with pointers, and starts nothing`, async (t) => {
-    const { begin, inputs, post } = await service(t, kind)
-    for (const [payload, pointer] of [
-      ['{"id":"x"}', '/id'],
-      ['{}', '/id'],
-      ['{"id":1,"friend_ids":[1,"x"]}', '/friend_ids/1'],
-      ['{"id":1,"at":"yesterday"}', '/at'],
-      ['[]', ''],
-    ] as const) {
-      const answer = await post(payload)
-      isProblem(t, answer, { status: 400, code: 'validation' })
-      t.match(JSON.parse(answer.body), { errors: [{ in: 'body', pointer }] }, payload)
-    }
-    await t.rejects(begin(), { code: 'validation', statusCode: 400 })
-    t.strictSame(inputs, [])
-  })
+for (const kind of ['alone', 'preset']) {
+  t.test(
+    `${kind}: an input is valid, with BigInts, or is a 400 with pointers and starts nothing`,
+    async (t) => {
+      const { begin, done, inputs, post } = await service(t, kind)
+      for (const [payload, pointer] of [
+        ['{"id":1,"friend_ids":[1,"x"]}', '/friend_ids/1'],
+        ['{"id":1,"at":"yesterday"}', '/at'],
+        ['[]', ''],
+      ] as const) {
+        const { errors } = isProblem(t, await post(payload), { status: 400, code: 'validation' })
+        t.match(errors, [{ in: 'body', pointer }], payload)
+      }
+      await t.rejects(begin(), { code: 'validation', statusCode: 400 })
+      t.strictSame(inputs, [])
+      const large = 9007199254740993n
+      await done({ id: `${large}`, other: 5, parent_id: null, friend_ids: [1, large] })
+      t.strictSame(inputs, [{ id: large, other: 5, parent_id: null, friend_ids: [1n, large], count: 3 }])
+    },
+  )
 }
 
 t.test('a result has the twins that its schema declares, also of small integers', async (t) => {
-  const alone = await service(t, 'alone')
+  const alone = await service(t)
   const bare = await alone.status((await alone.done({ id: 9007199254740993n })).id)
   t.match(bare.body, '"result":{"id":9007199254740993,"count":3}', 'without `integerTwins` it has none')
   const ends: object[] = []
@@ -107,12 +93,9 @@ t.test('a result has the twins that its schema declares, also of small integers'
 })
 
 t.test('schemas may refer to those of the app', async (t) => {
-  const { inputs, done, begin } = await service(
-    t,
-    'preset',
-    { input: { type: 'object', properties: { payment: { $ref: 'payment#' } } } },
-    (app) => app.addSchema({ $id: 'payment', type: 'object', required: ['id'], properties: { id: int64 } }),
-  )
+  const payment = { $id: 'payment', type: 'object', required: ['id'], properties: { id: int64 } }
+  const input = { type: 'object', properties: { payment: { $ref: 'payment#' } } }
+  const { inputs, done, begin } = await service(t, 'preset', { input }, (app) => app.addSchema(payment))
   await done({ payment: { id: 7 } })
   t.strictSame(inputs, [{ payment: { id: 7n } }])
   await t.rejects(begin({}, { payment: {} }), { code: 'validation' })
@@ -123,7 +106,7 @@ t.test('schemas may refer to those of the app', async (t) => {
 
 t.test('a validator of the app validates inputs, and the routes of operations do without', async (t) => {
   class Even {
-    safeParse(value: unknown): { value: number } | { error: Error } {
+    safeParse(value: unknown) {
       return Number(value) % 2 === 0 ? { value: Number(value) } : { error: new Error('is odd') }
     }
   }
@@ -141,30 +124,23 @@ const objectOf = (properties: object, more: object = {}) => ({ type: 'object', p
 const withId = objectOf({ id: int64 })
 const ids = { type: 'array', items: int64 }
 const orNull = { type: ['integer', 'null'], format: 'int64' }
+const patterns = objectOf({}, { patternProperties: { '^n': int64 } })
 
 t.test('each declared 64-bit integer becomes a BigInt, and gets its twin', async (t) => {
   const rows: readonly (readonly [schema: object, value: unknown, exact: unknown, twinned: unknown])[] = [
-    [int64, 7, 7n, 7n],
     [{ type: 'integer' }, 7, 7, 7],
     [ids, [1, '2', 3n], [1n, 2n, 3n], [1n, 2n, 3n]],
     [withId, { id: `${2n ** 62n}` }, { id: 2n ** 62n }, { id: 2n ** 62n, id_str: `${2n ** 62n}` }],
-    [objectOf({ ids }), { ids: [1] }, { ids: [1n] }, { ids: [1n], ids_str: ['1'] }],
     [objectOf({ a: withId }), { a: { id: 1 } }, { a: { id: 1n } }, { a: { id: 1n, id_str: '1' } }],
     [objectOf({ id: orNull }), { id: null }, { id: null }, { id: null, id_str: null }],
     [objectOf({ id: { anyOf: [int64, { type: 'null' }] } }), { id: 1 }, { id: 1n }, { id: 1n, id_str: '1' }],
     [withId, { id: 1, id_str: 'own' }, { id: 1n, id_str: 'own' }, { id: 1n, id_str: 'own' }],
     [withId, { other: 1 }, { other: 1 }, { other: 1 }],
     [objectOf({}, { additionalProperties: int64 }), { any: 1 }, { any: 1n }, { any: 1n, any_str: '1' }],
-    [
-      objectOf({}, { patternProperties: { '^n': int64 } }),
-      { n1: 1, m1: 1 },
-      { n1: 1n, m1: 1 },
-      { n1: 1n, n1_str: '1', m1: 1 },
-    ],
+    [patterns, { n1: 1, m1: 1 }, { n1: 1n, m1: 1 }, { n1: 1n, n1_str: '1', m1: 1 }],
     // Other values stay as they are: this function does not validate.
-    ...[1.5, 2 ** 60, 'x', '9'.repeat(20), 2n ** 63n].map((value) => [int64, value, value, value] as const),
+    ...[1.5, 2 ** 60, 'x', 2n ** 63n].map((value) => [int64, value, value, value] as const),
     [withId, [1], [1], [1]],
-    [withId, null, null, null],
     [ids, 'x', 'x', 'x'],
   ]
   for (const [schema, value, exact, twinned] of rows) {
