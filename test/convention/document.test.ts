@@ -6,11 +6,9 @@ import { conventions, fields, formats, integerTwins, lists, problems } from '../
 import { withoutReferences } from '../support/openapi.js'
 
 type Content = Readonly<Record<string, { readonly schema: object }>>
+type Operation = { readonly responses: Record<string, { content?: Content }> }
 interface Document {
-  readonly paths: Record<
-    string,
-    Record<string, { readonly responses: Record<string, { content?: Content }> }>
-  >
+  readonly paths: Record<string, Record<string, Operation>>
   readonly components: { readonly schemas: Readonly<Record<string, object>> }
 }
 
@@ -24,10 +22,8 @@ const documentOf = (app: FastifyInstance) => withoutReferences(app.swagger()) as
 
 t.test('an operation is found by the path that @fastify/swagger writes', async (t) => {
   const app = Fastify()
-  const servers = [
-    { url: 'https://{host}/{base}', variables: { host: { default: 'api.test' }, base: { default: 'api' } } },
-    { url: '/' },
-  ]
+  const variables = { host: { default: 'api.test' }, base: { default: 'api' } }
+  const servers = [{ url: 'https://{host}/{base}', variables }, { url: '/' }]
   await app.register(swagger, { openapi: { info, servers }, exposeHeadRoutes: true })
   await app.register(problems)
   const paths = {
@@ -52,11 +48,12 @@ t.test('of routes that differ in constraints, the document has the last one', as
   const app = Fastify()
   await app.register(swagger, { openapi: { info } })
   await app.register(problems)
-  for (const [host, codes] of [
-    ['a.example', { first: 409 }],
-    ['b.example', { last: 410 }],
-  ] as const)
-    app.get('/users', { constraints: { host }, config: { problems: { codes } } }, async () => ({}))
+  for (const [host, codes] of Object.entries({ 'a.example': { first: 409 }, 'b.example': { last: 410 } }))
+    app.get(
+      '/users',
+      { constraints: { host }, config: { problems: { codes: codes as Record<string, number> } } },
+      async () => ({}),
+    )
   await app.ready()
   const { responses } = documentOf(app).paths['/users']?.get ?? {}
   t.match(responses, { 410: {} })

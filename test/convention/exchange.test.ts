@@ -1,9 +1,13 @@
-/** What conventions read of requests and replies. */
+/** What conventions read of requests, replies, routes and contexts. */
 import { EventEmitter, once } from 'node:events'
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import t from 'tap'
+import { callerIdText, scopesOf, subjectOf } from '../../src/convention/caller.js'
+import { basePathOf } from '../../src/convention/contexts.js'
 import * as exchange from '../../src/convention/exchange.js'
+import { declareValues, requestSlot, routeSlot } from '../../src/convention/slots.js'
+import { isMisspelt } from '../../src/convention/unread-config.js'
 
 t.test('each of several listeners hears each part of a body once, and its end', async (t) => {
   const payload = Readable.from([Buffer.from('{"id":'), Buffer.from('1}')])
@@ -26,20 +30,14 @@ const chunked = { 'transfer-encoding': 'chunked' }
 
 t.test('the header section tells the length of a body, over HTTP/2 the stream does', async (t) => {
   const [ended, open] = [true, false].map((endAfterHeaders) => ({ endAfterHeaders }))
-  const rows: readonly (readonly [
-    headers: object,
-    version: number,
-    stream: unknown,
-    length: number | null,
-  ])[] = [
+  for (const [headers, httpVersionMajor, stream, length] of [
     [{ 'content-length': '7' }, 1, undefined, 7],
     [{}, 1, undefined, 0],
     [chunked, 1, undefined, null],
     [{ 'content-length': '7' }, 2, open, 7],
     [{}, 2, open, null],
     [{}, 2, ended, 0],
-  ]
-  for (const [headers, httpVersionMajor, stream, length] of rows)
+  ] as const)
     t.equal(exchange.lengthOf({ headers, httpVersionMajor, stream } as never), length)
 })
 
@@ -124,4 +122,82 @@ t.test('a body that no parser reads does not flow', async (t) => {
   })
   await new Promise(setImmediate)
   t.equal(payload.readableFlowing, null)
+})
+
+t.test('the id of a caller is a text, an integer, or none', async (t) => {
+  for (const [id, text] of [
+    ['ada', 'ada'],
+    [7, '7'],
+    [2n ** 63n, '9223372036854775808'],
+    [null, null],
+    [undefined, null],
+  ] as const) {
+    t.equal(callerIdText(id, 'identify'), text)
+  }
+  for (const id of ['', '\ud800', 1.5, Number.NaN, true, {}])
+    t.throws(() => callerIdText(id, 'identify'), { name: 'TypeError', message: /^identify: / })
+})
+
+t.test('a decorator of the app with the name `caller` is no caller', async (t) => {
+  for (const [caller, subject, scopes] of [
+    [{ subject: 'ada', scopes: ['read'] }, 'ada', ['read']],
+    [{ subject: 7, scopes: 'read' }, null, null],
+    [null, null, null],
+    [undefined, null, null],
+  ] as const) {
+    t.strictSame([subjectOf({ caller } as never), scopesOf({ caller } as never)], [subject, scopes])
+  }
+})
+
+t.test('the base path of a context ends before a major version', async (t) => {
+  const bases = {
+    '': '',
+    '/api//': '/api',
+    '/api/v12/admin': '/api',
+    '/api/v1x/admin': '/api/v1x/admin',
+    '/v1': '',
+  }
+  for (const [prefix, base] of Object.entries(bases)) t.equal(basePathOf({ prefix } as never), base, prefix)
+})
+
+t.test('a value of a route is visible to its requests only', async (t) => {
+  const slot = routeSlot<string>('test.route')
+  const app = Fastify()
+  app.addHook('onRoute', (route) => {
+    if (route.path === '/one') slot.set(route, 'one')
+    if (route.path === '/two') t.equal(slot.get(route), undefined)
+  })
+  const config = {}
+  for (const path of ['/one', '/two'])
+    app.get(path, { config }, (request) => ({ value: slot.of(request) ?? null }))
+  t.strictSame((await app.inject('/one')).json(), { value: 'one' })
+  t.strictSame((await app.inject('/two')).json(), { value: null })
+  t.strictSame(Object.getOwnPropertySymbols(config), [], 'the object of the app stays as it is')
+})
+
+t.test('each request has its own value, and setting it does not change the object’s shape', async (t) => {
+  const slot = requestSlot<string>('test.shape')
+  const app = Fastify()
+  declareValues(app)
+  app.get('/', (request) => {
+    const before = Reflect.ownKeys(request)
+    t.equal(slot.get(request), undefined)
+    slot.set(request, 'set')
+    t.strictSame(Reflect.ownKeys(request), before)
+    return {}
+  })
+  for (let round = 0; round < 2; round++) await app.inject('/')
+})
+
+t.test('one or two letters make a misspelt name; in a short name one', async (t) => {
+  const names = {
+    idempotency: ['idempotancy idempotncey Idempotency', ''],
+    rateLimit: ['rate-limit ratelimits', 'rateLimit limit'],
+    lists: ['list lsits', 'listing lsitz'],
+    cors: ['core', 'cost xcrs oxrs'],
+  }
+  for (const [name, [misspelt = '', others = '']] of Object.entries(names)) {
+    for (const text of misspelt.split(' ')) t.ok(isMisspelt(text, name), `${text}, ${name}`)
+    for (const text of others.split(' ')) t.notOk(isMisspelt(text, name), `${text}, ${name}`)
+  }
 })

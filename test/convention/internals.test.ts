@@ -73,27 +73,13 @@ for (const [release, Fastify] of Object.entries(releases)) {
       t.match(internals.ownCompilers(app), none, 'those of a context below are not those of the app')
     })
 
-    t.test('the serializer of a reply', async (t) => {
-      const app = Fastify()
-      app.decorateReply('own', false)
-      const own = (payload: unknown): string => String(payload)
-      app.get('/', async (_request, reply) => {
-        t.equal(internals.replySerializer(reply), null)
-        t.equal(internals.replySerializer(reply.serializer(own)), own)
-        return 'x'
-      })
-      await app.inject('/')
-    })
-
     t.test('contexts', async (t) => {
       const app = Fastify()
-      t.equal(contexts.isRoot(app), true)
       t.equal(internals.hasErrorHandler(app), false)
       await app.register(async (child) => {
-        t.equal(contexts.isRoot(child), false)
+        t.strictSame([contexts.isRoot(app), contexts.isRoot(child)], [true, false])
+        t.strictSame([contexts.isWithin(child, app), contexts.isWithin(app, child)], [true, false])
         t.equal(contexts.appKey(child), contexts.appKey(app))
-        t.equal(contexts.isWithin(child, app), true)
-        t.equal(contexts.isWithin(app, child), false)
         t.equal(internals.hasErrorHandler(child), false)
         child.setErrorHandler(() => {})
         t.equal(internals.hasErrorHandler(child), true)
@@ -120,17 +106,21 @@ for (const [release, Fastify] of Object.entries(releases)) {
       app.addHook('onRoute', (route) => {
         seen.push([`${[route.method].flat()} ${route.path}`, routesOf(app).of(route).route !== route])
       })
-      const nothing = async (): Promise<object> => ({})
+      const nothing = async () => ({})
       app.get('/v1/users/:id', nothing)
       app.head('/v1/own', nothing)
       app.get('/v1/alone', { exposeHeadRoute: false }, nothing)
       app.post('/v1/users', nothing)
       await app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/below' })
       await app.ready()
-      const first = ['GET /v1/users/:id', 'HEAD /v1/users/:id', 'HEAD /v1/own', 'GET /v1/alone']
-      const names = seen.map(([name]) => name)
-      t.strictSame(names.slice(0, 5), [...first, 'POST /v1/users'])
-      t.ok(seen.length > 6)
+      const first = 'GET /v1/users/:id,HEAD /v1/users/:id,HEAD /v1/own,GET /v1/alone,POST /v1/users,'
+      t.ok(
+        seen.length > 6 &&
+          seen
+            .map(([name]) => name)
+            .join()
+            .startsWith(first),
+      )
       for (const [name, isAdded] of seen)
         t.equal(isAdded, name.startsWith('HEAD') && name !== 'HEAD /v1/own', name)
       t.equal(internals.hasRoutes(app), true)

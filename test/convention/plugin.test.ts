@@ -1,7 +1,7 @@
 import fastifyCors from '@fastify/cors'
 import fastifyHelmet from '@fastify/helmet'
 import fastifyRateLimit from '@fastify/rate-limit'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { conventionPlugin } from '../../src/convention/plugin.js'
 import conventions, { lists, problems } from '../../src/index.js'
@@ -39,16 +39,13 @@ t.test('a second registration in the same context, or in one below, is refused',
 t.test('two sibling contexts may register it once each', async (t) => {
   const app = Fastify()
   for (const prefix of ['/v1', '/v2']) {
-    app.register(
-      async (child) => {
-        const options = { prefix, logLevel: 'warn' as const, typeBase: `https://errors.example${prefix}/` }
-        await child.register(problems, options)
-        child.get('/users', async () => Promise.reject(new Error('broken')))
-      },
-      { prefix },
-    )
+    const inContext = async (child: FastifyInstance) => {
+      const options = { prefix, logLevel: 'warn' as const, typeBase: `https://errors.example${prefix}/` }
+      await child.register(problems, options)
+      child.get('/users', async () => Promise.reject(new Error('broken')))
+    }
+    app.register(inContext, { prefix })
   }
-
   for (const prefix of ['/v1', '/v2']) {
     const { type } = (await app.inject(`${prefix}/users`)).json()
     t.equal(type, `https://errors.example${prefix}/internal-server-error`)
@@ -110,12 +107,11 @@ t.test('plugins that set header fields are to be registered before the preset', 
     app.get('/v1/users', handler)
     await app.ready()
     const found = app.conventions.report().findings.filter(({ rule }) => rule === 'order')
-    const expected = order === 'before' ? [] : [/^@fastify\/cors is/, /^@fastify\/helmet is/]
+    const expected = order === 'before' ? [] : [/^@fastify\/cors is.* none$/, /^@fastify\/helmet is.* none$/]
     t.match(
-      found,
-      expected.map((problem) => ({ problem, effect: 'none' })),
+      found.map(({ problem, effect }) => `${problem} ${effect}`),
+      expected,
     )
-    t.equal(found.length, expected.length)
     const refused = await app.inject({ url: '/v1/Users', headers: { origin: 'https://a.example' } })
     t.equal(refused.headers['access-control-allow-origin'], order === 'before' ? '*' : undefined)
   }
@@ -147,11 +143,7 @@ t.test('options of a convention that is left out stop the boot beside the preset
   late.get('/v1/users', { config: { lists: true } }, handler)
   await late.register(lists, { earlierRoutes: [{ url: '/v1/users', reason: 'older' }] })
   await late.ready()
-  t.strictSame(
-    late.conventions.report().findings,
-    [],
-    'one that is registered later has a finding of its own',
-  )
+  t.strictSame(late.conventions.report().findings, [], 'one that is later has a finding of its own')
   for (const [name, other] of Object.entries({ rateLimit: fastifyRateLimit, cors: fastifyCors })) {
     const config = { [name]: {} }
     t.strictSame(await found(conventions, { [name]: false }, { config }, other), [], `${name} of Fastify`)

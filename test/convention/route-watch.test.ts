@@ -30,10 +30,10 @@ const late = (mode: 'report' | 'off') => async (app: FastifyInstance) => {
 }
 
 type Build = (app: FastifyInstance) => Promise<unknown>
-type Way = readonly [about: string, build: Build, said: readonly RegExp[], create?: () => FastifyInstance]
+type Way = readonly [about: string, build: Build, said: RegExp, create?: () => FastifyInstance]
 
-const boots = [/^boots$/]
-const refusedLate = [/^FST_CONV_LOADED_LATE pathGuard cannot see the routes/]
+const boots = /^boots$/
+const refusedLate = /^FST_CONV_LOADED_LATE pathGuard cannot see the routes/
 
 /** What the boot of an app says, by how the app is built. */
 const ways: readonly Way[] = [
@@ -41,13 +41,9 @@ const ways: readonly Way[] = [
     'routes after `register` without `await` are named, without the HEAD routes of Fastify',
     async (app) => {
       app.register(conventions)
-      app.get('/v1/users', handler)
-      app.post('/v1/users', handler)
+      app.get('/v1/users', handler).post('/v1/users', handler)
     },
-    [
-      /^FST_CONV_FINDINGS 2 breaches of conventions in 2 routes(?!.*HEAD)/s,
-      /GET \/v1\/users, POST \/v1\/users +conventions\.registration .*await app\.register\(conventions\)/,
-    ],
+    /^FST_CONV_FINDINGS 2 breaches(?!.*HEAD).*GET \S+, POST \S+ +conventions\.registration .*await app\.register\(/s,
   ],
   [
     'a route is a finding of each plugin after it, and of none before it',
@@ -56,11 +52,7 @@ const ways: readonly Way[] = [
       await between(app)
       app.get('/v1/orders', handler)
     },
-    [
-      /GET \/v1\/early +pathGuard\.registration /,
-      /caching\.registration /,
-      /^(?!.*users +pathGuard\.reg)(?!.*\/v1\/orders)/s,
-    ],
+    /^(?=.*early +pathGuard\.reg)(?=.*caching\.reg)(?!.*users +pathGuard\.reg)(?!.*\/v1\/orders)/s,
   ],
   [
     'a plugin without a mode enforces, also after one in report mode',
@@ -69,7 +61,7 @@ const ways: readonly Way[] = [
       app.get('/v1/users', handler)
       await app.register(caching)
     },
-    [/^FST_CONV_FINDINGS .*caching\.registration /s],
+    /^FST_CONV_FINDINGS .*caching\.registration /s,
   ],
   [
     'routes of plugins that are loaded later are seen, without `await`',
@@ -82,7 +74,7 @@ const ways: readonly Way[] = [
       await app.register(wrapper)
       app.get('/v1/users', handler)
     },
-    [/\(none\) +conventions\.registration .*fastify-plugin/],
+    /\(none\) +conventions\.registration .*fastify-plugin/,
   ],
   [
     'the preset in a plugin with fastify-plugin serves the app',
@@ -126,10 +118,10 @@ const ways: readonly Way[] = [
       app.register(caching)
       app.register(get('/v1/users'))
     },
-    [/GET \/v1\/orders +caching\.registration /],
+    /GET \/v1\/orders +caching\.registration /,
     createdEarly,
   ],
-  ['it finds a route between two plugins', between, [/^(?!.*pathGuard\.reg).*caching\.reg/s], createdEarly],
+  ['it finds a route between two plugins', between, /^(?!.*pathGuard\.reg).*caching\.reg/s, createdEarly],
   ['such an app with routes is refused, in report mode too', late('report'), refusedLate, createdEarly],
   ['such an app with routes is left alone by a plugin that is off', late('off'), boots, createdEarly],
 ]
@@ -144,7 +136,7 @@ for (const [about, build, said, create = () => Fastify()] of ways) {
         (error: Error & { code: string }) => `${error.code} ${unwrapped(error.message)}`,
       )
     await app.close()
-    for (const pattern of said) t.match(message, pattern)
+    t.match(message, said)
   })
 }
 
@@ -218,8 +210,8 @@ t.test('an entry of earlierRoutes that no route needs stops the boot', async (t)
     if (mode === 'enforce') await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS' })
     else await app.ready()
     const found = app.conventions.report().findings.filter(({ rule }) => rule === 'registration')
-    t.match(found, [{ plugin: 'conventions', route: '/v1/users', problem: /no such route/ }].slice(0, effect))
-    t.equal(found.length, effect)
+    const finding = { plugin: 'conventions', route: '/v1/users', problem: /no such route/ }
+    t.match(found, effect === 0 ? { length: 0 } : { length: 1, 0: finding })
   }
 })
 

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import conventions, { conventionsReport, pathGuard, problems } from '../../src/index.js'
 import { reporterOf } from '../../src/report/report.js'
@@ -155,22 +155,6 @@ t.test('a warning that requests cause is logged once for each route', async (t) 
   const [answer, page] = ['lists.answer changed', 'lists.page none']
   const [ofUsers, ofOrders] = ['users', 'orders'].map((name) => `lists: GET /v1/${name}: a warning`)
   t.strictSame(warnings, [ofUsers, answer, page, ofOrders, answer])
-})
-
-t.test('where problems is missing, the log says which errors stay as they are', async (t) => {
-  for (const [register, lines] of [
-    [(app: FastifyInstance) => app.register(pathGuard), 1],
-    [(app: FastifyInstance) => app.register(pathGuard, { mode: 'report' }), 0],
-    [(app: FastifyInstance) => app.register(pathGuard).register(problems), 0],
-    [(app: FastifyInstance) => app.register(conventions, { problems: false }), 0],
-  ] as const) {
-    const logs = keepLogs('info')
-    const app = Fastify({ logger: logs.logger })
-    register(app)
-    await app.ready()
-    const told = logs.lines.filter(({ msg }) => msg?.startsWith('conventions: without the plugin problems'))
-    t.equal(told.length, lines, String(register))
-  }
 })
 
 t.test('conventionsReport() reads the report of an app that has an own app.conventions', async (t) => {
