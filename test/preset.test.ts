@@ -34,6 +34,10 @@ t.test('a list has its name in the key style of its context, with its plural wor
   })
   const preset = await appWith({ responseRules: { keyStyle: 'camelCase' } })
   preset.get('/v1/line-items', { config }, list)
+  const items = [3, 2].map((id) => ({ id, createdAt: `2026-11-2${id}T08:00:00Z` }))
+  preset.get('/v1/rows', { config }, async (_request, reply) => reply.list(items))
+  const { headers } = await preset.inject('/v1/rows?limit=1&before_time=2026-11-25T08:00:00Z')
+  t.match(headers.link, /before_time=2026-11-23T08/, 'the time is createdAt')
   t.strictSame((await preset.inject('/v1/line-items')).json(), { lineItems: [{ id: 1 }] }, 'of the preset')
   for (const name of ['sale_items', 'content']) app.get(`/v1/${name.replace('_', '-')}`, { config }, list)
   for (const name of ['purchaseOrders', 'sale_items', 'content']) {

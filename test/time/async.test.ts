@@ -1,7 +1,6 @@
 import dgram from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { resolveOptions } from '../../src/options.js'
 import {
   inTime,
   isPromise,
@@ -11,7 +10,7 @@ import {
   whenSettled,
   withValue,
 } from '../../src/time/async.js'
-import { clockOption, timerOption } from '../../src/time/clock.js'
+import { duration, timeWindowOf } from '../../src/time/time-window.js'
 import { manualClock } from '../support/manual-clock.js'
 
 t.test('a value that is there is used at once, and that of a promise when it comes', async (t) => {
@@ -21,10 +20,8 @@ t.test('a value that is there is used at once, and that of a promise when it com
   }
   t.equal(withValue(1, String), '1')
   t.equal(await withValue(Promise.resolve(1), String), '1')
-  t.equal(
-    whenSettled(() => 1, String, fail),
-    '1',
-  )
+  const ofValue = whenSettled(() => 1, String, fail)
+  t.equal(ofValue, '1')
   t.equal(whenSettled(no, String, fail), 'failed: no')
   t.equal(await whenSettled(async () => 1, String, fail), '1')
   t.equal(await whenSettled(async () => no(), String, fail), 'failed: no')
@@ -93,8 +90,11 @@ t.test('an outage begins with the first failure and ends with the first success'
   const outage = outageLog()
   t.equal(outage.ends(), false, 'nothing has failed')
   t.strictSame([outage.begins(), outage.begins()], [true, false])
-  t.strictSame([outage.ends(), outage.ends()], [true, false])
-  t.equal(outage.begins(), true, 'the next one')
+  t.strictSame(
+    [outage.ends(), outage.ends(), outage.begins()],
+    [true, false, true],
+    'and the next one begins',
+  )
 })
 
 t.test('outages that follow each other within the interval are not logged', async (t) => {
@@ -107,8 +107,42 @@ t.test('outages that follow each other within the interval are not logged', asyn
   t.strictSame([outage.begins(), outage.ends()], [true, true])
 })
 
-t.test('without options of tests, the clock and the timers are those of the machine', async (t) => {
-  const { now, schedule } = resolveOptions('clock', {}, { ...clockOption, ...timerOption })
-  t.type(now(), 'number')
-  t.equal(schedule, scheduleTimeout)
+t.test('a window is milliseconds, or a number with a unit', async (t) => {
+  const units = {
+    's sec secs second seconds': 1000,
+    'm min mins minute minutes': 60_000,
+    'h hr hrs hour hours': 3_600_000,
+    'd day days': 86_400_000,
+  }
+  const ofUnits = Object.entries(units).flatMap(([names, milliseconds]) =>
+    names.split(' ').map((name) => [`2 ${name}`, 2 * milliseconds] as const),
+  )
+  const ofOne = ['ms', 'millisecond', 'milliseconds'].map((name) => [`1500${name}`, 1500] as const)
+  const others = [[1000, 1000] as const, ['1.5 hours', 5_400_000] as const, ['2.125s', 2125] as const]
+  for (const [window, milliseconds] of [...ofUnits, ...ofOne, ...others])
+    t.equal(timeWindowOf(window), milliseconds, String(window))
+})
+
+t.test('an invalid window, or one below a second, is refused', async (t) => {
+  const numbers = [999, 0, -1, 1000.5, Number.NaN, Number.POSITIVE_INFINITY]
+  const texts = [
+    '',
+    '1',
+    'minute',
+    '1 fortnight',
+    '0 s',
+    '10 ms',
+    '-1 minute',
+    '1e3 s',
+    '1  minute',
+    '1 minute ',
+  ]
+  const units = ['xms', 'xs', 'xm', 'xh', 'xd', 'msx', 'sx', 'mx', 'hx', 'dx'].map((name) => `2000 ${name}`)
+  for (const other of [...numbers, ...texts, ...units, '2.1234 s', ['2 s'], null, undefined, {}])
+    t.equal(timeWindowOf(other), null, String(other))
+})
+
+t.test('an option that is a window becomes milliseconds, or its name is in the error', async (t) => {
+  t.equal(duration('x.timeWindow', '30s'), 30_000)
+  t.throws(() => duration('x.timeWindow', '10 ms'), { message: /^x\.timeWindow: expected at least a second/ })
 })

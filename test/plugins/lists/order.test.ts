@@ -1,16 +1,7 @@
 /** A list never loops and never hides a row without a word: what the handler gives has to lie beyond the cursor. */
 import Fastify, { type RouteOptions } from 'fastify'
 import t from 'tap'
-import {
-  conventionsReport,
-  type ListsOptions,
-  type ListsRouteOptions,
-  lists,
-  type Page,
-  problems,
-  responseRules,
-} from '../../../src/index.js'
-import { nextLink } from '../../support/links.js'
+import { type ListsOptions, type ListsRouteOptions, lists, type Page, problems } from '../../../src/index.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
@@ -19,29 +10,13 @@ const time = (second: number): string => `2026-01-01T00:00:0${second}Z`
 const rows = [1, 2, 3, 4, 5].map((id) => ({ id, created_at: time(id) }))
 
 t.test('a handler that ignores a cursor is a 500, with the reason in the log', async (t) => {
-  const newest = ({ fetch, beforeId }: Page) =>
-    rows
-      .filter(({ id }) => beforeId === undefined || id < beforeId)
-      .reverse()
-      .slice(0, fetch)
-  const { app, faults } = await appWith(newest)
-  const walked: number[] = []
-  for (let target: string | null = '/v1/rows?limit=2'; target !== null; ) {
-    const response = await app.inject(target)
-    walked.push(...response.json().rows.map(({ id }: { id: number }) => id))
-    target = nextLink(response.headers.link)
-  }
-  t.strictSame(walked, [5, 4, 3, 2, 1], 'the cursor that it heeds')
-  t.strictSame(faults(), [])
-  for (const query of ['after_id=0', 'after_id=3', `before_time=${time(3)}`]) {
+  const { app, faults } = await appWith(({ fetch }) => rows.toReversed().slice(0, fetch))
+  for (const query of ['after_id=0', `before_time=${time(3)}`]) {
     const answer = injected(await app.inject(`/v1/rows?limit=2&${query}`))
     isProblem(t, answer, { status: 500, code: 'internal-server-error' }, query)
   }
-  const both = await app.inject(`/v1/rows?limit=2&before_time=${time(9)}&before_id=3`)
-  t.equal(both.statusCode, 200, 'rows that lie before both')
   t.match(faults(), [
     /row 2 does not lie beyond the row before it; .* oldest first by id$/,
-    /row 1|row 2/,
     /row 1 does not lie beyond the cursor; .* newest first by time$/,
   ])
 })
@@ -63,15 +38,14 @@ t.test('rows beyond the cursor, in order, are sent; other rows are a 500', async
   const text = { idFormat: 'text' } as const
   const byTime = { by: ['time'] } as const
   const swapped = rows.map(({ id }) => ({ id: 9 - id, created_at: time(id) }))
-  type Rows = readonly object[]
-  type Row = readonly [about: string, given: Rows, query: string, RegExp | null, ListsRouteOptions?]
+  type Row = readonly [string, given: readonly object[], query: string, RegExp | null, ListsRouteOptions?]
   const table: readonly Row[] = [
     ['newest first', newest, 'before_id=6', null],
     ['oldest first', rows, 'after_id=0', null],
+    ['before a time and an id', newest, `before_time=${time(9)}&before_id=6`, null],
     ['the cursor itself', newest, 'before_id=5', cursor],
     ['the wrong way round', rows, 'before_id=9', second],
     ['twice the same', [rows[1] ?? {}, rows[1] ?? {}], 'after_id=0', /row 2/],
-    ['one page, no cursor', newest, 'limit=5', null],
     ['one page, no cursor, the wrong way round', rows, 'limit=5', secondOfPage],
     ['one page, no cursor, no id', [{}], 'limit=5', noId],
     ['with a next page, the wrong way round', rows, 'limit=3', secondOfPage],
@@ -187,18 +161,8 @@ t.test('config.lists on a route that does not answer GET is a finding at boot', 
   }
   for (const method of [['HEAD'], ['GET', 'POST']]) await t.resolves(boot({}, { method }))
   const app = await boot({}, { method: ['POST'] }, { mode: 'report' })
-  t.match(conventionsReport(app)?.findings, [{ rule: 'method', mode: 'report' }])
+  t.match(app.conventions.report().findings, [{ rule: 'method', mode: 'report' }])
   t.equal((await app.inject({ method: 'POST', url: '/v1/rows' })).statusCode, 200, 'served as before')
-})
-
-t.test('in camelCase the time of a list is createdAt', async (t) => {
-  const app = Fastify()
-  await app.register(responseRules, { keyStyle: 'camelCase' })
-  await app.register(lists)
-  const items = [3, 2].map((id) => ({ id, createdAt: `2026-11-2${id}T08:00:00Z` }))
-  app.get('/v1/rows', { config: { lists: {} } }, (_, reply) => reply.list(items))
-  const { headers } = await app.inject('/v1/rows?limit=1&before_time=2026-11-25T08:00:00Z')
-  t.match(headers.link, /before_time=2026-11-23T08/)
 })
 
 async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsRouteOptions = {}) {
@@ -238,7 +202,7 @@ t.test('a 200 of a list without reply.list() is counted', async (t) => {
     app.get('/v1/pages', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
     app.get('/v1/gone', { config: { lists: {} } }, async (_request, reply) => reply.code(404).send({}))
     for (const path of ['rows', 'rows', 'pages', 'gone']) await app.inject(`/v1/${path}`)
-    const { observations = [] } = conventionsReport(app) ?? {}
+    const { observations } = app.conventions.report()
     const found = observations.map(({ rule, route, effect, count }) => `${rule} ${route} ${effect} ${count}`)
     t.strictSame(found, counted, mode)
   }
