@@ -109,28 +109,22 @@ t.test('excluded routes are listed, with the reason', async (t) => {
   t.same(exceptions[0]?.rules, ['object', 'envelope', 'keys', 'plural', 'sex', 'dates', 'delete'])
 })
 
-t.test(
-  'a DELETE whose schema declares content stops the boot; a 202, a 204 and an exception do not',
-  async (t) => {
-    const user = { type: 'object' }
-    const refused = await appWith()
-    refused.delete(
-      '/v1/users/:id',
-      answering({ 200: user, 202: user, 203: user, 204: { type: 'null' } }),
-      nothing,
-    )
-    const row =
-      /^DELETE \/v1\/users\/:id +responseRules\.delete +200, 203: a DELETE returns no data +204, without content$/m
-    await t.rejects(async () => refused.ready(), { message: row })
-    const app = await appWith()
-    const config = { responseRules: { except: ['delete' as const], reason: 'An older client reads it' } }
-    app.delete('/v1/orders/:id', { ...answering({ 200: user }), config }, nothing)
-    app.delete('/v1/users/:id', answering({ 202: user, 204: { type: 'null' } }), nothing)
-    app.delete('/v1/tags/:id', answering({ default: user }), nothing)
-    app.route({ method: ['DELETE', 'POST'], url: '/v1/carts', ...answering({ 200: user }), handler: nothing })
-    await t.resolves(async () => app.ready())
-  },
-)
+t.test('a DELETE that declares content stops the boot; a 202, a 204 and an exception do not', async (t) => {
+  const user = { type: 'object' }
+  const refused = await appWith()
+  const declared = answering({ 200: user, 202: user, 203: user, 204: { type: 'null' } })
+  refused.delete('/v1/users/:id', declared, nothing)
+  const row =
+    /^DELETE \/v1\/users\/:id +responseRules\.delete +200, 203: a DELETE returns no data +204, without content$/m
+  await t.rejects(async () => refused.ready(), { message: row })
+  const app = await appWith()
+  const config = { responseRules: { except: ['delete' as const], reason: 'An older client reads it' } }
+  app.delete('/v1/orders/:id', { ...answering({ 200: user }), config }, nothing)
+  app.delete('/v1/users/:id', answering({ 202: user, 204: { type: 'null' } }), nothing)
+  app.delete('/v1/tags/:id', answering({ default: user }), nothing)
+  app.route({ method: ['DELETE', 'POST'], url: '/v1/carts', ...answering({ 200: user }), handler: nothing })
+  await t.resolves(async () => app.ready())
+})
 
 t.test('options of the plugin reach the rules', async (t) => {
   const app = await appWith({ keyStyle: 'camelCase', words: ['tag'], unixTimes: ['_epoch'] })
@@ -141,12 +135,12 @@ t.test('options of the plugin reach the rules', async (t) => {
 })
 
 t.test('an invalid option is refused, by its name', async (t) => {
-  const cases: [object, RegExp][] = [
+  for (const [options, message] of [
     [{ keyStyle: 'kebab-case' }, /responseRules\.keyStyle: expected one of 'snake_case', 'camelCase'/],
     [{ words: 'tag' }, /responseRules\.words: expected an array/],
     [{ unixTimes: ['_Epoch'] }, /responseRules\.unixTimes\[0\]/],
-  ]
-  for (const [options, message] of cases) await t.rejects(appWith(options), { message })
+  ] as const)
+    await t.rejects(appWith(options as object), { message })
   const config = { responseRules: { except: ['key'], reason: 'x' } as object }
   const app = await appWith()
   t.throws(() => app.get('/v1/users', { config }, nothing), { message: /config\.responseRules\.except\[0\]/ })

@@ -31,11 +31,9 @@ type Case = readonly [
 
 type Properties = Readonly<Record<string, Json>>
 
-const object = (properties: Properties, others: Properties = {}): Json => {
-  return { type: 'object', properties, ...others }
-}
+const object = (properties: Properties): Json => ({ type: 'object', properties })
 const camelCase = { keyStyle: 'camelCase' } as const
-const domain = { words: new Set(['embedding', 'textEmbedding', 'half_time']) }
+const domain = { words: new Set(['embedding', 'half_time']) }
 const integer: Json = { type: 'integer' }
 const number: Json = { type: 'number' }
 const truth: Json = { type: 'boolean' }
@@ -51,29 +49,20 @@ const notASex = /^\/patient_sex has values that are not a biological sex: nonbin
 const cases: Readonly<Record<Exclude<ResponseRule, 'delete'>, readonly Case[]>> = {
   object: [
     [anything, 'an object'],
-    [{ properties: { id: word } }, 'an object without a type'],
     [{ type: ['object', 'null'] }, 'an object or null'],
-    [{ type: 'object', nullable: true }, 'a nullable object'],
     [{ type: 'null' }, 'no body'],
-    [true, 'a schema that allows everything'],
     [{ description: 'whatever' }, 'a schema that does not say'],
     [{ anyOf: [anything, anything, { type: 'null' }] }, 'alternatives that are objects'],
     [list(anything), [[/the body is an array/, /<collection>/]]],
-    [{ type: 'array', prefixItems: [word] }, [[/an array/, /<coll/]]],
-    [{ type: ['array', 'null'] }, [[/an array/, /<coll/]]],
     [{ type: ['object', 'array'] }, [[/an array/, /<coll/]]],
     [integer, [[/the body is an integer/, /<name>/]]],
     [{ enum: ['a'] }, [[/is a string/, /<name>/]]],
     [{ oneOf: [anything, list(anything)] }, [[/an array/, /<collection>/]]],
-    [condition(anything, list(anything)), [[/an array/, /<collection>/]]],
-    [{ $ref: '#/definitions/all', definitions: { all: list(anything) } }, [[/an array/, /<collection>/]]],
-    [{ allOf: [list(anything)] }, [[/an array/, /<coll/]]],
   ],
   envelope: [
     [object({ users: list(anything), total: integer }), 'a list under its name'],
     [object({ id: word, data: anything }), 'a resource with data of its own'],
     [object({ result: word }), 'a result that is a word'],
-    [{ type: 'object' }, 'no members'],
     [object({ user: object({ data: anything }) }), 'data further down'],
     [object({ status: states, result: anything, error: anything }), 'an operation with its states'],
     [object({ data: anything }), [[/^\/data wraps the resource/, /the members of data at the top level/]]],
@@ -83,7 +72,6 @@ const cases: Readonly<Record<Exclude<ResponseRule, 'delete'>, readonly Case[]>> 
     [object({ status: { enum: outcomes }, data: anything }), [[/^\/data/, /./]]],
     [object({ code: { enum: ['paid'] }, data: anything }), [[/^\/data/, /./]]],
     [object({ first_name: word, data: anything }), 'a resource with a name, and data of its own'],
-    [object({ result: {}, code: integer, message: word }), [[/^\/result/, /./]]],
     [{ allOf: [object({ success: truth }), object({ payload: anything })] }, [[/^\/payload/, /./]]],
     [{ allOf: [object({ id: word }), object({ payload: anything })] }, 'parts that make a resource'],
     [{ anyOf: [object({ id: word }), object({ data: anything })] }, [[/^\/data/, /./]]],
@@ -114,23 +102,17 @@ const cases: Readonly<Record<Exclude<ResponseRule, 'delete'>, readonly Case[]>> 
         [/^\/texts\/\*\/longText /, /^long_text$/],
       ],
     ],
-    [object({ 'a/b~C': word }), [[/^\/a~1b~0C /, /^a_b_c$/]]],
   ],
   plural: [
     [object({ users: list(word), tag_ids: list(word), data_points: list(word) }), 'lists in the plural'],
     [object({ user: anything, tags: word }), 'scalars and objects of any name'],
-    [object({ id: word, history: list(word) }), 'a list that has no plural'],
     [object({ position: { type: 'array', prefixItems: [number, number] } }), 'a tuple'],
-    [object({ place: { type: 'array', items: [number] } }), 'a tuple of draft 7'],
     [object({ range: list(number, { minItems: 2, maxItems: 2 }) }), 'an array of a fixed length'],
     [object({ friend_ids: list(word), friend_ids_str: list(word) }), 'a twin of a list'],
     [object({ tag: { anyOf: [word, list(word)] } }), 'a word or a list'],
     [object({ embedding: list(number), text_embedding: list(number) }), 'a word of the domain', domain],
-    [object({ textEmbedding: list(number) }), 'two words of the domain', { ...domain, ...camelCase }],
-    [object({ embedding_id: list(word) }), [[/^\/embedding_id /, /^embedding_ids$/]], domain],
     [object({ user: list(anything) }), [[/^\/user is a list under a singular name/, /^users$/]]],
     [object({ tag: { type: ['array', 'null'], items: word } }), [[/^\/tag /, /^tags$/]]],
-    [object({ order: object({ line_item: list(anything) }) }), [[/^\/order\/line_item /, /^line_items$/]]],
     [object({ friend_id: list(word), friend_id_str: list(word) }), [[/^\/friend_id /, /^friend_ids$/]]],
   ],
   sex: [
@@ -141,17 +123,10 @@ const cases: Readonly<Record<Exclude<ResponseRule, 'delete'>, readonly Case[]>> 
     [object({ gender: word }), 'a gender of free text'],
     [object({ gender: { enum: ['female', 'male', 'nonbinary', 'other'] } }), 'genders'],
     [object({ same_sex: truth, sextant: word, genders: word, sexton: word }), 'other things'],
-    [object({ '': word }), 'no name'],
     [object({ sex_assigned_at_birth: word }), [[/^\/sex_assigned_at_birth has no enum/, /./]]],
-    [
-      object({ sex: word }),
-      [[/^\/sex has no enum of the biological/, /"male","female","intersex","unknown"/]],
-    ],
+    [object({ sex: word }), [[/^\/sex has no enum of the bio/, /"male","female","intersex","unknown"/]]],
     [object({ patient_sex: { enum: ['male', 'female', 'nonbinary'] } }), [[notASex, /^gender, or "enum"/]]],
-    [
-      object({ gender: { enum: ['male', 'female', 'unknown'] } }),
-      [[/^\/gender has the biological/, /^sex$/]],
-    ],
+    [object({ gender: { enum: ['male', 'female', 'unknown'] } }), [[/^\/gender has the bio/, /^sex$/]]],
   ],
   dates: [
     [
@@ -169,12 +144,7 @@ const cases: Readonly<Record<Exclude<ResponseRule, 'delete'>, readonly Case[]>> 
     [object({ created_at: integer }), 'Unix times by declaration', { unixTimes: ['created_at'] }],
     [object({ response_time: integer, seat: word, up_to_date: truth }), 'names that are not times'],
     [object({ best_time: { type: 'string', enum: ['morning', 'noon'] } }), 'listed words'],
-    [object({ created_at: {} }), 'no type'],
     [object({ half_time: integer }), 'a word of the domain', domain],
-    [
-      { allOf: [object({ paid_at: word }), object({ paid_at: { format: 'date-time' } })] },
-      'a format elsewhere',
-    ],
     [
       object({ created_at: word, birth_date: word, start_time: word, date: word, timestamp: word }),
       [
@@ -186,7 +156,6 @@ const cases: Readonly<Record<Exclude<ResponseRule, 'delete'>, readonly Case[]>> 
       ],
     ],
     [object({ created_at: { type: 'string', format: 'date' } }), [[/^\/created_at /, /date-time/]]],
-    [object({ createdAt: { type: ['string', 'null'] } }), [[/^\/createdAt /, /date-time/]], camelCase],
     [object({ created_at: integer }), [[/^\/created_at is a time as a number/, /; or a name in _unix/]]],
     [object({ created_at: number }), [[/^\/created_at /, /or the name in unixTimes/]], { unixTimes: [] }],
   ],
@@ -216,7 +185,7 @@ const problemsOf = (schema: Json, shared: Record<string, unknown> = {}): string[
 t.test('schemas behind a reference are checked, a recursive one in finite time', async (t) => {
   const home = { $ref: '#/$defs/home' }
   const shared = {
-    user: { $id: 'user', ...(bad as object), definitions: { part: bad } },
+    user: { $id: 'user', ...(bad as object) },
     own: { $id: 'own', properties: { home }, $defs: { home: bad } },
     tree: { $id: 'tree', properties: { childNodes: { type: 'array', items: { $ref: 'tree#' } } } },
     a: { $id: 'a', allOf: [{ $ref: 'b#' }] },
@@ -224,17 +193,10 @@ t.test('schemas behind a reference are checked, a recursive one in finite time',
   }
   const places: [string, Json, string | null][] = [
     ['the whole', { $ref: 'user#' }, '/badKey'],
-    ['without a hash', { $ref: 'user' }, '/badKey'],
-    ['with siblings', { $ref: 'user#', description: 'one' }, '/badKey'],
-    ['a part', { properties: { home: { $ref: 'user#/definitions/part' } } }, '/home/badKey'],
-    ['its own part', { properties: { home }, $defs: { home: bad } }, '/home/badKey'],
     ['a part of the shared schema', { $ref: 'own#', $defs: { home: { type: 'string' } } }, '/home/badKey'],
     ['items', { properties: { users: { items: { $ref: 'user#' } } } }, '/users/*/badKey'],
-    ['an alternative', { properties: { home: { oneOf: [{ $ref: 'user#' }, true] } } }, '/home/badKey'],
     ['a condition', { properties: { home: condition({ $ref: 'user#' }, true) } }, '/home/badKey'],
-    ['a part of allOf in allOf', { allOf: [{ allOf: [{ $ref: 'user#' }] }] }, '/badKey'],
     ['recursive', { $ref: 'tree#' }, '/childNodes'],
-    ['itself', { properties: { badKey: { $ref: '#' } } }, '/badKey'],
     ['itself twice', { anyOf: [{ $ref: '#' }, { $ref: '#' }, bad] }, '/badKey'],
     ['two in a circle', { $ref: 'a#' }, '/badKey'],
     ['nothing but itself', { $ref: '#' }, null],
@@ -289,8 +251,6 @@ t.test('the schemas of success are found', async (t) => {
   const content = (type: string, schema: unknown) => ({ 200: { content: { [type]: { schema } } } })
   const cases: [string, unknown, judged: string[], excluded?: string[]][] = [
     ['nothing', undefined, []],
-    ['no object', 'x', []],
-    ['null', { 200: null }, []],
     ['2xx', { 200: bad, 201: bad, '2xx': bad, '2XX': bad }, ['200', '201', '2xx', '2xx']],
     ['errors', { 400: bad, '4xx': bad, '5XX': bad, 302: bad }, []],
     ['default alone', { 400: bad, default: bad }, ['default']],
@@ -308,11 +268,8 @@ t.test('the schemas of success are found', async (t) => {
     ['text', { 200: { type: 'string' } }, [], ['200: a string, which is sent as text']],
     ['JSON that is a string', content('application/json', { type: 'string' }), ['200']],
     ['a class', { 200: new Map() }, [], notJsonSchema],
-    ['a function', { 200: () => true }, [], notJsonSchema],
     ['Standard Schema', { 200: { type: 'object', '~standard': {} } }, [], notJsonSchema],
-    ['a class in content', content('application/json', new Map()), [], notJsonSchema],
     ['content without a schema', { 200: { content: { 'application/json': {} } } }, []],
-    ['no prototype', { 200: Object.assign(Object.create(null), bad) }, ['200']],
   ]
   for (const [about, response, judged, excluded = []] of cases) {
     const found = successSchemas(response)
