@@ -22,10 +22,7 @@ t.test('an answer is read as it was written, byte by byte', async (t) => {
       return body === null ? read.body === null : Buffer.from(read.body ?? 'x').equals(Buffer.from(body))
     }),
   )
-})
-
-t.test('a record of another form throws', async (t) => {
-  for (const json of ['{}', '{"form":2,"status":200}', 'x']) t.throws(() => readAnswer(json))
+  for (const json of ['{}', '{"form":2,"status":200}']) t.throws(() => readAnswer(json), 'of another form')
 })
 
 t.test('header fields of connection, security, quotas and cookies are not of the answer', async (t) => {
@@ -44,12 +41,10 @@ t.test('header fields of connection, security, quotas and cookies are not of the
 })
 
 t.test('an answer is kept before its content coding, with its own tag', async (t) => {
-  for (const [coding, body] of [
-    ['gzip', zlib.gzipSync('text')],
-    ['GZIP', zlib.gzipSync('text')],
-    ['deflate', zlib.deflateSync('text')],
-    ['br', zlib.brotliCompressSync('text')],
-  ] as const) {
+  const { gzipSync, deflateSync, brotliCompressSync } = zlib
+  const coders = { gzip: gzipSync, GZIP: gzipSync, deflate: deflateSync, br: brotliCompressSync }
+  for (const [coding, code] of Object.entries(coders)) {
+    const body = code('text')
     const headers = { 'content-encoding': coding, etag: `"v1--${coding}"`, vary: 'a' }
     const own = { status: 200, headers: { etag: '"v1"', vary: 'a' }, body: Buffer.from('text') }
     t.same(uncoded({ status: 200, headers, body }, 4), own)

@@ -1,12 +1,6 @@
-import Fastify, {
-  type FastifyInstance,
-  type FastifyServerOptions,
-  type InjectOptions,
-  type LightMyRequestResponse,
-} from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOptions } from 'fastify'
 import type { Test } from 'tap'
-import { type IdempotencyOptions, idempotency } from '../../../src/plugins/idempotency/index.js'
-import { problems } from '../../../src/plugins/problems/index.js'
+import { type IdempotencyOptions, idempotency, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 /** Builds an app with `POST /v1/payments`, and a counter of the payments. A caller is who the header `x-user` names. `prepare` runs before the plugin. */
@@ -14,42 +8,24 @@ export async function serviceWith(
   options: IdempotencyOptions = {},
   server: FastifyServerOptions = {},
   prepare: (app: FastifyInstance) => unknown = () => {},
-): Promise<{ readonly app: FastifyInstance; readonly payments: () => number }> {
+) {
   const app: FastifyInstance = Fastify(server)
   await app.register(problems)
   await prepare(app)
-  await app.register(idempotency, {
-    identify: ({ headers }) => (headers['x-user'] as string | undefined) ?? null,
-    ...options,
-  })
+  const identify: IdempotencyOptions['identify'] = ({ headers }) => headers['x-user']?.toString() ?? null
+  await app.register(idempotency, { identify, ...options })
   let payments = 0
-  app.post('/v1/payments', async (request, reply) => {
+  app.post('/v1/payments', async ({ body }, reply) => {
     payments += 1
-    const { status = 201 } = request.query as { status?: number }
-    return reply
-      .code(Number(status))
-      .header('location', `/v1/payments/${payments}`)
-      .send({ id: payments, amount: (request.body as { amount?: number } | null)?.amount ?? null })
+    return reply.code(201).header('location', `/v1/payments/${payments}`).send({ id: payments, body })
   })
   return { app, payments: () => payments }
 }
 
 /** A request to make a payment. */
-export function payment(
-  key: string | null,
-  { headers, ...rest }: InjectOptions = {},
-): InjectOptions & { headers: Record<string, string> } {
-  return {
-    method: 'POST',
-    url: '/v1/payments',
-    payload: { amount: 5 },
-    ...rest,
-    headers: {
-      'x-user': 'ada',
-      ...(key === null ? {} : { 'idempotency-key': key }),
-      ...(headers as Record<string, string>),
-    },
-  }
+export function payment(key: string | null, { headers, ...rest }: InjectOptions = {}): InjectOptions {
+  const sent = { 'x-user': 'ada', ...(key !== null && { 'idempotency-key': key }), ...headers }
+  return { method: 'POST', url: '/v1/payments', payload: { amount: 5 }, ...rest, headers: sent }
 }
 
 const statuses = {
@@ -67,8 +43,8 @@ export async function refused(
   key: string | null,
   code: keyof typeof statuses,
   request: InjectOptions = {},
-  detail: RegExp = /./,
-): Promise<LightMyRequestResponse> {
+  detail = /./,
+) {
   const answer = await app.inject(payment(key, request))
   const problem = { status: statuses[code], code: `idempotency-${code}`, detail }
   isProblem(t, injected(answer), problem, JSON.stringify([key, request]))

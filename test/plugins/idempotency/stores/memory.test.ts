@@ -18,6 +18,12 @@ const claimOf = (key: string, caller: string | null = null) => {
   return { key, caller, token: `token of ${key}`, fingerprint: '' }
 }
 
+/** Runs a request: its answer is the key, unless another is given. */
+async function pay(store: ReturnType<typeof memoryIdempotency>, key: string, caller?: string, answer = key) {
+  await store.claim(claimOf(key, caller), 10)
+  await store.complete(claimOf(key, caller), answer, 10)
+}
+
 t.test('a full store forgets the answer that was kept first, and no request that runs', async (t) => {
   let time = 0
   const store = memoryIdempotency({ maxKeys: 3, now: () => time })
@@ -39,32 +45,24 @@ t.test('a full store forgets the answer that was kept first, and no request that
 
 t.test('a caller who fills the store removes no answer of one who has less', async (t) => {
   const full = memoryIdempotency({ maxKeys: 100, now: () => 0 })
-  const pay = async (key: string, caller: string, store = full) => {
-    await store.claim(claimOf(key, caller), 10)
-    await store.complete(claimOf(key, caller), key, 10)
-  }
-  for (let n = 0; n < 40; n += 1) await pay(`ada ${n}`, 'ada')
-  for (let n = 0; n < 1_000; n += 1) await pay(`eve ${n}`, 'eve')
-  await pay('ada 40', 'ada')
-  await pay('bob', 'bob')
-  for (let n = 0; n < 41; n += 1) {
+  for (let n = 0; n < 40; n += 1) await pay(full, `ada ${n}`, 'ada')
+  for (let n = 0; n < 1_000; n += 1) await pay(full, `eve ${n}`, 'eve')
+  await pay(full, 'ada 40', 'ada')
+  await pay(full, 'bob', 'bob')
+  for (let n = 0; n < 41; n += 1)
     t.equal((await full.claim(claimOf(`ada ${n}`, 'ada'), 10))?.answer, `ada ${n}`)
-  }
   const run = async (n: number) => full.claim(claimOf(`eve runs ${n}`, 'eve'), 10)
   await Promise.allSettled(Array.from({ length: 100 }, (_, n) => run(n)))
   t.equal((await full.claim(claimOf('ada 0', 'ada'), 10))?.answer, 'ada 0', 'nor do requests that run')
   const even = memoryIdempotency({ maxKeys: 2, now: () => 0 })
-  for (const [key, caller] of ['ada', 'eve', 'eve'].entries()) await pay(`${key}`, caller, even)
+  for (const [key, caller] of ['ada', 'eve', 'eve'].entries()) await pay(even, `${key}`, caller)
   t.equal((await even.claim(claimOf('0', 'ada'), 10))?.answer, '0', 'of equals, who asks makes room')
 })
 
 t.test('long answers are bounded: they count as several keys', async (t) => {
   const store = memoryIdempotency({ maxKeys: 20, now: () => 0 })
   const long = 'x'.repeat(8 * 4_096)
-  for (const key of ['a', 'b', 'c']) {
-    await store.claim(claimOf(key), 10)
-    await store.complete(claimOf(key), long, 10)
-  }
+  for (const key of ['a', 'b', 'c']) await pay(store, key, undefined, long)
   t.equal(await store.claim(claimOf('a'), 10), null, '9 keys each: the first is gone')
   t.equal((await store.claim(claimOf('b'), 10))?.answer, long)
   await t.rejects(async () => store.complete(claimOf('a'), `${long}${long}${long}`, 10), /no room/)
@@ -74,10 +72,7 @@ t.test('long answers are bounded: they count as several keys', async (t) => {
 t.test('a full store does not search all keys for each new one', async (t) => {
   const fillTwice = async ({ length }: string) => {
     const store = memoryIdempotency({ maxKeys: length / 8, now: () => 0 })
-    for (let key = 0; key < length / 4; key += 1) {
-      await store.claim(claimOf(String(key)), 10)
-      await store.complete(claimOf(String(key)), '{}', 10)
-    }
+    for (let key = 0; key < length / 4; key += 1) await pay(store, String(key))
   }
   t.strictSame(await superlinearSeeds(['x'], fillTwice), [])
 })
