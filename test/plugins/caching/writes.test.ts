@@ -1,5 +1,5 @@
 /** Writes under preconditions: nothing is overwritten that the caller has not seen (RFC 9110 §13.1). */
-import Fastify, { type FastifyInstance, type HTTPMethods } from 'fastify'
+import Fastify, { type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching, problems } from '../../../src/index.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -11,26 +11,17 @@ const modifiedText = 'Thu, 19 Nov 2026 08:00:00 GMT'
 const before = 'Thu, 19 Nov 2026 07:59:59 GMT'
 const writing = ['PUT', 'PATCH', 'DELETE', 'POST'] as const
 
-interface Written {
-  readonly app: FastifyInstance
-  /** What the handlers got for `request.expectedVersion`, since it was last asked. */
-  expected(): unknown[]
-}
-
-async function appWith(own: CachingRouteOptions, method: HTTPMethods | HTTPMethods[]): Promise<Written> {
+/** An app, and what its handler got for `request.expectedVersion` since that was last asked. */
+async function appWith(own: CachingRouteOptions, method: HTTPMethods | HTTPMethods[]) {
   const app = Fastify()
   await app.register(problems)
   await app.register(caching, { now: () => now })
   const expected: unknown[] = []
-  app.route({
-    method,
-    url: '/v1/users/:id',
-    config: { caching: own },
-    handler: (request) => {
-      expected.push(request.expectedVersion)
-      return { updated_at: new Date(modified) }
-    },
-  })
+  app.route({ method, url: '/v1/users/:id', config: { caching: own }, handler: write })
+  function write({ expectedVersion }: FastifyRequest) {
+    expected.push(expectedVersion)
+    return { updated_at: new Date(modified) }
+  }
   return { app, expected: () => expected.splice(0) }
 }
 
@@ -106,29 +97,26 @@ t.test('preconditions: required is a 428 without an evaluated precondition, but 
   }
 })
 
-t.test(
-  'a route for reads and writes evaluates preconditions of its writes if it has validators',
-  async (t) => {
-    for (const own of [{}, { validators: () => ({ version: 7 }), preconditions: 'required' }] as const) {
-      const { app, expected } = await appWith(own, ['GET', 'POST'])
-      const get = await app.inject('/v1/users/1')
-      t.match(get.headers, { 'cache-control': 'no-cache', etag: /^".+"$/ })
-      for (const [method, headers, status] of [
-        ['GET', { 'if-none-match': String(get.headers.etag) }, 304],
-        ['GET', { 'if-match': '"old"' }, 412],
-        ['POST', {}, 'validators' in own ? 428 : 200],
-        ['POST', { 'if-match': '"old"' }, 'validators' in own ? 412 : 200],
-      ] as const) {
-        expected()
-        const answer = await app.inject({ method, url: '/v1/users/1', headers })
-        t.equal(answer.statusCode, status, `${method} ${JSON.stringify([headers, own])}`)
-        if (method === 'GET') continue
-        t.match(answer.headers, { 'cache-control': 'no-store', etag: undefined, 'last-modified': undefined })
-        t.strictSame(expected(), status === 200 ? [undefined] : [], 'expectedVersion')
-      }
+t.test('a route for reads and writes evaluates those of its writes if it has validators', async (t) => {
+  for (const own of [{}, { validators: () => ({ version: 7 }), preconditions: 'required' }] as const) {
+    const { app, expected } = await appWith(own, ['GET', 'POST'])
+    const get = await app.inject('/v1/users/1')
+    t.match(get.headers, { 'cache-control': 'no-cache', etag: /^".+"$/ })
+    for (const [method, headers, status] of [
+      ['GET', { 'if-none-match': String(get.headers.etag) }, 304],
+      ['GET', { 'if-match': '"old"' }, 412],
+      ['POST', {}, 'validators' in own ? 428 : 200],
+      ['POST', { 'if-match': '"old"' }, 'validators' in own ? 412 : 200],
+    ] as const) {
+      expected()
+      const answer = await app.inject({ method, url: '/v1/users/1', headers })
+      t.equal(answer.statusCode, status, `${method} ${JSON.stringify([headers, own])}`)
+      if (method === 'GET') continue
+      t.match(answer.headers, { 'cache-control': 'no-store', etag: undefined, 'last-modified': undefined })
+      t.strictSame(expected(), status === 200 ? [undefined] : [], 'expectedVersion')
     }
-  },
-)
+  }
+})
 
 t.test('an app may have its own expectedVersion, if no route has validators', async (t) => {
   const appWithOwn = async () => {
@@ -160,16 +148,13 @@ t.test('the response to a write has the new tag, so the next If-Match needs no G
   const schema = { response: { 200: { type: 'object', properties: { name: { type: 'string' } } } } }
   const route = { url: '/v1/users/:id', schema, config: { caching: own } }
   app.route({ ...route, method: 'GET', handler: () => stored })
-  app.route({
-    ...route,
-    method: ['PUT', 'PATCH', 'POST'],
-    handler: async ({ headers }, reply) => {
-      const answer = write()
-      // Somebody else is faster: the tag is of what is answered, not of what is there by now.
-      if (headers['x-race'] !== undefined) write()
-      return reply.code(Number(headers['x-status'] ?? 200) as 200).send(answer)
-    },
-  })
+  app.route({ ...route, method: ['PUT', 'PATCH', 'POST'], handler: change })
+  async function change({ headers }: FastifyRequest, reply: FastifyReply) {
+    const answer = write()
+    // Somebody else is faster: the tag is of what is answered, not of what is there by now.
+    if (headers['x-race'] !== undefined) write()
+    return reply.code(Number(headers['x-status'] ?? 200)).send(answer)
+  }
   const asked = (method: 'GET' | 'PUT' | 'PATCH' | 'POST', headers: Record<string, string> = {}) =>
     app.inject({ method, url: '/v1/users/1', headers })
   for (const method of ['PUT', 'PATCH', 'POST'] as const) {
@@ -196,13 +181,8 @@ t.test('the tag of a write is that of the handler, else of validatorsOf, else mi
   const app = Fastify()
   await app.register(caching)
   const one = () => ({ version: 1 })
-  type Row = readonly [
-    validatorsOf: CachingRouteOptions['validatorsOf'],
-    answer: unknown,
-    tag: string | null,
-    sent?: string,
-  ]
-  const rows: readonly Row[] = [
+  type ValidatorsOf = CachingRouteOptions['validatorsOf']
+  const rows: readonly (readonly [ValidatorsOf, answer: unknown, tag: string | null, sent?: string])[] = [
     [one, {}, 'own', '"own"'],
     [one, {}, null, '"1"'],
     [() => null, {}, null],
