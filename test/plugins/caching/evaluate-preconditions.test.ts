@@ -30,7 +30,8 @@ type Row = readonly [
   verdict: PreconditionVerdict,
 ]
 
-const notAList = (value: string): Row => [all, { 'if-match': value }, current, failed]
+const matches = (value: string): Row => [all, { 'if-match': value }, current, go]
+const matchesNot = (value: string): Row => [all, { 'if-match': value }, current, failed]
 
 const rules: Readonly<Record<string, readonly Row[]>> = {
   'RFC 9110 §13.2.2 step 6: a request without preconditions is performed': [
@@ -40,26 +41,19 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [all, { etag: '"v7"', 'last-modified': same, range: 'bytes=0-1' }, current, go],
   ],
   'RFC 9110 §13.1.1 (1): If-Match: * is true if and only if there is a representation': [
-    ...['*', ' *', '*\t'].map((value): Row => [all, { 'if-match': value }, current, go]),
+    ...['*', ' *', '*\t'].map(matches),
     [all, { 'if-match': '*' }, {}, go],
     [all, { 'if-match': '*' }, null, failed],
   ],
   'RFC 9110 §13.1.1 (2): If-Match is true if one of its tags matches': [
     [all, { 'if-match': '"v7"' }, current, go],
-    ...[',"v7" ,, "v8",', '"v7" ', ' , , "v7"', 'W/"a"\t,\t"v7"', '"v6,", "v7"', '",","v7"'].map(
-      (value): Row => [all, { 'if-match': value }, current, go],
-    ),
+    ...[',"v7" ,, "v8",', '"v7" ', ' , , "v7"', 'W/"a"\t,\t"v7"', '"v6,", "v7"', '",","v7"'].map(matches),
     [all, { 'if-match': '""' }, { etag: '""' }, go],
   ],
   'RFC 9110 §13.1.1 (3): otherwise If-Match is false, on GET too': [
-    [all, { 'if-match': '"V7"' }, current, failed],
-    [all, { 'if-match': '"v6", "v8"' }, current, failed],
-    [all, { 'if-match': '"v6,v7"' }, current, failed],
+    ...['"V7"', '"v6", "v8"', '"v6,v7"', '"*"', '', ' , '].map(matchesNot),
     [all, { 'if-match': '"v7"' }, null, failed],
     [all, { 'if-match': '"v7"' }, dated, failed],
-    [all, { 'if-match': '"*"' }, current, failed],
-    [all, { 'if-match': '' }, current, failed],
-    [all, { 'if-match': ' , ' }, current, failed],
   ],
   'RFC 9110 §13.1.1: If-Match is compared strongly, so a weak tag never matches': [
     [all, { 'if-match': 'W/"v7"' }, current, failed],
@@ -69,11 +63,10 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [all, { 'if-match': '*' }, weak, go],
   ],
   'RFC 9110 §13.1.1 (3): an If-Match that is neither * nor a list is false': [
-    ...['v7', 'w/"v7"', '"v7', '*, "v7"', '"v7", *', '*, *', '"v7" "v8"', '"v7"; a', same].map(notAList),
-    ...['**', '*,', ',*', '* "v7"', 'W/*', '"*', '*"'].map(notAList),
-    ...['"v7", b', 'a, "v7"', '"v7", "b', '"v7", "b c"', '"v7", \u00a0"b"', '"v7"\n,"b"', '"v7"W/"b"'].map(
-      notAList,
-    ),
+    ...['v7', 'w/"v7"', '"v7', '*, "v7"', '"v7", *', '*, *', '"v7" "v8"', '"v7"; a', same].map(matchesNot),
+    ...['**', '*,', ',*', '* "v7"', 'W/*', '"*', '*"'].map(matchesNot),
+    ...['"v7", b', 'a, "v7"', '"v7", "b', '"v7", "b c"', '"v7", \u00a0"b"'].map(matchesNot),
+    ...['"v7"\n,"b"', '"v7"W/"b"'].map(matchesNot),
     [writing, { 'if-match': 'v7' }, { etag: 'v7' }, failed],
   ],
   'RFC 9110 §5.3: several lines of If-Match or If-None-Match are one list': [
@@ -96,12 +89,10 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [writing, { 'if-none-match': '"v6", "v7"' }, current, failed],
   ],
   'RFC 9110 §13.1.2 (3): otherwise If-None-Match is true': [
-    [all, { 'if-none-match': '"V7"' }, current, go],
-    [all, { 'if-none-match': '"v6,", ",v7"' }, current, go],
+    ...['"V7"', '"v6,", ",v7"', '"*"', '', ','].map(
+      (value): Row => [all, { 'if-none-match': value }, current, go],
+    ),
     [all, { 'if-none-match': '"v7"' }, dated, go],
-    [all, { 'if-none-match': '"*"' }, current, go],
-    [all, { 'if-none-match': '' }, current, go],
-    [all, { 'if-none-match': ',' }, current, go],
   ],
   'RFC 9110 §13.1.2: If-None-Match is compared weakly': [
     [reading, { 'if-none-match': '"v7"' }, weak, unchanged],
@@ -218,17 +209,13 @@ t.test('RFC 9110 §5.6.7: a two-digit year in a precondition is interpreted by t
 })
 
 t.test('RFC 9110 §13.2.2: the steps, in their order, for all fields and outcomes', async (t) => {
-  const outcomes = [undefined, true, false] as const
-  const combinations = outcomes.flatMap((match) =>
-    outcomes.flatMap((unmodified) =>
-      outcomes.flatMap((noneMatch) =>
-        outcomes.map((modified) => ({ match, unmodified, noneMatch, modified })),
-      ),
-    ),
+  const outcomes = [undefined, true, false]
+  // The numbers from 0 to 80, to the base 3.
+  const combinations = Array.from({ length: 3 ** 4 }, (_, number) =>
+    [1, 3, 9, 27].map((place) => outcomes[Math.floor(number / place) % 3]),
   )
-  t.equal(combinations.length, 3 ** 4)
   for (const method of all) {
-    for (const { match, unmodified, noneMatch, modified } of combinations) {
+    for (const [match, unmodified, noneMatch, modified] of combinations) {
       const fields = {
         ...(match !== undefined && { 'if-match': match ? '"v7"' : '"v6"' }),
         ...(unmodified !== undefined && { 'if-unmodified-since': unmodified ? same : before }),
@@ -256,12 +243,7 @@ t.test('the time is linear in the length of a field', async (t) => {
 })
 
 /** The verdict for a request with these fields, as Node.js reads them. */
-function verdictOf(
-  method: string,
-  fields: RequestFields,
-  validators: Validators | null,
-  at: number = now,
-): PreconditionVerdict {
+function verdictOf(method: string, fields: RequestFields, validators: Validators | null, at = now) {
   const headers: Record<string, string> = {}
   const rawHeaders: string[] = []
   for (const [name, value] of Object.entries(fields)) {

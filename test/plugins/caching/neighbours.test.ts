@@ -1,7 +1,6 @@
 /** Caching beside other plugins and hooks of the app. */
 import cors from '@fastify/cors'
 import etag from '@fastify/etag'
-import rateLimit from '@fastify/rate-limit'
 import Fastify from 'fastify'
 import t from 'tap'
 import { caching, fields, problems } from '../../../src/index.js'
@@ -14,33 +13,29 @@ const lastModified = 'Thu, 19 Nov 2026 08:00:00 GMT'
 t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304', async (t) => {
   for (const order of ['before', 'after'] as const) {
     const app = Fastify()
-    const addCors = () => app.register(cors, { origin: ['https://a.example'], credentials: true })
-    if (order === 'before') await addCors()
+    const origin = 'https://a.example'
+    if (order === 'before') await app.register(cors, { origin: [origin] })
     await app.register(caching)
-    if (order === 'after') await addCors()
-    const vary = ['Accept-Language']
-    const validators = () => ({ version: 7 })
+    if (order === 'after') await app.register(cors, { origin: [origin] })
+    const [vary, validators] = [['Accept-Language'], () => ({ version: 7 })]
     app.get('/v1/bytes', { config: { caching: { vary } } }, () => ({}))
     app.get('/v1/version', { config: { caching: { vary, validators } } }, () => ({}))
     for (const url of ['/v1/bytes', '/v1/version']) {
-      const origin = { origin: 'https://a.example' }
-      const first = await app.inject({ url, headers: origin })
+      const first = await app.inject({ url, headers: { origin } })
       const condition = { 'if-none-match': String(first.headers.etag) }
-      const again = await app.inject({ url, headers: { ...origin, ...condition } })
-      t.equal(again.statusCode, 304)
-      for (const answer of [first, again])
-        t.match(answer.headers, {
-          vary: /^(?=.*\bOrigin\b).*\bAccept-Language\b/,
-          'access-control-allow-origin': 'https://a.example',
-        })
+      const again = await app.inject({ url, headers: { origin, ...condition } })
+      t.strictSame([first.statusCode, again.statusCode], [200, 304])
+      const expected = {
+        vary: /^(?=.*\bOrigin\b).*\bAccept-Language\b/,
+        'access-control-allow-origin': origin,
+      }
+      for (const { headers } of [first, again]) t.match(headers, expected, `${order} ${url}`)
     }
   }
 })
 
 t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first', async (t) => {
-  const validators = () => {
-    throw new Error('it runs')
-  }
+  const validators = () => t.fail('validators run') as never
   for (const order of ['before the routes', 'after the routes'] as const) {
     const app = Fastify()
     await app.register(caching)
@@ -50,29 +45,9 @@ t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first',
     )
     if (order === 'after the routes') await app.register(etag)
     const answer = await app.inject({ url: '/v1/users/1', headers: { 'if-match': '"8"' } })
-    t.equal(answer.statusCode, 200, order)
-    t.notOk('cache-control' in answer.headers)
+    t.match(answer, { statusCode: 200, headers: { 'cache-control': undefined } }, order)
     t.equal((await app.inject({ url: '/v1/users/1', headers: { 'if-none-match': '"7"' } })).statusCode, 304)
     t.match(app.conventions.report().findings, [{ plugin: 'caching', rule: 'overlap' }])
-  }
-})
-
-t.test('rate limits: a 304 counts, has the headers, and is a 429 beyond the quota', async (t) => {
-  for (const hook of ['onRequest', 'preHandler'] as const) {
-    for (const own of [{}, { validators: () => ({ version: 7 }) }]) {
-      const app = Fastify()
-      await app.register(caching)
-      await app.register(rateLimit, { max: 2, hook })
-      app.get('/v1/users', { config: { caching: own } }, () => ({}))
-      const headers = { 'if-none-match': String((await app.inject('/v1/users')).headers.etag) }
-      const again = await app.inject({ url: '/v1/users', headers })
-      t.equal(again.statusCode, 304)
-      t.match(again.headers, { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' }, hook)
-      const refused = await app.inject({ url: '/v1/users', headers })
-      t.equal(refused.statusCode, 429, hook)
-      t.equal(refused.headers['cache-control'], 'no-store')
-      t.notOk('etag' in refused.headers)
-    }
   }
 })
 
@@ -88,8 +63,7 @@ t.test('fields: Last-Modified is read before projection, and each selection has 
     const whole = await app.inject('/v1/users')
     const names = await app.inject('/v1/users?fields=name')
     t.strictSame(names.json(), { users: [{ name: 'Ada' }] }, order)
-    t.equal(whole.headers['last-modified'], lastModified)
-    t.equal(names.headers['last-modified'], lastModified, order)
+    for (const { headers } of [whole, names]) t.equal(headers['last-modified'], lastModified, order)
     t.not(names.headers.etag, whole.headers.etag)
     const headers = { 'if-none-match': String(whole.headers.etag) }
     t.equal((await app.inject({ url: '/v1/users?fields=name', headers })).statusCode, 200)
@@ -110,8 +84,7 @@ t.test('onSend hooks of the app: the tag is of their payload; a 304 has no conte
   app.get('/v1/users', { onSend }, () => ({}))
   app.get('/v1/bare', () => ({}))
   const { headers, payload } = await app.inject('/v1/users')
-  t.equal(payload, '{} ')
-  t.equal(headers['content-length'], '3')
+  t.strictSame([payload, headers['content-length']], ['{} ', '3'])
   const again = await app.inject({ url: '/v1/users', headers: { 'if-none-match': String(headers.etag) } })
   t.equal(again.statusCode, 304)
   t.strictSame(seen, [200, '{} ', 304, null])
@@ -127,23 +100,17 @@ t.test('wildcard routes, and those with false, are not changed, and are in the r
     throw new Error('no')
   })
   app.get('/metrics', { schema: { hide: true } as object }, () => 'x')
-  for (const [url, status] of [
-    ['/files/a', 200],
-    ['/v1/off', 200],
-    ['/files-2/a', 500],
-  ] as const) {
+  for (const [url, status] of Object.entries({ '/files/a': 200, '/v1/off': 200, '/files-2/a': 500 })) {
     const answer = await app.inject({ url, headers: { 'if-none-match': 'W/"file"' } })
     t.equal(answer.statusCode, status, 'they answer preconditions themselves')
     t.notOk('cache-control' in answer.headers, url)
   }
   t.match((await app.inject('/metrics')).headers, { 'cache-control': 'no-cache', etag: /^"/ })
-  const told = app.conventions.report().exceptions.map(({ route, reason }) => [route, reason])
+  const { exceptions } = app.conventions.report()
   const reason = 'a wildcard route: files or a proxy'
-  t.strictSame(told, [
-    ['GET /files/*', reason],
-    ['GET /v1/off', 'config.caching is false'],
-    ['GET /files-2/*', reason],
-  ])
+  const off = { route: 'GET /v1/off', reason: 'config.caching is false' }
+  t.match(exceptions, [{ route: 'GET /files/*', reason }, off, { route: 'GET /files-2/*', reason }])
+  t.equal(exceptions.length, 3)
 })
 
 t.test('options of its own put a wildcard, hidden or proxy route under caching', async (t) => {
@@ -177,8 +144,8 @@ t.test('status and headers of a Response take precedence', async (t) => {
   app.get('/v1/plain', () => new Response('{}'))
   const headers = { 'if-none-match': '*', 'if-match': '"old"' }
   t.match(await app.inject({ url: '/v1/own', headers }), { statusCode: 201, headers: init.headers })
-  const plain = await app.inject({ url: '/v1/plain', headers })
-  t.strictSame([plain.statusCode, plain.body, plain.headers['cache-control']], [200, '{}', 'no-cache'])
+  const plain = { statusCode: 200, body: '{}', headers: { 'cache-control': 'no-cache' } }
+  t.match(await app.inject({ url: '/v1/plain', headers }), plain)
 })
 
 t.test('a page of a 404 handler keeps its headers; a 200 of an error handler is not stored', async (t) => {

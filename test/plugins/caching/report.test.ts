@@ -1,6 +1,6 @@
 /** With `report` not one byte of any response changes; what would is counted per route. */
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching } from '../../../src/index.js'
 import { keepLogs } from '../../support/logs.js'
@@ -16,7 +16,7 @@ const validators = () => {
   throw new Error('called')
 }
 
-function routes(app: FastifyInstance): FastifyInstance {
+function routes(app: FastifyInstance) {
   const config = (own: CachingRouteOptions) => ({ config: { caching: own } })
   const schema = { response: { 200: { type: 'object', properties: { id: { type: 'integer' } } } } }
   app.get('/v1/users/:id', { schema }, () => user)
@@ -44,16 +44,12 @@ function routes(app: FastifyInstance): FastifyInstance {
 
 const bodies = ['users/1', 'plain', 'own', 'buffer', 'stream', 'empty', 'guarded', 'payments', 'both']
 const read = [...bodies, 'response', 'moved', 'thrown', 'nowhere'].map((path) => `/v1/${path}`)
-const requests: readonly (readonly [method: string, url: string])[] = [
-  ...read.flatMap((url) => [['GET', url] as const, ['HEAD', url] as const]),
-  ['PUT', '/v1/guarded'],
-  ['POST', '/v1/users'],
-  ['POST', '/v1/both'],
-  ['DELETE', '/v1/users/1'],
-  ['PATCH', '/v1/users/1'],
+const requests = [
+  ...read.flatMap((url) => [`GET ${url}`, `HEAD ${url}`]),
+  ...['PUT /v1/guarded', 'POST /v1/users', 'POST /v1/both', 'DELETE /v1/users/1', 'PATCH /v1/users/1'],
 ]
 
-const conditions: readonly Readonly<Record<string, string>>[] = [
+const conditions: readonly Record<string, string>[] = [
   {},
   { 'if-none-match': '*' },
   { 'if-match': '"old"' },
@@ -68,11 +64,12 @@ t.test('byte for byte as without the plugin', async (t) => {
   await off.register(caching, { mode: 'off' })
   const bare = await serve(t, routes(Fastify()))
   const [reported, none] = [await serve(t, routes(reporting)), await serve(t, routes(off))]
-  for (const [method, url] of requests) {
+  for (const target of requests) {
+    const [method = '', url = ''] = target.split(' ')
     for (const headers of conditions) {
       const request = requestBytes(method, url, headers)
       const expected = withoutDate(await exchange(bare.port, request))
-      const about = `${method} ${url} ${JSON.stringify(headers)}`
+      const about = `${target} ${JSON.stringify(headers)}`
       t.equal(withoutDate(await exchange(reported.port, request)), expected, about)
       t.equal(withoutDate(await exchange(none.port, request)), expected, `${about}: off`)
     }
@@ -96,25 +93,23 @@ t.test('headers, 304 and refusals are counted by rule and route, and logged once
     ['POST', '/v1/users', {}],
   ] as const)
     await app.inject({ method, url, headers })
-  // Of the bytes {}.
-  const etag = '"p861bjkwuhn5"'
   const { observations } = app.conventions.report()
-  const told = observations.map(({ route, rule, status, effect, count, example }) => [
-    ...[route, rule, status ?? effect, count, example],
-  ])
-  t.strictSame(told, [
-    ['GET /v1/plain', 'last-modified', 'none', 1, 'a 200 without Last-Modified'],
-    ['GET /v1/plain', 'headers', 'header added', 1, `cache-control: no-cache, etag: ${etag}`],
-    ['GET /v1/plain', 'not-modified', 'changed', 1, 'would be answered with 304'],
-    ['GET /v1/plain', 'precondition', 412, 1, 'its precondition fails'],
-    ['GET /v1/buffer', 'last-modified', 'none', 1, 'a 200 without Last-Modified'],
-    ['GET /v1/buffer', 'headers', 'header added', 1, `cache-control: no-cache, etag: ${etag}`],
-    ['GET /v1/thrown', 'headers', 'header added', 1, 'cache-control: no-store'],
-    ['PUT /v1/guarded', 'headers', 'header added', 2, 'cache-control: no-store'],
-    ['PUT /v1/guarded', 'precondition', 428, 1, 'has no precondition'],
-    ['PUT /v1/guarded', 'precondition', 412, 1, 'would be refused if its precondition fails'],
-    ['POST /v1/users', 'headers', 'header added', 1, 'cache-control: no-store'],
-  ])
+  t.strictSame(
+    observations.map(({ route, rule, status, effect, count }) => [route, rule, status ?? effect, count]),
+    [
+      ['GET /v1/plain', 'last-modified', 'none', 1],
+      ['GET /v1/plain', 'headers', 'header added', 1],
+      ['GET /v1/plain', 'not-modified', 'changed', 1],
+      ['GET /v1/plain', 'precondition', 412, 1],
+      ['GET /v1/buffer', 'last-modified', 'none', 1],
+      ['GET /v1/buffer', 'headers', 'header added', 1],
+      ['GET /v1/thrown', 'headers', 'header added', 1],
+      ['PUT /v1/guarded', 'headers', 'header added', 2],
+      ['PUT /v1/guarded', 'precondition', 428, 1],
+      ['PUT /v1/guarded', 'precondition', 412, 1],
+      ['POST /v1/users', 'headers', 'header added', 1],
+    ],
+  )
   t.equal(logs.lines.filter(({ msg }) => msg === 'convention not kept').length, 4)
 })
 
@@ -125,18 +120,18 @@ t.test('headers are counted if they are added, or are others than those of the a
   const config = { caching: own }
   const ofApp = { 'cache-control': 'max-age=5', vary: 'Origin', expires: modified, etag: '"own"' }
   const same = { etag: '"own"', 'cache-control': 'no-cache', 'last-modified': modified }
-  app.route({
-    method: ['GET', 'PUT'],
-    url: '/v1/same',
-    config: { caching: { validatorsOf: () => ({ version: 7 }) } },
-    handler: (_, reply) => reply.headers(same).send({}),
-  })
-  app.get('/v1/dated', { config: { caching: { cacheControl: false, etag: false } } }, (_, reply) =>
-    reply.header('last-modified', modified).send({}),
-  )
+  const sends =
+    (headers: object, status = 200) =>
+    async (_: unknown, reply: FastifyReply) =>
+      reply.code(status).headers(headers).send({})
+  const versioned = { config: { caching: { validatorsOf: () => ({ version: 7 }) } } }
+  for (const method of ['GET', 'PUT'] as const)
+    app.route({ method, url: '/v1/same', ...versioned, handler: sends(same) })
+  const quiet = { config: { caching: { cacheControl: false, etag: false } } } as const
+  app.get('/v1/dated', quiet, sends({ 'last-modified': modified }))
   app.get('/v1/added', { config }, async () => user)
-  app.get('/v1/changed', { config }, async (_, reply) => reply.headers(ofApp).send({}))
-  app.get('/v1/errors', async (_, reply) => reply.code(410).headers(ofApp).send({}))
+  app.get('/v1/changed', { config }, sends(ofApp))
+  app.get('/v1/errors', sends(ofApp, 410))
   await app.inject({ method: 'PUT', url: '/v1/same' })
   for (const url of ['/v1/same', '/v1/dated']) await app.inject(url)
   t.strictSame(app.conventions.report().observations, [], 'nothing would change')
