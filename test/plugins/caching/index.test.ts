@@ -1,19 +1,8 @@
 /** What the responses of a service say about caching. */
 import { Readable } from 'node:stream'
-import Fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type RouteOptions,
-} from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
-import {
-  type CacheDirectives,
-  type CachingOptions,
-  type CachingRouteOptions,
-  caching,
-  problems,
-} from '../../../src/index.js'
+import { type CachingOptions, type CachingRouteOptions, caching, problems } from '../../../src/index.js'
 import type { CachingFields } from '../../../src/plugins/caching/index.js'
 import { keepLogs } from '../../support/logs.js'
 
@@ -155,7 +144,7 @@ t.test('HEAD routes of the app: no tag of an empty body, and that of GET for the
 
 t.test('with credentials, private is added, unless a directive says who may store', async (t) => {
   const app = await appWith()
-  type OfHandler = CacheDirectives | null
+  type OfHandler = CachingFields['cacheControl'] | null
   const rows: readonly (readonly [CachingRouteOptions, OfHandler, anonymous?: string, known?: string])[] = [
     [{}, null, 'no-cache', 'no-cache, private'],
     [{ cacheControl: { maxAge: 60 } }, null, 'max-age=60', 'max-age=60, private'],
@@ -202,7 +191,7 @@ t.test('errors have no-store and no validators, wherever they come from', async 
   const own = { cacheControl: { public: true, maxAge: 3600 }, expires: now + 3_600_000 }
   const validators = () => ({ version: 1, lastModified: now })
   const schema = { querystring: { type: 'object', properties: { page: { type: 'integer' } } } }
-  const route = { method: ['GET', 'POST'], schema, config: { caching: own } } satisfies Partial<RouteOptions>
+  const route = { method: ['GET', 'POST'], schema, config: { caching: own } }
   const thrown: Handler = (_, reply) => {
     reply.caching({ ...ownTag, cacheControl: { maxAge: 60 } })
     throw new Error('no')

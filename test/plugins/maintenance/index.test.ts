@@ -4,11 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { parseHttpDate } from '../../../src/http/dates.js'
 import { serverOptions } from '../../../src/index.js'
-import {
-  type EnableOptions,
-  type MaintenanceOptions,
-  maintenance,
-} from '../../../src/plugins/maintenance/index.js'
+import { type MaintenanceOptions, maintenance } from '../../../src/plugins/maintenance/index.js'
 import { retryAfterField } from '../../../src/plugins/maintenance/state.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { serviceWith, start } from './service.js'
@@ -197,7 +193,7 @@ t.test('an invalid option is refused by its name, and one of enable() begins not
   const from = '2026-11-20T08:00:00Z'
   const register = async (options: unknown) => Fastify().register(maintenance, options as MaintenanceOptions)
   const { app } = await serviceWith(t)
-  const enable = (options: unknown) => app.maintenance.enable(options as EnableOptions)
+  const enable = (options: unknown) => app.maintenance.enable(options as never)
   const [invalid, unknown] = ['FST_CONV_OPTION_INVALID', 'FST_CONV_OPTION_UNKNOWN']
   const wrong: readonly (readonly [typeof enable, options: unknown, message: RegExp, code?: string])[] = [
     [register, { windows: [{ from, until: from }] }, /^maintenance\.windows\[0\]: .* ends after it begins/],
