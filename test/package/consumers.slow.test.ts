@@ -13,50 +13,42 @@ import { runCommand, startListening } from '../support/child.js'
 import { ask, requestBytes } from '../support/raw.js'
 import { manifestOf, pack } from './pack.js'
 
-interface Row {
-  readonly asked: `${string} ${string}`
-  readonly status: number
-  /** Code of the problem; none if the response is not a problem. */
-  readonly code?: string
-  readonly headers?: Readonly<Record<string, string | RegExp>>
-  readonly body?: string | RegExp
-}
+/** A request, its status, and the code of its problem or what else is in the response. */
+type Row = readonly [asked: string, status: number, expected?: string | object]
 
 const whole: readonly Row[] = [
-  { asked: 'GET /v1/users?limit=1', status: 200, headers: { link: /before_id=3.*rel="next"/ } },
-  { asked: 'GET /v1/users?before_id=2', status: 200 },
-  { asked: 'GET /v1/Users', status: 404, code: 'path-uppercase' },
-  { asked: 'GET /%zz', status: 400, code: 'uri-malformed' },
-  { asked: 'GET /nope', status: 404, code: 'not-found' },
-  { asked: 'DELETE /v1/users', status: 405, code: 'method-not-allowed', headers: { allow: /GET/ } },
-  { asked: 'POST /v1/payments/7/retry', status: 409, code: 'not-retryable' },
+  ['GET /v1/users?limit=1', 200, { headers: { link: /before_id=3.*rel="next"/ } }],
+  ['GET /v1/users?before_id=2', 200],
+  ['GET /v1/Users', 404, 'path-uppercase'],
+  ['GET /%zz', 400, 'uri-malformed'],
+  ['GET /nope', 404, 'not-found'],
+  ['DELETE /v1/users', 405, 'method-not-allowed'],
+  ['POST /v1/payments/7/retry', 409, 'not-retryable'],
 ]
+
+const cached = { etag: '"7"', 'cache-control': /max-age=60/ }
 
 /** What servers with one convention, imported by its subpath, answer: the convention is there. */
 const alone: Readonly<Record<string, readonly Row[]>> = {
-  'path-guard': [{ asked: 'GET /v1/Users/abc', status: 400, code: 'path-uppercase' }],
-  lists: [{ asked: 'GET /v1/users?limit=1', status: 200, headers: { link: /rel="next"/ } }],
-  problems: [{ asked: 'GET /nope', status: 404, code: 'not-found' }],
-  fields: [{ asked: 'GET /v1/users/1?fields=name', status: 200, body: '{"name":"knows name"}' }],
-  'integer-twins': [
-    { asked: 'GET /v1/users/9007199254740992', status: 200, body: /^{"id":9007199254740993,/ },
-  ],
-  'response-rules': [{ asked: 'GET /v1/users', status: 200 }],
-  caching: [
-    { asked: 'GET /v1/users/1', status: 200, headers: { etag: '"7"', 'cache-control': /max-age=60/ } },
-  ],
+  'path-guard': [['GET /v1/Users/abc', 400, 'path-uppercase']],
+  lists: [['GET /v1/users?limit=1', 200, { headers: { link: /rel="next"/ } }]],
+  problems: [['GET /nope', 404, 'not-found']],
+  fields: [['GET /v1/users/1?fields=name', 200, { body: '{"name":"knows name"}' }]],
+  'integer-twins': [['GET /v1/users/9007199254740992', 200, { body: /^{"id":9007199254740993,/ }]],
+  'response-rules': [['GET /v1/users', 200]],
+  caching: [['GET /v1/users/1', 200, { headers: cached }]],
   maintenance: [
-    { asked: 'GET /v1/users', status: 503, code: 'maintenance' },
-    { asked: 'GET /v1/health', status: 200, body: '{"maintenance":"The database moves"}' },
+    ['GET /v1/users', 503, 'maintenance'],
+    ['GET /v1/health', 200, { body: '{"maintenance":"The database moves"}' }],
   ],
-  versions: [{ asked: 'GET /v0/users', status: 410, code: 'version-retired' }],
-  'self-alias': [{ asked: 'GET /v1/users/me', status: 401, code: 'unauthorized' }],
-  'security-headers': [{ asked: 'GET /v1/users', status: 200, headers: { 'x-frame-options': 'DENY' } }],
-  cors: [{ asked: 'GET /v1/users', status: 200, headers: { vary: 'Origin' } }],
-  'rate-limit': [{ asked: 'GET /v1/users', status: 200, headers: { ratelimit: '"default";r=99;t=30' } }],
+  versions: [['GET /v0/users', 410, 'version-retired']],
+  'self-alias': [['GET /v1/users/me', 401, 'unauthorized']],
+  'security-headers': [['GET /v1/users', 200, { headers: { 'x-frame-options': 'DENY' } }]],
+  cors: [['GET /v1/users', 200, { headers: { vary: 'Origin' } }]],
+  'rate-limit': [['GET /v1/users', 200, { headers: { ratelimit: '"default";r=99;t=30' } }]],
   operations: [
-    { asked: 'POST /v1/payments/7/retry', status: 202, headers: { 'retry-after': '2' } },
-    { asked: 'GET /v1/invoices/7', status: 202, body: '{"status":"In progress","progress":0.5}' },
+    ['POST /v1/payments/7/retry', 202, { headers: { 'retry-after': '2' } }],
+    ['GET /v1/invoices/7', 202, { body: '{"status":"In progress","progress":0.5}' }],
   ],
 }
 
@@ -74,16 +66,10 @@ const dependencies =
   `fastify @types/node typebox zod @fastify/swagger @fastify/type-provider-json-schema-to-ts
   @fastify/type-provider-typebox fastify-type-provider-zod json-schema-to-ts oidc-provider`.split(/\s+/)
 await writeFile(join(work, 'package.json'), '{ "private": true }')
-await runCommand(
-  'npm',
-  [
-    ...['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'],
-    (await pack(work)).path,
-    ...dependencies.map((dependency) => `${dependency}@${manifestOf(dependency).version}`),
-    ...[oldest, newest].map((version) => `typescript-${version}@npm:typescript@~${version}.0`),
-  ],
-  work,
-)
+const tarball = (await pack(work)).path
+const compilers = [oldest, newest].map((version) => `typescript-${version}@npm:typescript@~${version}.0`)
+const versions = dependencies.map((dependency) => `${dependency}@${manifestOf(dependency).version}`)
+await install(work, tarball, ...versions, ...compilers)
 
 // Most of the time goes into installing and compiling.
 t.jobs = 2
@@ -100,12 +86,8 @@ for (const type of ['module', 'commonjs']) {
     const names = (await readdir(join(folder, 'src'))).flatMap(
       (file) => /^(?!of-|with-provider)(.*)\.ts$/.exec(file)?.[1] ?? [],
     )
-    const files = (name: string) => [`src/${name}.ts`]
-    const programs = await Promise.all(
-      names.map((name) =>
-        program(folder, name, { files: files(name), ...(name === 'client' && withoutNode) }),
-      ),
-    )
+    const configOf = (name: string) => ({ files: [`src/${name}.ts`], ...(name === 'client' && withoutNode) })
+    const programs = await Promise.all(names.map((name) => program(folder, name, configOf(name))))
     await t.resolves(compile(newest, folder, '--build', ...programs), 'compiles')
     await serves(t, folder, ['dist/server.js'], whole)
     for (const [name, rows] of Object.entries(alone)) await serves(t, folder, ['dist/serve.js', name], rows)
@@ -156,6 +138,33 @@ t.test('the TypeScript of the pages compiles', { buffered: true }, async (t) => 
   await t.resolves(compile(newest, folder, '--noEmit', '--project', all), 'compiles')
 })
 
+t.test(
+  'npm refuses older peers; if it is forced, the engine names what it needs',
+  { buffered: true },
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'peers-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const older = { bullmq: '^5.0.0', 'pg-boss': '^9.0.0', jose: '^5.0.0', zod: '^3.25.0' }
+    const all = { ...older, fastify: manifestOf('fastify').version }
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', dependencies: all }))
+    await t.rejects(install(folder, tarball), /ERESOLVE/)
+    await install(folder, tarball, '--legacy-peer-deps')
+    const program = `
+    import Fastify from 'fastify'
+    import conventions from 'fastify-conventions'
+    import { bullmqEngine } from 'fastify-conventions/engines/bullmq'
+    await Fastify().register(conventions).ready()
+    try { bullmqEngine({ redis: 'redis://127.0.0.1' }) } catch (error) { console.log(error.message) }`
+    const said = await runCommand(process.execPath, ['--input-type=module', '--eval', program], folder)
+    t.match(said, 'bullmqEngine needs bullmq 6.7; the app has installed')
+  },
+)
+
+function install(folder: string, ...args: readonly string[]): Promise<string> {
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
+  return runCommand('npm', ['install', ...flags, ...args], folder)
+}
+
 /** Writes the configuration of a program of its own, and returns its file. */
 async function program(folder: string, name: string, config: object): Promise<string> {
   const file = `tsconfig.${name}.json`
@@ -189,13 +198,13 @@ async function typescriptConsumer(name: string, type: string): Promise<string> {
 function serves(t: Test, folder: string, args: readonly string[], rows: readonly Row[]) {
   return t.test(args.join(' '), async (t) => {
     const origin = await startListening(t, { args, folder })
-    for (const { asked, status, code, headers = {}, body } of rows) {
+    for (const [asked, status, expected = {}] of rows) {
       const [method = '', path = ''] = asked.split(' ')
       const answer = await ask(Number(new URL(origin).port), requestBytes(method, path))
-      const type = code === undefined ? {} : { 'content-type': 'application/problem+json' }
-      t.match(answer, { status, headers: { ...type, ...headers } }, asked)
-      if (body !== undefined) t.match(answer.body, body, asked)
-      if (code !== undefined) t.match(JSON.parse(answer.body), { status, code }, asked)
+      if (typeof expected === 'string') {
+        t.match(answer, { status, headers: { 'content-type': 'application/problem+json' } }, asked)
+        t.match(JSON.parse(answer.body), { status, code: expected }, asked)
+      } else t.match(answer, { status, ...expected }, asked)
     }
   })
 }

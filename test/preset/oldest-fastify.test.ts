@@ -1,8 +1,7 @@
 /** The whole preset on Fastify 5.12.2, the oldest release that the package supports. */
 import Fastify from 'fastify-oldest'
 import t from 'tap'
-import { buildService } from '../package/bundled-service.js'
-import { keepsConventions } from '../package/service-checks.js'
+import { buildService, keepsConventions } from '../package/bundled-service.js'
 import { injected, isProblem } from '../support/problem.js'
 import { until } from '../support/until.js'
 
