@@ -18,7 +18,7 @@ import underPressure from '@fastify/under-pressure'
 import websocket from '@fastify/websocket'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { testSetUps } from './matrix.js'
-import { folder, form, secret } from './service.js'
+import { folder, form, gets, secret } from './service.js'
 
 // Its types would merge with those of this package in all tests.
 const sensible: FastifyPluginAsync = createRequire(import.meta.url)('@fastify/sensible')
@@ -27,8 +27,12 @@ const sensible: FastifyPluginAsync = createRequire(import.meta.url)('@fastify/se
 type Sensible = Record<'httpErrors', { notFound(message: string): Error }>
 type SensibleReply = Record<'gone' | 'vary' | 'cacheControl', (name: string, value?: number) => FastifyReply>
 
+const ofFiles = { root: folder('files'), prefix: '/files/' }
+const ofSession = { secret, cookie: { secure: false }, idGenerator: () => 'session-1' }
 const proxiedForm = { method: 'POST', url: '/proxied/form' } as const
+const override = { ...form, 'x-http-method-override': 'DELETE' }
 const json = { 'content-type': 'application/json' }
+const documentation = ['/docs', '/docs/', '/docs/static/swagger-initializer.js']
 const friendsRoute = 'OPTIONS /v1*; GET /v1/friends'
 
 /** What most apps have. */
@@ -44,10 +48,7 @@ await testSetUps({
         return {}
       })
     },
-    requests: {
-      'a route with helmet': { url: '/v1/letters' },
-      'helmet in the handler': { url: '/v1/words' },
-    },
+    requests: gets('/v1/letters', '/v1/words'),
     overlaps: { securityHeaders: '(all)' },
   },
   cors: { register: async (app) => app.register(cors, { origin: ['https://a.example'], credentials: true }) },
@@ -86,11 +87,7 @@ await testSetUps({
         return {}
       })
     },
-    requests: {
-      'an error of sensible': { url: '/v1/missings' },
-      'an answer of sensible': { url: '/v1/losses' },
-      'helpers of sensible': { url: '/v1/varieties' },
-    },
+    requests: gets('/v1/missings', '/v1/losses', '/v1/varieties'),
   },
   etag: {
     register: async (app) => app.register(etag),
@@ -103,33 +100,24 @@ await testSetUps({
       await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
       await app.register(swaggerUi, { routePrefix: '/docs' })
     },
-    requests: {
-      documentation: { url: '/docs' },
-      'documentation with a slash': { url: '/docs/' },
-      script: { url: '/docs/static/swagger-initializer.js' },
-    },
+    requests: gets(...documentation),
     // The conventions see no route that is declared before them.
-    dependsOnOrder: ['documentation', 'documentation with a slash', 'script'],
+    dependsOnOrder: documentation,
   },
   static: {
-    register: async (app) =>
-      app.register(files, { root: folder('files'), prefix: '/files/', redirect: true }),
+    register: async (app) => app.register(files, { ...ofFiles, redirect: true }),
     routes: (app) => app.get('/v1/downloads', async (_request, reply) => reply.sendFile('lines.txt')),
     requests: {
-      file: { url: '/files/lines.txt' },
+      ...gets('/files/lines.txt', '/files/folder', '/files/folder/', '/files/nothing.txt', '/v1/downloads'),
       'part of a file': { url: '/files/lines.txt', headers: { range: 'bytes=0-4' } },
       'a part that is not there': { url: '/files/lines.txt', headers: { range: 'bytes=900-' } },
-      folder: { url: '/files/folder' },
-      'page of a folder': { url: '/files/folder/' },
-      'no such file': { url: '/files/nothing.txt' },
-      'a file by a handler': { url: '/v1/downloads' },
       'a part by a handler': { url: '/v1/downloads', headers: { range: 'bytes=0-4' } },
     },
   },
   session: {
     register: async (app) => {
       await app.register(cookie)
-      await app.register(session, { secret, cookie: { secure: false }, idGenerator: () => 'session-1' })
+      await app.register(session, ofSession)
     },
     routes: (app) =>
       app.post('/v1/visits', async (request) => {
@@ -141,16 +129,9 @@ await testSetUps({
   'http-proxy': {
     register: async (app, upstream) => app.register(httpProxy, { upstream, prefix: '/proxied' }),
     requests: {
-      proxied: { url: '/proxied/json' },
-      'a proxied page': { url: '/proxied/page' },
-      'a proxied error': { url: '/proxied/error' },
-      'a proxied redirect': { url: '/proxied/moved' },
+      ...gets('/proxied/json', '/proxied/page', '/proxied/error', '/proxied/moved'),
       'a proxied form': { ...proxiedForm, headers: form, payload: '_method=DELETE&name=Ada' },
-      'a proxied override': {
-        ...proxiedForm,
-        headers: { ...form, 'x-http-method-override': 'DELETE' },
-        payload: 'name=Ada',
-      },
+      'a proxied override': { ...proxiedForm, headers: override, payload: 'name=Ada' },
       'proxied big numbers': { ...proxiedForm, headers: json, payload: '{"id":9007199254740993}' },
     },
   },
@@ -179,7 +160,7 @@ await testSetUps({
       await app.register(cors, { origin: ['https://a.example'], credentials: true })
       await app.register(compress, { threshold: 1 })
       await app.register(cookie)
-      await app.register(session, { secret, cookie: { secure: false }, idGenerator: () => 'session-1' })
+      await app.register(session, ofSession)
       await app.register(csrfProtection, { sessionPlugin: '@fastify/session' })
       await app.register(jwt, { secret })
       await app.register(multipart)
@@ -189,16 +170,12 @@ await testSetUps({
       await app.register(underPressure, { maxHeapUsedBytes: 2 ** 40 })
       await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
       await app.register(swaggerUi, { routePrefix: '/docs' })
-      await app.register(files, { root: folder('files'), prefix: '/files/' })
+      await app.register(files, ofFiles)
       await app.register(httpProxy, { upstream, prefix: '/proxied' })
       await app.register(websocket)
     },
-    requests: {
-      documentation: { url: '/docs' },
-      file: { url: '/files/lines.txt' },
-      proxied: { url: '/proxied/json' },
-    },
+    requests: gets('/docs', '/files/lines.txt', '/proxied/json'),
     overlaps: { caching: '(all)', rateLimit: '(all)', securityHeaders: '(all)' },
-    dependsOnOrder: ['unknown', 'documentation'],
+    dependsOnOrder: ['unknown', '/docs'],
   },
 })

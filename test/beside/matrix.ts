@@ -6,10 +6,8 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import conventions from '../../src/index.js'
 import { serve } from '../support/serve.js'
-import { lostIn, repeatedIn, unordered } from './judge.js'
-import { type Sent, sentBy } from './responses.js'
-import { addRoutes, requests, type SetUp } from './service.js'
-import { upstreamApp } from './upstream.js'
+import { lostIn, repeatedIn, type Sent, sentBy, unordered } from './responses.js'
+import { addRoutes, requests, type SetUp, upstreamApp } from './service.js'
 
 const orders = ['conventions first', 'conventions last'] as const
 

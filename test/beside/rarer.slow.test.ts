@@ -2,16 +2,11 @@
 import { createRequire } from 'node:module'
 import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
-import cors from '@fastify/cors'
 import csrfProtection from '@fastify/csrf-protection'
 import formbody from '@fastify/formbody'
 import helmet from '@fastify/helmet'
 import jwt from '@fastify/jwt'
 import multipart from '@fastify/multipart'
-import rateLimit from '@fastify/rate-limit'
-import files from '@fastify/static'
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import underPressure from '@fastify/under-pressure'
 import view from '@fastify/view'
 import websocket from '@fastify/websocket'
@@ -19,7 +14,7 @@ import { Eta } from 'eta'
 import type { FastifyPluginAsync, FastifyReply, InjectOptions } from 'fastify'
 import mercurius from 'mercurius'
 import { testSetUps } from './matrix.js'
-import { folder, form, secret } from './service.js'
+import { folder, form, gets, secret } from './service.js'
 
 // Its types would merge with those of this package in all tests.
 const cachingOfFastify: FastifyPluginAsync<{ privacy: string; expiresIn: number }> = createRequire(
@@ -27,8 +22,11 @@ const cachingOfFastify: FastifyPluginAsync<{ privacy: string; expiresIn: number 
 )('@fastify/caching')
 
 const graphql = (query: string): InjectOptions => ({ method: 'POST', url: '/graphql', payload: { query } })
+const multiple = { 'content-type': 'multipart/form-data; boundary=b' }
 const part =
   '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nabc\r\n--b--\r\n'
+
+const reason = 'of another plugin'
 
 /** What fewer apps have. */
 await testSetUps({
@@ -38,16 +36,8 @@ await testSetUps({
       app.get('/v1/nonces', { config: { caching: { etag: false } } }, async (_request, reply) =>
         reply.type('text/html').send(`<script nonce="${reply.cspNonce.script}"></script>`),
       ),
-    requests: { 'a page with a nonce': { url: '/v1/nonces' } },
+    requests: gets('/v1/nonces'),
     overlaps: { securityHeaders: '(all)' },
-  },
-  'cors, where the origin is reflected': {
-    register: async (app) => app.register(cors, { origin: true, exposedHeaders: ['X-Total'] }),
-  },
-  'rate-limit with the fields of the draft': {
-    register: async (app) =>
-      app.register(rateLimit, { max: 100, timeWindow: 3_600_000, enableDraftSpec: true }),
-    overlaps: { rateLimit: '(all)' },
   },
   caching: {
     register: async (app) => app.register(cachingOfFastify, { privacy: 'private', expiresIn: 60 }),
@@ -56,7 +46,7 @@ await testSetUps({
         void (reply as unknown as { etag(tag: string): unknown }).etag('mine')
         return {}
       }),
-    requests: { 'a tag of caching': { url: '/v1/tags' } },
+    requests: gets('/v1/tags'),
     overlaps: { caching: '(all)' },
   },
   compress: { register: async (app) => app.register(compress, { threshold: 1 }) },
@@ -67,13 +57,11 @@ await testSetUps({
         maxEventLoopDelay: 100_000,
         pressureHandler: () => {},
       }),
-    requests: { status: { url: '/status' } },
-    dependsOnOrder: ['status'],
+    requests: gets('/status'),
+    dependsOnOrder: ['/status'],
     options: {
-      earlierRoutes: [{ url: '/status', reason: 'of @fastify/under-pressure' }],
-      pathGuard: {
-        exceptions: [{ url: '/status', except: ['plural', 'version'], reason: 'of @fastify/under-pressure' }],
-      },
+      earlierRoutes: [{ url: '/status', reason }],
+      pathGuard: { exceptions: [{ url: '/status', except: ['plural', 'version'], reason }] },
     },
   },
   'under-pressure, overloaded': {
@@ -81,34 +69,12 @@ await testSetUps({
       app.register(underPressure, { healthCheck: async () => false, healthCheckInterval: 100_000 }),
     dependsOnOrder: 'all',
   },
-  'swagger-ui with a policy': {
-    register: async (app) => {
-      await app.register(helmet)
-      await app.register(swagger, { openapi: { info: { title: 'Users', version: '1.0.0' } } })
-      await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
-    },
-    requests: { documentation: { url: '/docs/' } },
-    overlaps: { securityHeaders: '(all)' },
-    // The conventions see no page that is declared before them.
-    dependsOnOrder: ['documentation'],
-  },
-  'static, each file a route': {
-    register: async (app) =>
-      app.register(files, { root: folder('files'), prefix: '/files/', wildcard: false }),
-    requests: {
-      file: { url: '/files/lines.txt' },
-      'part of a file': { url: '/files/lines.txt', headers: { range: 'bytes=0-4' } },
-      page: { url: '/files/folder/index.html' },
-    },
-    // The conventions see no file that is declared before them.
-    dependsOnOrder: ['file', 'part of a file', 'page'],
-  },
   view: {
     register: async (app) =>
       app.register(view, { engine: { eta: new Eta() }, templates: folder('templates') }),
     routes: (app) =>
       app.get('/v1/views', async (_request, reply: FastifyReply) => reply.view('page.eta', { name: 'Ada' })),
-    requests: { view: { url: '/v1/views' } },
+    requests: gets('/v1/views'),
   },
   'csrf-protection': {
     register: async (app) => {
@@ -121,11 +87,7 @@ await testSetUps({
   jwt: {
     register: async (app) => app.register(jwt, { secret }),
     routes: (app) =>
-      app.get(
-        '/v1/letters',
-        { onRequest: (request) => request.jwtVerify() as Promise<never> },
-        async () => ({}),
-      ),
+      app.get('/v1/letters', { onRequest: (request) => request.jwtVerify() as never }, async () => ({})),
     requests: {
       'without a token': { url: '/v1/letters' },
       'with a bad token': { url: '/v1/letters', headers: { authorization: 'Bearer a.b.c' } },
@@ -138,14 +100,7 @@ await testSetUps({
         const file = await request.file()
         return { name: file?.filename, text: String(await file?.toBuffer()) }
       }),
-    requests: {
-      upload: {
-        method: 'POST',
-        url: '/v1/uploads',
-        headers: { 'content-type': 'multipart/form-data; boundary=b' },
-        payload: part,
-      },
-    },
+    requests: { upload: { method: 'POST', url: '/v1/uploads', headers: multiple, payload: part } },
   },
   formbody: {
     register: async (app) => app.register(formbody),
@@ -155,7 +110,7 @@ await testSetUps({
   websocket: {
     register: async (app) => app.register(websocket),
     routes: (app) => app.get('/v1/events', { websocket: true }, (socket) => socket.close()),
-    requests: { 'without an upgrade': { url: '/v1/events' } },
+    requests: gets('/v1/events'),
   },
   mercurius: {
     register: async (app) =>
@@ -176,9 +131,9 @@ await testSetUps({
     },
     dependsOnOrder: ['query', 'query with get', 'mutation', 'not a query', 'graphiql'],
     options: {
-      earlierRoutes: [{ url: '/graph*', reason: 'of mercurius' }],
-      pathGuard: { exceptions: [{ url: '/graph*', except: ['plural', 'version'], reason: 'of mercurius' }] },
-      responseRules: { exceptions: [{ url: '/graph*', except: ['plural'], reason: 'of mercurius' }] },
+      earlierRoutes: [{ url: '/graph*', reason }],
+      pathGuard: { exceptions: [{ url: '/graph*', except: ['plural', 'version'], reason }] },
+      responseRules: { exceptions: [{ url: '/graph*', except: ['plural'], reason }] },
     },
   },
 })

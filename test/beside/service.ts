@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import type conventions from '../../src/index.js'
 
 type Options = Parameters<typeof conventions>[1]
@@ -26,13 +26,13 @@ export const folder = (name: string): string => fileURLToPath(new URL(name, impo
 export const secret = 'a secret of at least thirty-two characters'
 export const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-const user = { id: 7, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
+/** Requests of the kind GET, whose names are their URLs. */
+export const gets = (...urls: readonly string[]) => Object.fromEntries(urls.map((url) => [url, { url }]))
 
+const user = { id: 7, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
 const updated_at = { type: 'string', format: 'date-time' }
-const userSchema = {
-  type: 'object',
-  properties: { id: { type: 'integer' }, name: { type: 'string' }, updated_at },
-}
+const properties = { id: { type: 'integer' }, name: { type: 'string' }, updated_at }
+const userSchema = { type: 'object', properties }
 const usersSchema = { type: 'object', properties: { users: { type: 'array', items: userSchema } } }
 
 /** Declares the routes of a service that follows the conventions: JSON, and the answers that are none. */
@@ -58,6 +58,7 @@ export function addRoutes(app: FastifyInstance): void {
 }
 
 const from = { origin: 'https://a.example' }
+const preflight = { ...from, 'access-control-request-method': 'GET' }
 
 /** The requests that each set-up gets. */
 export const requests: Readonly<Record<string, InjectOptions>> = {
@@ -75,9 +76,20 @@ export const requests: Readonly<Record<string, InjectOptions>> = {
   part: { url: '/v1/parts' },
   'headers of the app': { url: '/v1/own_headers', headers: from },
   unknown: { url: '/v1/nothing', headers: from },
-  preflight: {
-    method: 'OPTIONS',
-    url: '/v1/users',
-    headers: { ...from, 'access-control-request-method': 'GET' },
-  },
+  preflight: { method: 'OPTIONS', url: '/v1/users', headers: preflight },
+}
+
+/** A service behind a proxy: it echoes forms, and gives pages, errors and redirects. */
+export function upstreamApp(): FastifyInstance {
+  const app = Fastify()
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.get('/json', async (_request, reply) => reply.type('application/json').send('{"id":9007199254740993}'))
+  app.get('/page', async (_request, reply) =>
+    reply.type('text/html').header('etag', '"page"').send('<p>Page</p>'),
+  )
+  app.get('/error', async (_request, reply) => reply.code(418).send({ error: 'teapot' }))
+  app.get('/moved', async (_request, reply) => reply.redirect('/json', 308))
+  app.all('/form', async (request) => ({ method: request.method, body: request.body }))
+  return app
 }
