@@ -1,9 +1,12 @@
+import { deepEqual } from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import AjvCompiler from '@fastify/ajv-compiler'
 import swagger from '@fastify/swagger'
+import fc from 'fast-check'
 import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
 import t from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
+import { takeField } from '../../../src/plugins/method-override/override.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { keepLogs } from '../../support/logs.js'
 import { withoutReferences } from '../../support/openapi.js'
@@ -17,10 +20,9 @@ const crossSite = { origin: 'https://other.example', 'sec-fetch-site': 'cross-si
 
 type Headers = Readonly<Record<string, string>>
 const byHeader = (method: string, fields: Headers = {}) => ({ headers: { ...fields, ...header(method) } })
-const byForm = (payload: string | Readable, fields: Headers = {}) => ({
-  headers: { ...form, ...fields },
-  payload,
-})
+const byForm = (payload: string | Readable, fields: Headers = {}) => {
+  return { headers: { ...form, ...fields }, payload }
+}
 const post = (app: FastifyInstance, options: InjectOptions, url = '/v1/users/7') =>
   app.inject({ method: 'POST', url, ...options })
 
@@ -34,13 +36,9 @@ function addRoutes(app: FastifyInstance): void {
       method,
       url: '/v1/users/:id',
       ...(method === 'PATCH' ? { schema: ageSchema } : {}),
-      handler: ({ method: performed, originalMethod, params, body }) => ({
-        route: method,
-        method: performed,
-        originalMethod,
-        params,
-        body: body ?? null,
-      }),
+      handler: ({ method: performed, originalMethod, params, body = null }) => {
+        return { route: method, method: performed, originalMethod, params, body }
+      },
     })
   }
   app.get('/v1/users', () => ({ route: 'GET' }))
@@ -69,15 +67,13 @@ function noteHandlers(app: FastifyInstance): string[] {
   return ran
 }
 
-type Case = readonly [about: string, options: InjectOptions, route: string, body: unknown]
-
 t.test('a POST is performed as the method that its header or its form names', async (t) => {
   const app = await usualApp()
   const age = { age: 31 }
   const many = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`f${at}`, '1']))
   const pieces = Readable.from(['_meth', 'od=PATCH&a', 'ge=31'].map((piece) => Buffer.from(piece)))
   const withCharset = { 'content-type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8' }
-  const cases: readonly Case[] = [
+  for (const [about, options, route, body] of [
     ['header in any case, with spaces', byHeader(' delete '), 'DELETE', null],
     ['header, JSON', { ...byHeader('PATCH'), payload: age }, 'PATCH', age],
     ['header DELETE, JSON and nothing', byHeader('DELETE', json), 'DELETE', null],
@@ -91,8 +87,7 @@ t.test('a POST is performed as the method that its header or its form names', as
     ['both agree', byForm('_method=PATCH&age=31', header('patch')), 'PATCH', age],
     ['header, and a form', byForm('age=31', header('PATCH')), 'PATCH', age],
     ['1500 fields', byForm(`_method=PUT&${new URLSearchParams(many)}`), 'PUT', many],
-  ]
-  for (const [about, options, route, body] of cases) {
+  ] as const) {
     const expected = { route, method: route, originalMethod: 'POST', params: { id: '7' }, body }
     t.strictSame((await post(app, options)).json(), expected, about)
   }
@@ -102,15 +97,14 @@ t.test('requests without an override, or with one in another place, do not chang
   const app = await usualApp()
   const inQuery = { url: '/v1/users/7?_method=DELETE' }
   const text = { headers: { 'content-type': 'text/plain' }, payload: '_method=DELETE' }
-  const cases: readonly Case[] = [
+  for (const [about, options, route, body] of [
     ['garbage on a GET', { method: 'GET', ...byHeader('TRACE') }, 'GET', null],
     ['a form in a GET', { method: 'GET', ...byForm('_method=DELETE', header('DELETE')) }, 'GET', null],
     ['the header on a PUT', { method: 'PUT', ...byHeader('DELETE'), payload: { a: 1 } }, 'PUT', { a: 1 }],
     ['the query of a POST', inQuery, 'POST', null],
     ['JSON', { payload: { _method: 'DELETE' } }, 'POST', { _method: 'DELETE' }],
     ['text', text, 'POST', '_method=DELETE'],
-  ]
-  for (const [about, options, route, body] of cases) {
+  ] as const) {
     const expected = { route, method: route, originalMethod: route, params: { id: '7' }, body }
     t.strictSame((await post(app, options)).json(), expected, about)
   }
@@ -128,20 +122,13 @@ t.test('an invalid override is a 400 that names the header or the field, and no 
   const long = 'X'.repeat(5000)
   const isCut = /^.{100,149}$/
   // Where no route serves the path, no form is read: the header alone counts.
-  const cases: readonly (readonly [
-    InjectOptions,
-    typeof invalid,
-    errors: object[],
-    detail?: string | RegExp,
-  ])[] = [
+  for (const [options, onUnknownPath, errors, detail = /./] of [
     [byHeader('TRACE'), invalid, [inHeader], "A POST cannot be performed as 'TRACE'"],
     [byHeader(''), invalid, [inHeader]],
     [byHeader('DELETE, PUT'), invalid, [inHeader]],
     [byHeader('toString'), invalid, [inHeader]],
     [byHeader(long), invalid, [inHeader], isCut],
-    [{ headers: { [inHeader.name]: ['DELETE', 'DELETE'] as unknown as string } }, invalid, [inHeader]],
     [byForm('_method='), notFound, [inField]],
-    [byForm('_method=PUT+'), notFound, [inField]],
     [byForm('_method=%C5%BF'), notFound, [inField]],
     [byForm('_method=TRACE&age=31'), notFound, [inField]],
     [byForm('_method=PUT&_method=PUT'), notFound, [inField]],
@@ -151,14 +138,11 @@ t.test('an invalid override is a 400 that names the header or the field, and no 
     [byForm('_method=delete', { origin: 'null' }), notFound, [inField], /from the origin null .* DELETE$/],
     [byForm('_method=PUT', { 'sec-fetch-site': 'cross-site' }), notFound, [inField], /from another origin /],
     [byForm('_method=PUT', { origin: long }), notFound, [inField], isCut],
-  ]
-  for (const [options, onUnknownPath, errors, detail] of cases) {
+  ] as const) {
     const about = JSON.stringify(options).slice(0, 200)
     for (const url of ['/v1/users/7', '/v1/orders']) {
-      const refused = injected(await post(app, options, url))
-      const document = isProblem(t, refused, { ...invalid, ...(detail && { detail }) }, `${url} ${about}`)
-      t.match(document, { errors }, about)
-      t.equal((document.errors as unknown[]).length, errors.length, about)
+      const document = isProblem(t, injected(await post(app, options, url)), { ...invalid, detail }, about)
+      t.match(document, { errors: { ...errors, length: errors.length } }, `${url} ${about}`)
     }
     isProblem(t, injected(await post(app, options, '/v1/nothing')), onUnknownPath, about)
   }
@@ -195,17 +179,15 @@ t.test('the schema converts a form like a query, if the validator does not conve
   const schemas = { users: body, teams: { content: { [form['content-type']]: { schema: body } } } }
   for (const [name, schema] of Object.entries(schemas))
     app.patch(`/v1/${name}/:id`, { schema: { body: schema } }, async ({ body }) => ({ body }))
-  // What is accepted, or the pointer of the refusal.
-  const cases: readonly (readonly [fields: string, expected: object | string])[] = [
-    ['age=31&active=true&note=a&tags=x', { age: 31, active: true, note: 'a', tags: ['x'] }],
-    ['tags=x&tags=y&ids=1&ids=2', { tags: ['x', 'y'], ids: [1, 2] }],
-    ['age=9007199254740991', { age: Number.MAX_SAFE_INTEGER }],
-    ['age=9007199254740993', '/age'],
-    ['ids=9007199254740993&ids=1', '/ids/0'],
-    ['age=old', '/age'],
-  ]
   for (const url of ['/v1/users/7', '/v1/teams/7']) {
-    for (const [fields, expected] of cases) {
+    // What is accepted, or the pointer of the refusal.
+    for (const [fields, expected] of [
+      ['age=31&active=true&note=a&tags=x', { age: 31, active: true, note: 'a', tags: ['x'] }],
+      ['age=9007199254740991&ids=1&ids=2', { age: Number.MAX_SAFE_INTEGER, ids: [1, 2] }],
+      ['age=9007199254740993', '/age'],
+      ['ids=9007199254740993&ids=1', '/ids/0'],
+      ['age=old', '/age'],
+    ] as const) {
       const answer = (await post(app, byForm(`_method=PATCH&${fields}`), url)).json()
       const refusal = { status: 400, errors: [{ in: 'body', pointer: expected }] }
       // A match would take a text for its number.
@@ -232,7 +214,7 @@ t.test('a validator that returns the converted value, such as that of Joi, conve
 t.test('forms of this origin, without a browser, or with the header are performed', async (t) => {
   const app = await usualApp({ formOrigins: ['https://app.example'] })
   const byField = (fields: Headers) => byForm('_method=DELETE', fields)
-  const cases: readonly (readonly [about: string, options: InjectOptions, status: number])[] = [
+  for (const [about, options, status] of [
     ['no browser', byField({}), 200],
     ['a page of this origin', byField({ 'sec-fetch-site': 'same-origin' }), 200],
     ['over plain HTTP', byField({ host: 'a:3000', origin: 'http://a:3000' }), 200],
@@ -242,8 +224,8 @@ t.test('forms of this origin, without a browser, or with the header are performe
     ['its host over plain HTTP', byField({ ...crossSite, origin: 'http://app.example' }), 400],
     ['an opaque origin', byField({ ...crossSite, origin: 'null' }), 400],
     ['a page of another site', byField({ 'sec-fetch-site': 'same-site' }), 400],
-  ]
-  for (const [about, options, status] of cases) t.equal((await post(app, options)).statusCode, status, about)
+  ] as const)
+    t.equal((await post(app, options)).statusCode, status, about)
 })
 
 t.test('an override to a method without a route is a 405 with Allow', async (t) => {
@@ -257,40 +239,30 @@ t.test('an override to a method without a route is a 405 with Allow', async (t) 
   }
 })
 
-t.test('each hook runs once, with the overriding method', async (t) => {
-  const app = Fastify()
-  const seen: string[] = []
-  await app.register(methodOverride)
-  const hooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler', 'preSerialization', 'onSend']
-  for (const name of hooks)
-    app.addHook(name as 'onRequest', async ({ method }) => void seen.push(`${name} ${method}`))
-  addRoutes(app)
-  for (const options of [{ ...byHeader('PATCH'), payload: { age: 31 } }, byForm('_method=PATCH&age=31')]) {
-    seen.length = 0
-    await post(app, options)
-    t.strictSame(seen.join(), hooks.map((name) => `${name} PATCH`).join())
-  }
-})
-
-t.test('the log has one pair of lines per request, with both methods', async (t) => {
+t.test('hooks run once, and the log has one pair of lines, with the overriding method', async (t) => {
   const { logger, lines } = keepLogs('info')
   const app = Fastify({ logger })
   await app.register(methodOverride)
+  const hooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler', 'preSerialization', 'onSend']
+  for (const name of hooks)
+    app.addHook(name as 'onRequest', async ({ log, method }) => log.info(`${name} ${method}`))
   addRoutes(app)
-  app.addHook('preHandler', async (request) => request.log.info('in between'))
-  await app.ready()
-  lines.length = 0
-  await post(app, byHeader('DELETE'))
-  t.match(lines, [
-    { msg: 'incoming request', req: { method: 'DELETE' } },
-    { msg: 'in between', originalMethod: 'POST' },
-    { msg: 'request completed', originalMethod: 'POST', res: { statusCode: 200 } },
-  ])
-  t.equal(lines.length, 3)
-  lines.length = 0
-  await post(app, {})
-  t.equal(lines.length, 3)
-  t.notOk(lines.some((line) => 'originalMethod' in line))
+  for (const [options, method, originalMethod] of [
+    [{ ...byHeader('PATCH'), payload: { age: 31 } }, 'PATCH', 'POST'],
+    [byForm('_method=PATCH&age=31'), 'PATCH', 'POST'],
+    [{}, 'POST', undefined],
+  ] as const) {
+    await app.ready()
+    lines.length = 0
+    await post(app, options)
+    t.match(lines.shift(), { msg: 'incoming request', req: { method } })
+    const messages = [...hooks.map((name) => `${name} ${method}`), 'request completed']
+    const told = lines.map((line) => [line.msg, line.originalMethod])
+    t.strictSame(
+      told,
+      messages.map((message) => [message, originalMethod]),
+    )
+  }
 })
 
 t.test('a form without an override is accepted only if the app accepts forms', async (t) => {
@@ -305,19 +277,21 @@ t.test('a form without an override is accepted only if the app accepts forms', a
     [byForm(Readable.from([]), chunked), '&'],
   ] as const)
     t.match((await post(taking, options)).json(), { route: 'POST', body }, JSON.stringify(body))
-  for (const order of ['before', 'after', 'in a child'] as const) {
-    for (const type of [form['content-type'], /^application\/.*form/, '*']) {
-      const app = Fastify()
-      if (order === 'before') takeForms(app, type)
-      await app.register(methodOverride)
-      if (order === 'after') takeForms(app, type)
-      await app.register(async (child) => {
-        if (order === 'in a child') takeForms(child, type)
-        addRoutes(child)
-      })
-      for (const [payload, route] of [['a=1', 'POST'] as const, ['_method=PUT&a=1', 'PUT'] as const])
-        t.match((await post(app, byForm(payload))).json(), { route, body: 'a=1' }, `${type} ${order}`)
-    }
+  for (const [order, type] of [
+    ['before', form['content-type']],
+    ['after', /^application\/.*form/],
+    ['in a child', '*'],
+  ] as const) {
+    const app = Fastify()
+    if (order === 'before') takeForms(app, type)
+    await app.register(methodOverride)
+    if (order === 'after') takeForms(app, type)
+    await app.register(async (child) => {
+      if (order === 'in a child') takeForms(child, type)
+      addRoutes(child)
+    })
+    for (const [payload, route] of [['a=1', 'POST'] as const, ['_method=PUT&a=1', 'PUT'] as const])
+      t.match((await post(app, byForm(payload))).json(), { route, body: 'a=1' }, order)
   }
 })
 
@@ -333,20 +307,16 @@ t.test('a form over the limit is a 413, unless the route has a larger limit', as
   // Constraints that Fastify has do not make the plugin read forms of unknown paths.
   app.get('/v1/hosts', { constraints: { host: 'a.example', version: '1.0.0' } }, () => ({}))
   const x = (count: number) => 'x'.repeat(count)
-  const cases: readonly (readonly [about: string, url: string, form: string, expected: number | object])[] = [
-    ['a form over the limit', '/v1/small', `_method=PUT&a=${x(200)}`, 413],
-    ['without the field', '/v1/small', `a=${x(200)}`, 413],
-    ['no route: not read', '/v1/nothing', `_method=PUT&a=${x(200)}`, 404],
+  for (const [about, url, payload, expected] of [
+    ['a form over the limit', '/v1/small', `_method=PUT&a=${x(200)}`, { status: 413, connection: 'close' }],
+    ['without the field', '/v1/small', `a=${x(200)}`, { status: 413, connection: 'close' }],
+    ['no route: not read', '/v1/nothing', `_method=PUT&a=${x(200)}`, { status: 404 }],
     ['a larger limit: not searched', '/v1/large', `_method=PUT&a=${x(200)}`, { length: 214 }],
     ['below the limit', '/v1/small', `_method=PUT&a=${x(30)}`, { length: 32 }],
-    ['over that of the PUT route', '/v1/small', `_method=PUT&a=${x(60)}`, 413],
-  ]
-  for (const [about, url, payload, expected] of cases) {
+    ['over that of the PUT route', '/v1/small', `_method=PUT&a=${x(60)}`, { status: 413 }],
+  ] as const) {
     const answer = await post(app, byForm(payload), url)
-    if (typeof expected === 'object') t.strictSame(answer.json(), expected, about)
-    else t.match(answer, { statusCode: expected }, about)
-    if (expected === 413) isProblem(t, injected(answer), { status: 413, code: 'content-too-large' }, about)
-    if (payload.length > 100 && expected === 413) t.equal(answer.headers.connection, 'close', about)
+    t.match({ ...answer.json(), connection: answer.headers.connection }, expected, about)
   }
 })
 
@@ -367,50 +337,40 @@ t.test('a form with a content coding is not searched, and reaches only a parser 
 })
 
 t.test('methods and form are options', async (t) => {
-  const cases: readonly (readonly [options: object, InjectOptions, status: number, route?: string])[] = [
-    [{ methods: ['PUT'] }, byHeader('put'), 200, 'PUT'],
-    [{ methods: ['PUT'] }, byHeader('DELETE'), 400],
-    [{ methods: ['PUT'] }, byForm('_method=DELETE'), 400],
+  for (const [options, request, expected] of [
+    [{ methods: ['PUT'] }, byHeader('put'), { route: 'PUT', originalMethod: 'POST' }],
+    [{ methods: ['PUT'] }, byHeader('DELETE'), { status: 400 }],
+    [{ methods: ['PUT'] }, byForm('_method=DELETE'), { status: 400 }],
     // As without the plugin.
-    [{ form: false }, byForm('_method=DELETE'), 415],
-    [{ form: false }, byHeader('DELETE'), 200, 'DELETE'],
-  ]
-  for (const [options, request, status, route] of cases) {
-    const answer = await post(await usualApp(options), request)
-    t.equal(answer.statusCode, status, JSON.stringify([options, request]))
-    if (status === 200) t.match(answer.json(), { route, originalMethod: 'POST' })
-  }
+    [{ form: false }, byForm('_method=DELETE'), { status: 415 }],
+    [{ form: false }, byHeader('DELETE'), { route: 'DELETE', originalMethod: 'POST' }],
+  ] as const)
+    t.match(
+      (await post(await usualApp(options), request)).json(),
+      expected,
+      JSON.stringify([options, request]),
+    )
 })
 
 t.test('invalid options are refused at registration', async (t) => {
   const code = 'FST_CONV_OPTION_INVALID'
-  const wrong: readonly (readonly [options: object, message: RegExp])[] = [
+  for (const [options, message] of [
     [{ methods: [] }, /methodOverride\.methods.*at least one/],
-    [{ methods: ['put'] }, /methodOverride\.methods\[0\].*uppercase/],
     [{ methods: ['PUT', 'GET'] }, /methodOverride\.methods\[1\].*'GET'/],
-    [{ methods: ['xPUT'] }, /methodOverride\.methods\[0\]/],
+    [{ methods: ['xPUT'] }, /methodOverride\.methods\[0\].*uppercase/],
     [{ methods: ['PUT!'] }, /methodOverride\.methods\[0\]/],
     [{ formOrigins: ['null'] }, /methodOverride\.formOrigins\[0\].*'null'/],
     [{ formOrigins: [crossSite.origin, '*'] }, /methodOverride\.formOrigins\[1\].*'\*'/],
     [{ formOrigins: ['https://a.example/'] }, /methodOverride\.formOrigins\[0\].*without a path/],
-  ]
-  for (const [options, message] of wrong) {
-    await t.rejects(async () => Fastify().register(methodOverride, options), { code, message }, `${message}`)
-  }
+  ] as const)
+    await t.rejects(async () => Fastify().register(methodOverride, options as object), { code, message })
 })
 
 t.test('report changes nothing, and counts overrides and refusals; off does not count', async (t) => {
-  const cases: readonly InjectOptions[] = [
-    byHeader('DELETE'),
-    byHeader('DELETE', json),
-    byHeader('TRACE'),
-    byForm('_method=DELETE'),
-    byForm('_method=TRACE&a=1'),
-    byForm('_method=PUT&a=1', crossSite),
-    byForm('a=1', crossSite),
-    byForm(`a=${'x'.repeat(2000)}`),
-    byForm('a=1'),
-  ]
+  const forms = ['_method=DELETE', '_method=TRACE&a=1', `a=${'x'.repeat(2000)}`, 'a=1']
+  const foreign = ['_method=PUT&a=1', 'a=1'].map((form) => byForm(form, crossSite))
+  const headers = [byHeader('DELETE'), byHeader('DELETE', json), byHeader('TRACE')]
+  const cases: readonly InjectOptions[] = [...headers, ...forms.map((form) => byForm(form)), ...foreign]
   const answersOf = async (mode: 'report' | 'off' | null, formsAreTaken: boolean) => {
     const app = Fastify({ bodyLimit: 1000 })
     if (mode !== null) await app.register(methodOverride, { mode })
@@ -453,7 +413,7 @@ t.test('in a context below, the plugin serves the paths below its prefix', async
     await app.register(serve, { prefix })
   }
   const patched = { route: 'PATCH', originalMethod: 'POST', body: { age: 31 } }
-  const cases: readonly (readonly [url: string, options: InjectOptions, expected: object])[] = [
+  for (const [url, options, expected] of [
     ['/v1/users/7', byHeader('DELETE'), { route: 'POST' }],
     ['/older/users', byHeader('DELETE'), { route: 'POST' }],
     ['/legacy', byHeader('DELETE'), { route: 'POST' }],
@@ -464,10 +424,8 @@ t.test('in a context below, the plugin serves the paths below its prefix', async
     ['/old/strict/v1/users/7', byHeader('DELETE'), invalid],
     ['/old/strict/v1/users/7', byHeader('PUT'), { route: 'PUT' }],
     ['/old/v1/users', byHeader('DELETE'), { status: 405, code: 'method-not-allowed' }],
-  ]
-  for (const [url, options, expected] of cases) {
+  ] as const)
     t.match((await post(app, options, url)).json(), expected, `${url} ${JSON.stringify(options)}`)
-  }
 })
 
 t.test('constraints and routes of the app work as before', async (t) => {
@@ -535,4 +493,33 @@ t.test('the OpenAPI document has the header on other methods, and the refusals o
   t.match(post, { parameters: undefined, responses: allow })
   t.match(JSON.stringify(post?.responses), /method-override-invalid.*method-not-allowed/)
   t.match(get, { parameters: undefined, responses: { 405: undefined } })
+})
+
+t.test('a field is taken out of a form, and the other bytes do not change', async (t) => {
+  for (const [form, values, rest] of [
+    ['_method=PUT&_method==&a=%20', ['PUT', '='], 'a=%20'],
+    ['_method', [''], ''],
+    ['%5Fmethod=PA%54CH&a=%zz', ['PATCH'], 'a=%zz'],
+    ['_method=%zz', ['%zz'], ''],
+    ['_METHOD=PATCH&x_method=PATCH', [], '_METHOD=PATCH&x_method=PATCH'],
+    ['_method=PUT&a=1&&b=2&', ['PUT'], 'a=1&&b=2&'],
+    ['a=1;_method=PATCH', [], 'a=1;_method=PATCH'],
+  ] as const)
+    t.strictSame(takeField(form, '_method'), { values, rest }, form)
+})
+
+t.test('any form: the removed field and the rest are those that a parser reads', async () => {
+  const name = fc.constantFrom('_method', 'age', '_meth', 'ä&=', ' ')
+  const pairs = fc.array(fc.tuple(name, fc.string({ unit: 'grapheme', maxLength: 8 })), { maxLength: 6 })
+  fc.assert(
+    fc.property(pairs, (pairs) => {
+      const form = new URLSearchParams(pairs).toString()
+      const { values, rest } = takeField(form, '_method')
+      const expected = new URLSearchParams(form)
+      deepEqual(values, expected.getAll('_method'))
+      expected.delete('_method')
+      deepEqual([...new URLSearchParams(rest)], [...expected])
+    }),
+    { numRuns: 500 },
+  )
 })
