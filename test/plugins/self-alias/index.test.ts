@@ -1,9 +1,13 @@
 /** The self alias: RFC 9110 §8.7. */
-import Fastify, { type FastifyInstance, type FastifyRequest, type RouteShorthandOptions } from 'fastify'
+import swagger from '@fastify/swagger'
+import fc from 'fast-check'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { caching, fields, integerTwins, pathGuard, problems } from '../../../src/index.js'
+import { ownTarget, withCaller, withoutCaller } from '../../../src/plugins/self-alias/alias.js'
 import { type SelfAliasOptions, selfAlias } from '../../../src/plugins/self-alias/index.js'
 import { keepLogs } from '../../support/logs.js'
+import { documentOf } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
 
@@ -93,8 +97,6 @@ t.test('an error of identify is a 500, or the thrown ProblemError, and no handle
   t.equal(await statusOf(unknown), 401)
   for (const found of [{}, '', 1.5, '\ud800']) t.equal(await statusOf(async () => found), 500, String(found))
   for (const [error, status] of [
-    [new Error('no store'), 500],
-    [undefined, 500],
     [null, 500],
     [Object.assign(new Error('expired'), { statusCode: 403 }), 403],
   ] as const) {
@@ -155,7 +157,7 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
     })
   })
   const own = '/v1/users/7'
-  const rows = [
+  for (const [method, status, body, location] of [
     ['GET', 200, 'x', own],
     ['GET', 304, '', own],
     ['GET', 300, 'x', undefined],
@@ -167,8 +169,7 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
     ['PATCH', 200, 'x', own],
     ['POST', 200, 'x', undefined],
     ['DELETE', 200, 'x', undefined],
-  ] as const
-  for (const [method, status, body, location] of rows) {
+  ] as const) {
     const query = `?status=${status}&body=${body}`
     const { headers } = await app.inject({ method, url: `/v1/users/me${query}`, headers: eve })
     const expected = location === undefined ? undefined : location + query
@@ -193,7 +194,6 @@ t.test('status, headers and body of a web Response are used', async (t) => {
     })
   })
   for (const [method, query, isFound] of [
-    ['GET', 'status=200&body=x', true],
     ['GET', 'status=302&body=x', false],
     ['PUT', 'status=200&body=x', true],
     ['PUT', 'status=200', false],
@@ -236,7 +236,7 @@ t.test('the tags of two accounts differ, even if their records have the same ver
 
 t.test('a record whose id is an alias cannot be created', async (t) => {
   const app = await presetWith(addUsers)
-  const rows = [
+  for (const [method, url, payload, status] of [
     ['POST', '/v1/users', { id_str: 'self' }, 400],
     ['POST', '/v1/orders', { id: 'me' }, 201],
     ['POST', '/v1/users', { id: 'Me' }, 400],
@@ -246,16 +246,13 @@ t.test('a record whose id is an alias cannot be created', async (t) => {
     ['POST', '/v1/users', [], 201],
     ['PUT', '/v1/users/7/settings', { id: 'me' }, 200],
     ['PUT', '/v1/users/7', { name: 'me' }, 200],
-  ] as const
-  for (const [method, url, payload, status] of rows) {
+  ] as const) {
     const answer = await app.inject({ method, url, payload })
-    t.equal(answer.statusCode, status, `${method} ${url} ${JSON.stringify(payload)}`)
-    if (status === 400) {
-      const [member = ''] = Object.keys(payload)
-      const message = 'is reserved for the caller'
-      const errors = [{ in: 'body', pointer: `/${member}`, message }]
-      isProblem(t, injected(answer), { status, code: 'validation', errors })
-    }
+    const about = `${method} ${url} ${JSON.stringify(payload)}`
+    const pointer = `/${Object.keys(payload)[0]}`
+    const errors = [{ in: 'body', pointer, message: 'is reserved for the caller' }]
+    if (status === 400) isProblem(t, injected(answer), { status, code: 'validation', errors }, about)
+    else t.equal(answer.statusCode, status, about)
   }
 })
 
@@ -278,52 +275,41 @@ t.test('an id that the validator makes an alias is refused', async (t) => {
 })
 
 t.test('the parameter after a collection is the alias, unless config.selfAlias says otherwise', async (t) => {
-  const config = { selfAlias: true as const }
-  type Row = readonly [pattern: string, url: string, ids: string, options?: RouteShorthandOptions]
-  const rows: readonly Row[] = [
-    ['/v1/users/:id', '/v1/users/me', 'me', { config: { selfAlias: false } }],
+  const rows: readonly (readonly [pattern: string, url: string, ids: string, own?: object | boolean])[] = [
+    ['/v1/users/:id', '/v1/users/me', 'me', false],
     ['/v1/users/:id/:page', '/v1/users/me/me', '7/me'],
     ['/v1/users/:id/x/:page?', '/v1/users/me/x', '7'],
     ['/v1/orgs/:org/users/:user_id(^\\w+$)/x/:x', '/v1/orgs/o/users/me/x/me', 'o/7/me'],
-    [
-      '/v1/users/:org_id/members/:id',
-      '/v1/users/me/members/me',
-      'me/7',
-      { config: { selfAlias: { param: 'id' } } },
-    ],
+    ['/v1/users/:org_id/members/:id', '/v1/users/me/members/me', 'me/7', { param: 'id' }],
     ['/v1/users/all/:id', '/v1/users/all/me', 'me'],
     ['/v1/users/all/users/:id', '/v1/users/all/users/me', '7'],
     ['/v1/things/:id', '/v1/things/me', 'me'],
     ['/:id', '/me', 'me'],
-    ['/v1/accounts/:account_id', '/v1/accounts/me', '7', { config }],
-    ['/v1/teams/:id?', '/v1/teams/me', '7', { config }],
+    ['/v1/accounts/:account_id', '/v1/accounts/me', '7', true],
+    ['/v1/teams/:id?', '/v1/teams/me', '7', true],
     ['/v1/users/:id/files/*', '/v1/users/me/files/a', 'me/a'],
-    ['/v1/users/:id/pages/*', '/v1/users/me/pages/a', '7/a', { config: { selfAlias: { param: 'id' } } }],
-    ['/v1/users/:id/hidden', '/v1/users/me/hidden', 'me', { schema: { hide: true } as object }],
+    ['/v1/users/:id/pages/*', '/v1/users/me/pages/a', '7/a', { param: 'id' }],
   ]
   const app = await presetWith((app) => {
-    for (const [pattern, , , options = {}] of rows)
-      app.get(
-        pattern,
-        { ...options, config: { ...options.config, pathGuard: false } },
-        async ({ params }) => params,
-      )
+    for (const [pattern, , , own] of rows) {
+      const config = { pathGuard: false as const, ...(own !== undefined && { selfAlias: own }) }
+      app.get(pattern, { config }, async ({ params }) => params)
+    }
+    app.get('/v1/users/:id/hidden', { schema: { hide: true } as object }, async ({ params }) => params)
     app.post('/v1/users/', { config: { pathGuard: false } }, async () => ({}))
-    app.post('/v1/accounts', { config }, async () => ({}))
-    app.put('/v1/teams/:id/', { config: { ...config, pathGuard: false } }, async () => ({}))
+    app.post('/v1/accounts', { config: { selfAlias: true } }, async () => ({}))
+    app.put('/v1/teams/:id/', { config: { selfAlias: true, pathGuard: false } }, async () => ({}))
   })
-  for (const [pattern, url, ids] of rows)
+  for (const [pattern, url, ids] of [...rows, ['a hidden route', '/v1/users/me/hidden', 'me']] as const)
     t.equal(Object.values((await app.inject({ url, headers: eve })).json()).join('/'), ids, pattern)
   for (const [method, url] of [
     ['POST', '/v1/accounts'],
     ['POST', '/v1/users/'],
     ['PUT', '/v1/teams/7/'],
-  ] as const)
-    t.equal(
-      (await app.inject({ method, url, payload: { id: 'me' } })).statusCode,
-      400,
-      `me is reserved: ${url}`,
-    )
+  ] as const) {
+    const { statusCode } = await app.inject({ method, url, payload: { id: 'me' } })
+    t.equal(statusCode, 400, `me is reserved: ${url}`)
+  }
 })
 
 t.test('collections without a route are logged', async (t) => {
@@ -364,7 +350,7 @@ t.test('in report mode aliases are only counted, and identify is not called; off
 })
 
 t.test('invalid options are refused', async (t) => {
-  const rows: readonly (readonly [options: unknown, message: RegExp])[] = [
+  for (const [options, message] of [
     [{ identify: 'me' }, /selfAlias\.identify: expected a function/],
     [{ collections: ['users/x'] }, /selfAlias\.collections\[0\]/],
     [{ aliases: ['Me'] }, /selfAlias\.aliases\[0\]/],
@@ -372,20 +358,16 @@ t.test('invalid options are refused', async (t) => {
     [{ aliases: [] }, /selfAlias\.aliases: expected at least one/],
     [{ aliases: ['me', 'me!'] }, /selfAlias\.aliases\[1\]/],
     [{ vary: ['a b'] }, /selfAlias\.vary\[0\]/],
-  ]
-  for (const [options, message] of rows) {
-    await t.rejects(async () => Fastify().register(selfAlias, options as SelfAliasOptions), { message })
-  }
+  ] as const)
+    await t.rejects(async () => Fastify().register(selfAlias, options as object), { message })
   const app = await presetWith(() => {})
-  const routes: readonly (readonly [url: string, own: unknown, message: RegExp])[] = [
+  for (const [url, own, message] of [
     ['/v1/things', true, /GET \/v1\/things config\.selfAlias: expected in a route with one parameter/],
     ['/v1/a/:a/b/:b', true, /one parameter/],
     ['/v1/a/:a', { param: 'id' }, /one parameter/],
     ['/v1/a/:a', 'me', /expected an object, true or false/],
-  ]
-  for (const [url, own, message] of routes) {
+  ] as const)
     t.throws(() => app.get(url, { config: { selfAlias: own as boolean } }, async () => ({})), { message })
-  }
 })
 
 t.test('without identify the caller is request.caller, which an app has to set to boot', async (t) => {
@@ -417,4 +399,112 @@ t.test('without identify the caller is request.caller, which an app has to set t
   for (const alias of ['me', 'my-self'])
     t.same((await app.inject({ url: `/v1/users/${alias}`, headers: ada })).json(), { id: 'ada' })
   isProblem(t, injected(await app.inject('/v1/users/me')), { status: 401, code: 'unauthorized' })
+})
+
+t.test('the target with the id in place of the alias', async (t) => {
+  const place = { parameter: 'id', before: 2, after: 1 }
+  for (const [target, own] of [
+    ['/v1/users/me/x?a=me&b', '/v1/users/7/x?a=me&b'],
+    ['/api/v1/users/me/x', '/api/v1/users/7/x'],
+    ['//v1/users/me/x', '/v1/users/7/x'],
+    ['/v1/users/me/x/', '/v1/users/7/x/'],
+    ['/v1/users/%6de/x', null],
+    ['/elsewhere', null],
+  ] as const)
+    t.equal(ownTarget(target, place, 'me', '7'), own, target)
+})
+
+t.test('an id in the path is encoded as one segment', async () => {
+  const place = { parameter: 'id', before: 1, after: 0 }
+  const id = fc.string({ unit: 'grapheme', minLength: 1 })
+  fc.assert(
+    fc.property(id, (id) => {
+      const segments = ownTarget('/users/me', place, 'me', id)?.split('/') ?? []
+      return segments.length === 3 && decodeURIComponent(segments[2] ?? '') === id
+    }),
+  )
+})
+
+t.test('a tag contains the caller', async (t) => {
+  t.equal(withCaller('nonsense', '42'), 'nonsense')
+  t.equal(withoutCaller('"v6;self=42", W/"v7;self=42", "v7;self=4", *', '42'), '"v6", W/"v7", "v7;self=4", *')
+  const id = fc.string({ unit: 'grapheme', minLength: 1 })
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z0-9-]*$/), id, id, (text, id, other) => {
+      const tag = `"${text}"`
+      const marked = withCaller(tag, id)
+      const isTag = /^"[\x21\x23-\x7e]*"$/.test(marked)
+      const isOthers = id === other || withoutCaller(marked, other) === marked
+      return isTag && isOthers && withoutCaller(marked, id) === tag && withCaller(marked, id) === marked
+    }),
+  )
+})
+
+const described = { type: 'object', properties: { id: { ...wide, description: 'The user' } } }
+
+t.test('the document shows the alias, Content-Location and the 401', async (t) => {
+  const app = Fastify()
+  await app.register(swagger, { openapi: {} })
+  await app.register(selfAlias, { identify: () => 7, collections: ['users'] })
+  await app.register(integerTwins)
+  await app.register(caching)
+  const response = { 200: { type: 'object', properties: { id: { type: 'integer' } } } }
+  const schema = { params: described, response }
+  app.get('/v1/users/:id', { schema }, async (request) => request.params)
+  for (const method of ['PUT', 'PATCH', 'DELETE'])
+    app.route({ method, url: '/v1/users/:id', schema: { response }, handler: async () => ({}) })
+  app.get('/v1/orders/:id', { schema }, async () => ({}))
+  const ofText = { schema: { type: 'string' } }
+  const texts = { type: 'object', properties: { id: ofText.schema, page: ofText.schema } }
+  const below = { params: texts, querystring: texts }
+  app.get('/v1/users/:id/:page', { schema: below }, async () => ({}))
+  const { paths } = JSON.parse(JSON.stringify(await documentOf(app)))
+
+  const own = paths['/v1/users/{id}'].get
+  const ofInteger = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$' }
+  const either = { anyOf: [ofInteger, { type: 'string', enum: ['me', 'self'] }] }
+  const description = "The user (me or self: the caller's own)"
+  t.match(own.parameters, [{ name: 'id', in: 'path', required: true, description, schema: either }])
+  const location = { headers: { 'Content-Location': ofText } }
+  const challenge = { headers: { 'WWW-Authenticate': ofText } }
+  t.match(own.responses, { 200: location, 304: location, 401: challenge })
+  const { put, patch, delete: remove } = paths['/v1/users/{id}']
+  for (const { responses } of [put, patch]) t.match(responses, { 200: location, 401: challenge })
+  t.match(remove.responses, { 401: challenge })
+  t.notMatch(remove.responses, { 200: location })
+  const others = paths['/v1/users/{id}/{page}'].get.parameters
+  const told = others.map((one: Record<string, unknown>) => [one.in, one.name, one.description])
+  t.strictSame(told.filter(([place]: string[]) => place !== 'header').sort(), [
+    ['path', 'id', "me or self: the caller's own"],
+    ['path', 'page', undefined],
+    ['query', 'id', undefined],
+    ['query', 'page', undefined],
+  ])
+  t.match(paths['/v1/orders/{id}'].get.parameters[0].schema, ofInteger)
+
+  t.equal((await app.inject('/v1/users/me')).body, '{"id":7}')
+  const other = await app.inject('/v1/users/you')
+  t.equal(other.statusCode, 400, 'the schema that validates is as it was')
+})
+
+t.test('the document shows the 400 for a reserved id, where it is enforced', async (t) => {
+  for (const [mode, isShown] of [
+    ['enforce', true],
+    ['report', false],
+  ] as const) {
+    const app = Fastify()
+    await app.register(swagger, { openapi: {} })
+    await app.register(selfAlias, { identify: () => 7, collections: ['users'], mode })
+    app.post('/v1/users', async () => ({}))
+    for (const method of ['PUT', 'DELETE'])
+      app.route({ method, url: '/v1/users/:id', schema: { params }, handler: async () => ({}) })
+    const { paths = {} } = await documentOf(app)
+    const operations = [
+      paths['/v1/users']?.post,
+      paths['/v1/users/{id}']?.put,
+      paths['/v1/users/{id}']?.delete,
+    ]
+    const shown = operations.map((one) => /"validation"/.test(JSON.stringify(one?.responses?.[400]?.content)))
+    t.strictSame(shown, [isShown, isShown, false], mode)
+  }
 })
