@@ -18,7 +18,7 @@ const options: DevIssuerOptions = {
   ],
   users: [{ id: 'ada', name: 'Ada' }],
 }
-const userGrant = 'urn:fastify-conventions:demo:user'
+const ada = { grant_type: 'urn:fastify-conventions:demo:user', client_id: 'app', user_id: 'ada' }
 
 t.test('a service takes the tokens of its own issuer: it fetches the keys from itself', async (t) => {
   const probe = createServer().listen(0, '127.0.0.1')
@@ -27,9 +27,7 @@ t.test('a service takes the tokens of its own issuer: it fetches the keys from i
   probe.close()
   await once(probe, 'close')
   const service = await start(t, { ...options, issuer: `http://127.0.0.1:${port}` }, port)
-  const { access_token } = (
-    await token(service, { grant_type: userGrant, client_id: 'app', user_id: 'ada' })
-  ).json()
+  const { access_token } = (await token(service, ada)).json()
   const answer = await service.inject({ url: '/v1/me', headers: { authorization: `Bearer ${access_token}` } })
   t.strictSame(answer.json(), { subject: 'ada', scopes: ['orders:read', 'orders:write'] })
   t.equal((await service.inject('/v1/me')).statusCode, 401)
@@ -44,11 +42,7 @@ t.test('clients have all scopes, or those that they are given', async (t) => {
 })
 
 t.test('users are a list, or a function that may return more than the one it is asked for', async (t) => {
-  const ada = { grant_type: userGrant, client_id: 'app', user_id: 'ada' }
-  const list = [
-    { id: 'alan', name: 'Alan' },
-    { id: 'ada', name: 'Ada' },
-  ]
+  const list = ['alan', 'ada'].map((id) => ({ id, name: id }))
   for (const users of [list, async () => list]) {
     const app = await start(t, { ...options, users })
     t.equal((await token(app, ada)).statusCode, 200)
@@ -64,13 +58,9 @@ t.test('a redirect to a path leads to each name of this machine, and to no other
     const method = { code_challenge_method: 'S256', scope: 'orders:read' }
     return issuer.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
   }
-  const origins = [
-    'http://localhost:3000',
-    'http://127.0.0.1:3000',
-    'http://[::1]:3000',
-    'https://app.example',
-  ]
-  for (const origin of origins) t.equal((await login(`${origin}/callback`)).statusCode, 303, origin)
+  const names = ['localhost', '127.0.0.1', '[::1]'].map((name) => `http://${name}:3000`)
+  for (const origin of [...names, 'https://app.example'])
+    t.equal((await login(`${origin}/callback`)).statusCode, 303, origin)
   for (const origin of ['http://localhost:3001', 'https://localhost:3000', 'http://evil.example:3000'])
     t.match((await login(`${origin}/callback`)).json(), { error: 'invalid_redirect_uri' }, origin)
   const elsewhere = await start(t, { ...options, issuer: 'https://shop.example' })
@@ -115,7 +105,7 @@ t.test('it does not start in production', async (t) => {
 t.test('options that are wrong throw when it is registered', async (t) => {
   const anOrigin = "expected an origin such as 'http://localhost:3000', received"
   const aUrl = "expected a URL such as 'https://api.example.com', received"
-  const rows: readonly [Record<string, unknown>, string][] = [
+  for (const [wrong, message] of [
     [{ issuer: 'http://localhost:3000/' }, `issuer: ${anOrigin} 'http://localhost:3000/'`],
     [{ issuer: 'ftp://localhost' }, `issuer: ${anOrigin} 'ftp://localhost'`],
     [{ issuer: undefined }, `issuer: ${anOrigin} undefined`],
@@ -132,22 +122,17 @@ t.test('options that are wrong throw when it is registered', async (t) => {
     ],
     [{ users: 'ada' }, "users: expected an array of users, or a function that returns them, received 'ada'"],
     [{ users: [{ id: 'ada' }] }, 'users[0].name: expected a non-empty string, received undefined'],
-  ]
-  for (const [wrong, message] of rows) {
+  ] as const) {
     const given = { ...options, ...wrong } as DevIssuerOptions
     await t.rejects(boot(given), { message: `devIssuer.${message}` })
   }
-  const below = Fastify().register(async (scope) => void (await scope.register(devIssuer, options)), {
-    prefix: '/api',
-  })
-  await t.rejects(async () => below.ready(), {
-    message: "devIssuer.prefix: expected none: its URLs begin at the origin, received '/api'",
-  })
+  const plugin = async (scope: FastifyInstance) => void (await scope.register(devIssuer, options))
+  const below = Fastify().register(plugin, { prefix: '/api' })
+  const message = "devIssuer.prefix: expected none: its URLs begin at the origin, received '/api'"
+  await t.rejects(async () => below.ready(), { message })
 })
 
-async function boot(given: DevIssuerOptions): Promise<void> {
-  await Fastify().register(devIssuer, given).ready()
-}
+const boot = async (given: DevIssuerOptions) => void (await Fastify().register(devIssuer, given).ready())
 
 async function start(t: Test, given: DevIssuerOptions, port?: number): Promise<FastifyInstance> {
   const app = Fastify()

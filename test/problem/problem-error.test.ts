@@ -18,8 +18,6 @@ import { defaultStyle } from '../../src/problem/send-problem.js'
 import type { Finding } from '../../src/report/findings.js'
 import { findingsTable } from '../../src/report/format-report.js'
 
-type BootCode = keyof typeof bootErrors
-
 const brand = Symbol.for('fastify-conventions.problem')
 
 const ofStatus = [
@@ -84,21 +82,18 @@ t.test('isProblemError() recognizes errors of each copy of the package', async (
   t.ok(isProblemError(new ProblemError('not-found')))
   t.ok(isProblemError({ [brand]: true }))
   t.equal(Reflect.get(new ProblemError('not-found'), brand), true)
-  for (const value of [undefined, null, 'x', 7, {}, new Error('x'), { code: 'not-found', statusCode: 404 }]) {
-    t.notOk(isProblemError(value), String(value))
-  }
+  t.notOk(isProblemError({ code: 'not-found', statusCode: 404 }))
   fc.assert(fc.property(fc.anything(), (value) => !isProblemError(value)))
 })
 
 t.test('boot errors: prefixed codes, status 500, messages with any argument', async (t) => {
   for (const [code, BootError] of Object.entries(bootErrors)) {
-    const error = bootError(code as BootCode, '100%s %d')
+    const error: Error = new (BootError as new (...texts: string[]) => Error)(...Array(3).fill('100%s %d'))
     t.match(error, { code, statusCode: 500, name: 'FastifyError' }, code)
     t.match(code, /^FST_CONV_[A-Z_]+$/)
     t.ok(error instanceof BootError && error.message.includes('100%s %d'), error.message)
+    t.equal(error instanceof TypeError, code.includes('_OPTION_'), code)
   }
-  t.ok(bootError('FST_CONV_OPTION_INVALID', 'x') instanceof TypeError)
-  t.ok(bootError('FST_CONV_OPTION_UNKNOWN', 'x') instanceof TypeError)
   t.ok(Object.isFrozen(bootErrors) && Object.isFrozen(problemTypes))
 })
 
@@ -127,19 +122,10 @@ t.test('extensions do not replace members of the document (RFC 9457 §3.2)', asy
   const errors = [{ in: 'query', name: 'limit', message: 'is negative' }] as const
   const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'errors']
   const extensions = { ...Object.fromEntries(members.map((name) => [name, 'x'])), state: 'succeeded' }
-  t.strictSame(
-    problemDocument(new ProblemError('not-retryable', { status: 409, extensions, errors }), base, 'r'),
-    {
-      state: 'succeeded',
-      type: `${base}not-retryable`,
-      title: 'Not retryable',
-      status: 409,
-      detail: 'Not retryable',
-      instance: 'urn:request:r',
-      code: 'not-retryable',
-      errors,
-    },
-  )
+  const documentWith = (more: object) =>
+    problemDocument(new ProblemError('not-retryable', { status: 409, errors, ...more }), base, 'r')
+  t.strictSame(Object.keys(documentWith({})), members)
+  t.strictSame(documentWith({ extensions }), { state: 'succeeded', ...documentWith({}) })
 })
 
 t.test('the document of a 5xx has no cause; 5xx problems of the package keep their detail', async (t) => {
@@ -209,11 +195,6 @@ t.test('docs/errors.md: every code in the page exists', async (t) => {
   const unknown = [...docs.matchAll(/\bFST_CONV_\w+/g)].filter(([code]) => !Object.hasOwn(bootErrors, code))
   t.same(unknown, [])
 })
-
-function bootError(code: BootCode, text: string): Error {
-  const BootError: new (...texts: string[]) => Error = bootErrors[code]
-  return new BootError(text, text, text)
-}
 
 function chapter(title: string): string {
   return docs.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''

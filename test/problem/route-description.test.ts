@@ -93,11 +93,8 @@ t.test('header fields of the request are added, in whichever case they are decla
 })
 
 t.test('responses, headers and parameters are components, each distinct one once', async (t) => {
-  const app = {
-    openapi: '3.1.0',
-    components: { responses: { PreconditionFailed: { description: 'Of the app' } } },
-  }
-  const openapi = openApiOf(app) as OpenApi
+  const components = { responses: { PreconditionFailed: { description: 'Of the app' } } }
+  const openapi = openApiOf({ openapi: '3.1.0', components }) as OpenApi
   const withDescriptions = describer(openapi)
   const [first, second, other] = [
     [{ 200: user }, [reads]],
@@ -106,12 +103,8 @@ t.test('responses, headers and parameters are components, each distinct one once
   ].map(([declared, all]) =>
     withDescriptions({ responses: declared as Responses }, all as readonly RouteDescription[]),
   )
-  const $ref = '#/components/responses/PreconditionFailed2'
-  t.strictSame(
-    [first, second].map((one) => one?.responses?.['412']),
-    [{ $ref }, { $ref }],
-  )
-  t.strictSame(other?.responses?.['412'], { $ref: '#/components/responses/PreconditionFailed3' })
+  const names = [first, second, other].map((one) => /\w+$/.exec(String(one?.responses?.['412']?.$ref))?.[0])
+  t.strictSame(names, ['PreconditionFailed2', 'PreconditionFailed2', 'PreconditionFailed3'])
   t.strictSame(first?.responses?.['200']?.headers, { ETag: { $ref: '#/components/headers/ETag' } })
   t.strictSame(Object.keys(openapi.document.components?.responses ?? {}), [
     'PreconditionFailed',
@@ -127,13 +120,11 @@ t.test('the schema of a problem has its members, and those of its errors', async
   const [text, uri] = [{ type: 'string' }, { type: 'string', format: 'uri-reference' }]
   const place = { type: 'string', enum: ['body', 'query', 'path', 'header'] }
   const issue = { required: ['in', 'message'], properties: { in: place, pointer: text, name: text } }
+  const status = { type: 'integer', minimum: 400, maximum: 599 }
+  const texts = { type: uri, title: text, detail: text, code: text, instance: uri }
   t.match(openapi.document.components?.schemas?.Problem, {
     type: 'object',
     required: ['type', 'title', 'status', 'detail', 'code'],
-    properties: {
-      ...{ type: uri, title: text, detail: text, code: text, instance: uri },
-      status: { type: 'integer', minimum: 400, maximum: 599 },
-      errors: { type: 'array', items: issue },
-    },
+    properties: { ...texts, status, errors: { type: 'array', items: issue } },
   })
 })
