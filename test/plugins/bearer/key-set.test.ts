@@ -18,13 +18,8 @@ const minute = 60_000
 function issuerKeys() {
   const clock = manualClock('2026-01-01T00:00:00Z')
   const { now, schedule } = clock
-  const issuer = {
-    answer: { keys: [keyOf('one')] } as unknown,
-    isAway: false,
-    fetches: 0,
-    delay: 0,
-    changes: 0,
-  }
+  const first: unknown = { keys: [keyOf('one')] }
+  const issuer = { answer: first, isAway: false, fetches: 0, delay: 0, changes: 0 }
   async function fetch() {
     issuer.fetches += 1
     const { answer } = issuer
@@ -36,13 +31,9 @@ function issuerKeys() {
   const given = { ...urls, now, schedule, fetch }
   const options = resolveBearer(resolveOptions('bearer', given, bearerOptions))
   const log: string[] = []
-  const logger = {
-    info: (text: string) => log.push(text),
-    error: (_: object, text: string) => log.push(text),
-  }
-  const keys = keySet(jose, issuerOf(options, logger), options, () => {
-    issuer.changes += 1
-  })
+  const note = (text: string) => void log.push(text)
+  const logger = { info: note, error: (_: object, text: string) => note(text) }
+  const keys = keySet(jose, issuerOf(options, logger), options, () => void issuer.changes++)
   const find = async (kid: string) => keys.find({ alg: 'ES256', kid }, { payload: '', signature: '' })
   const finds = async (kid: string, about = kid) => t.ok(await find(kid), about)
   return { clock, issuer, find, log, finds }

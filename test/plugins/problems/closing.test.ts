@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import conventions, { type ProblemsOptions, problems, serverOptions } from '../../../src/index.js'
 import { askOver } from '../../support/http2.js'
 import { isProblem } from '../../support/problem.js'
-import { exchange, openConnection, parseAnswers, type RawAnswer, requestBytes } from '../../support/raw.js'
+import { openConnection, parseAnswers, type RawAnswer, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 import { appWith } from './support.js'
 
@@ -55,27 +55,6 @@ t.test('while the server closes, a session of HTTP/2 ends with its last stream',
   stream.resume()
   await ends
   await closed
-})
-
-t.test('HEAD has the headers of the problem and no body (RFC 9110 §9.3.2)', async (t) => {
-  const app = Fastify(serverOptions())
-  await app.register(conventions)
-  app.get('/v1/payments', async () => Promise.reject(new Error('broken')))
-  app.post('/v1/orders', async () => ({}))
-  const { port } = await serve(t, app)
-  for (const [target, status] of [
-    ['/v1/payments', 500],
-    ['/v1/orders', 405],
-    ['/%zz', 400],
-  ] as const) {
-    const bytes = await exchange(port, requestBytes('HEAD', target))
-    const end = bytes.indexOf('\r\n\r\n')
-    t.equal(bytes.slice(end + 4), '', `${target}: nothing after the headers`)
-    const [answer] = parseAnswers(bytes)
-    t.equal(answer?.status, status, target)
-    t.equal(answer?.headers['content-type'], 'application/problem+json', target)
-    if (status === 405) t.equal(answer?.headers.allow, 'OPTIONS, POST')
-  }
 })
 
 t.test('errors are the same problems over HTTP/2', async (t) => {

@@ -96,12 +96,8 @@ t.test('only a 503 gets a Retry-After, unless it has one; other headers stay', a
   const later = { 'retry-after': '60' }
   const app = addRoutes(await appWith(), {
     written: (reply) => reply.code(500).send(),
-    'stream-503': (reply) => reply.code(503).send(Readable.from(['x'])),
-    'stream-later': (reply) =>
-      reply
-        .code(503)
-        .headers(later)
-        .send(Readable.from(['x'])),
+    'stream-503': (reply) => reply.code(503).send(Readable.from([])),
+    'stream-later': (reply) => reply.code(503).headers(later).send(Readable.from([])),
     closed: (reply) => reply.code(503).headers(later).send(),
     'web-closed': () => new Response('later', { status: 503, headers: later }),
     'too-many': (reply) => reply.code(429).send(),
@@ -202,15 +198,13 @@ t.test('what a hook of the app changes on a problem is put right', async (t) => 
 t.test('long integers in what an app sends or throws are kept, at any depth and in strings', async (t) => {
   const long = 9007199254740993n
   const numbers = `"debt":-${long},"most":18446744073709551615,"count":9000000000000001`
-  const deep = `"orders":[{"id":${long}}],"__proto__":{"id":${long}}`
-  const kept = `${deep},"note":"id ${long}, not","share":0.1234567890123456,${numbers}`
+  const kept = `"orders":[{"id":${long}}],"__proto__":{"id":${long}},"note":"id ${long}, not",${numbers}`
   const app = await appWith()
   await app.register(integerTwins)
+  const error = new ProblemError('conflict', { status: 409, extensions: { order_id: long, n: 5n } })
   addRoutes(app, {
     sent: (reply) => reply.code(409).type('application/json').send(`{${kept}}`),
-    thrown: () => {
-      throw new ProblemError('conflict', { status: 409, extensions: { order_id: long, n: 5n } })
-    },
+    thrown: () => Promise.reject(error),
   })
   for (const [url, members] of [
     ['/v1/sent', kept],
@@ -223,10 +217,10 @@ t.test('long integers in what an app sends or throws are kept, at any depth and 
 })
 
 function addRoutes(app: FastifyInstance, writes: Writes, config = {}): FastifyInstance {
-  for (const [name, write] of Object.entries(writes))
-    app.get(`/v1/${name}`, { config, onSend: name === 'hook' ? failing : [] }, async (_, reply) =>
-      write(reply),
-    )
+  for (const [name, write] of Object.entries(writes)) {
+    const onSend = name === 'hook' ? failing : []
+    app.get(`/v1/${name}`, { config, onSend }, async (_, reply) => write(reply))
+  }
   return app
 }
 
