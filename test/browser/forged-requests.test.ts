@@ -7,7 +7,6 @@ import { until } from '../support/until.js'
 import { serveUsers } from './service.js'
 
 const override = { 'x-http-method-override': 'DELETE' }
-const urlencoded = { 'content-type': 'application/x-www-form-urlencoded' }
 
 t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   const browser = await startBrowser(t)
@@ -23,8 +22,6 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     await t.rejects(fetchIn(page, target, opaque), /Failed to fetch/)
     t.match(arrived.at(-1), { method: 'POST', status: 405 })
     t.notOk('x-http-method-override' in (arrived.at(-1)?.headers ?? {}), 'the browser leaves it out')
-    await t.rejects(fetchIn(page, target, { method: 'DELETE', mode: 'no-cors' }), /is unsupported in no-cors/)
-    t.equal(arrived.length, 2, 'the browser does not send it')
     t.strictSame(handled, [])
   })
 
@@ -51,15 +48,13 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
     const { url, arrived, handled } = await serveUsers(t)
     const target = `${url}/v1/users/1`
-    const form = { method: 'POST', headers: urlencoded, body: '_method=DELETE' }
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const form = { method: 'POST', headers, body: '_method=DELETE' }
     await t.rejects(fetchIn(page, target, form), /Failed to fetch/)
     await t.rejects(fetchIn(page, target, { ...form, mode: 'no-cors' }), /Failed to fetch/)
     await page.evaluate(`navigator.sendBeacon('${target}', new URLSearchParams({ _method: 'DELETE' }))`)
-    const statuses = await until(
-      async () => arrived.map(({ method, status }) => `${method} ${status}`),
-      (all) => all.filter((one) => one === 'POST 400').length === 3,
-    )
-    t.equal(statuses.length, 3)
+    const refused = async () => arrived.filter(({ method, status }) => method === 'POST' && status === 400)
+    await until(refused, ({ length }) => length === 3)
     t.strictSame(handled, [])
   })
 

@@ -13,8 +13,6 @@ export interface Arrival {
   readonly status: number
 }
 
-export type Service = Awaited<ReturnType<typeof serveUsers>>
-
 const time = '2026-01-02T03:04:05Z'
 
 /**
@@ -28,7 +26,18 @@ export async function serveUsers(
 ) {
   // A browser opens connections that it may need, and the end of the test is not to wait for what it asks there.
   const app: FastifyInstance = Fastify({ ...serverOptions(), forceCloseConnections: true })
-  const arrived = arrivalsOf(app)
+  const arrived: Arrival[] = []
+  // Before Fastify: it does not tell hooks of all that comes in, and overrides methods.
+  app.server.prependListener('request', ({ method = '', url = '', headers }, response) => {
+    arrived.push({
+      method,
+      url,
+      headers: { ...headers },
+      get status() {
+        return response.statusCode
+      },
+    })
+  })
   const handled: string[] = []
   await app.register(conventions, options)
   const note = ({ method, url }: FastifyRequest) => void handled.push(`${method} ${url}`)
@@ -56,16 +65,4 @@ export async function serveUsers(
   await addRoutes(app)
   const { origin } = await serve(t, app)
   return { app, url: origin, arrived, handled }
-}
-
-function arrivalsOf(app: FastifyInstance): readonly Arrival[] {
-  const arrived: Arrival[] = []
-  // Before Fastify: it does not tell hooks of all that comes in, and overrides methods.
-  app.server.prependListener('request', ({ method = '', url = '', headers }, response) => {
-    const status = () => response.statusCode
-    arrived.push(
-      Object.defineProperty({ method, url, headers: { ...headers }, status: 0 }, 'status', { get: status }),
-    )
-  })
-  return arrived
 }

@@ -10,21 +10,21 @@ await onEachDatabase(async (t, database) => {
 
   await t.test('a reference to an unknown id is a 422 with its pointer', async (t) => {
     const nobody = 9_223_372_036_854_775_807n
-    const path = `/v1/orders/${order.id}`
     for (const [method, target, body, field] of [
       ['POST', '/v1/orders', sampleOf.orders(nobody), 'user_id'],
       ['POST', '/v1/subscriptions', sampleOf.subscriptions(nobody), 'user_id'],
       ['POST', '/v1/payments', sampleOf.payments(nobody), 'order_id'],
       ['POST', '/v1/friends', sampleOf.friends(nobody, ada.id), 'user_id'],
       ['POST', '/v1/friends', sampleOf.friends(ada.id, nobody), 'friend_user_id'],
-      ['PATCH', path, { user_id: nobody }, 'user_id'],
-      ['PUT', path, sampleOf.orders(nobody), 'user_id'],
+      ['PATCH', `/v1/orders/${order.id}`, { user_id: nobody }, 'user_id'],
     ] as const) {
-      const answer = await client.call(method, target, { body })
-      t.match(answer, { status: 422, json: { code: 'reference-not-found' } }, `${method} ${target} ${field}`)
-      t.match(answer.json.errors, [{ in: 'body', pointer: `/${field}` }])
+      const json = { code: 'reference-not-found', errors: [{ in: 'body', pointer: `/${field}` }] }
+      t.match(
+        await client.call(method, target, { body }),
+        { status: 422, json },
+        `${method} ${target} ${field}`,
+      )
     }
-    t.strictSame((await client.get(path)).json, order, 'the order is as it was')
   })
 
   await t.test('an e-mail address is unique, whatever its case', async (t) => {
@@ -33,7 +33,6 @@ await onEachDatabase(async (t, database) => {
     for (const email of ['ada@example.com', 'Ada@Example.COM']) {
       t.match(await client.post('/v1/users', sampleOf.users(email)), refusal, `create ${email}`)
       t.match(await client.patch(`/v1/users/${alan.id}`, { email }), refusal, `update ${email}`)
-      t.match(await client.put(`/v1/users/${alan.id}`, sampleOf.users(email)), refusal, `replace ${email}`)
     }
     t.match(await client.patch(`/v1/users/${ada.id}`, { email: 'ADA@example.com' }), { status: 200 }, 'own')
     const one = () => client.post('/v1/users', sampleOf.users('one@example.com'))

@@ -10,7 +10,7 @@ import { postgresOf, skipWithoutPostgres } from '../support/postgres.js'
 import { startRelay } from '../support/tcp-relay.js'
 import { until } from '../support/until.js'
 import { type Client, serve } from './client.js'
-import { query } from './query.js'
+import { query } from './databases.js'
 import { sampleOf } from './samples.js'
 
 const skip = await skipWithoutPostgres()
@@ -24,21 +24,17 @@ t.test('a lost connection ends its own transaction only', { skip }, async (t) =>
   const end = (id: unknown) => query(other, 'select pg_terminate_backend($1::integer)', [String(id)])
 
   for (let round = 0; round < 3; round += 1) {
-    const between = database.transaction().execute(async (queries) => {
-      const [row] = await query(queries, pid)
-      await end(row?.pid)
-      // Long enough for the end of the connection to arrive.
-      await setTimeout(50)
-      return query(queries, pid)
-    })
-    await t.rejects(between, lost, 'between two statements')
-
-    const during = database.transaction().execute(async (queries) => {
-      const [row] = await query(queries, pid)
-      const slow = query(queries, 'select pg_sleep(60)')
-      await Promise.all([slow, end(row?.pid)])
-    })
-    await t.rejects(during, lost, 'during a statement')
+    for (const isDuring of [false, true]) {
+      const failing = database.transaction().execute(async (queries) => {
+        const [row] = await query(queries, pid)
+        const slow = isDuring ? query(queries, 'select pg_sleep(60)') : null
+        await Promise.all([slow, end(row?.pid)])
+        // Long enough for the end of the connection to arrive.
+        await setTimeout(50)
+        return query(queries, pid)
+      })
+      await t.rejects(failing, lost, isDuring ? 'during a statement' : 'between two statements')
+    }
   }
   t.strictSame(await query(database, 'select 1 as one'), [{ one: 1 }], 'the pool goes on')
 })
@@ -70,16 +66,13 @@ t.test('without its database the demo soon sends 503 with Retry-After', { skip }
 async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {
   const user = `/v1/users/${firstId}`
   const body = sampleOf.users('without.database@example.com')
-  const requests: readonly (readonly [method: string, target: string, body?: unknown])[] = [
+  const requests: readonly [method: string, target: string, body?: unknown][] = [
     ['GET', '/v1/orders?include_total=true'],
     ['GET', user],
     ['POST', '/v1/users', body],
-    ['PUT', user, body],
     ['PATCH', user, { age: 1 }],
     ['DELETE', user],
-    ['POST', `/v1/subscriptions/${firstId}/suspend`],
     ['POST', `/v1/orders/${firstId}/retry`, { force_retry: true }],
-    ['POST', `${user}/verify_email`],
     ['GET', `/v1/orders/${firstId}/invoice`],
   ]
   const begun = performance.now()
@@ -88,11 +81,9 @@ async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {
   const answers = await Promise.all(
     all.map(([method, target, body]) => client.call(method, target, { body })),
   )
-  for (const [index, { status, headers, json }] of answers.entries()) {
-    const [method, target] = all[index] ?? []
-    t.equal(status, 503, `${method} ${target}`)
-    t.match(headers.get('retry-after'), /^[1-9]\d*$/)
-    t.equal(json.code, 'database-unavailable')
+  for (const [index, answer] of answers.entries()) {
+    t.match(answer, { status: 503, json: { code: 'database-unavailable' } }, String(all[index]))
+    t.match(answer.headers.get('retry-after'), /^[1-9]\d*$/)
   }
   t.ok(performance.now() - begun < 20_000, 'in seconds, not in minutes')
   t.match(await client.get('/v1/terms'), { status: 200 }, 'what needs no database is answered')

@@ -1,20 +1,13 @@
 /** The database: what its types, transactions, migrations and sample data are on both backends. */
 import { ProblemError } from 'fastify-conventions'
+import { items } from '../../examples/demo-server/collections/index.js'
 import type { Queries } from '../../examples/demo-server/database.js'
 import { firstId, migrate, migrations } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { defaultSeedSize, seedRows } from '../../examples/demo-server/seed-data.js'
 import { itemsOf, type Json, serve, walk } from './client.js'
-import { collections, readOnlyFields } from './collections.js'
-import { onEachDatabase } from './databases.js'
-import { query } from './query.js'
+import { onEachDatabase, query } from './databases.js'
 import { sampleOf } from './samples.js'
-
-/** The names that the problems of the service go by, beside those of references. */
-const otherConstraints: Readonly<Record<string, readonly string[]>> = {
-  users: ['users_email_key'],
-  friends: ['friends_user_id_friend_user_id_key', 'friends_not_self_check'],
-}
 
 await onEachDatabase(async (t, database) => {
   const names = async (text: string) => (await query(database, text)).map(({ name }) => String(name)).sort()
@@ -31,34 +24,25 @@ await onEachDatabase(async (t, database) => {
   })
 
   await t.test('a transaction that fails is rolled back, and does not affect the next one', async (t) => {
-    await query(database, 'create table notes (id bigint primary key, text text not null)')
-    const insert = (queries: Queries, text: string) =>
-      query(queries, 'insert into notes values (1, $1)', [text])
-    const statements = { 'select 1': { message: 'changed my mind' }, 'select 1 / 0': { code: '22012' } }
-    for (const [text, expected] of Object.entries(statements)) {
-      const failing = database.transaction().execute(async (queries) => {
-        await insert(queries, 'lost')
-        await query(queries, text)
-        throw new Error('changed my mind')
-      })
-      await t.rejects(failing, expected)
-    }
-    await database.transaction().execute((queries) => insert(queries, 'kept'))
-    t.strictSame(await query(database, 'select * from notes'), [{ id: 1n, text: 'kept' }])
+    await query(database, 'create table notes (id bigint primary key check (id < 10))')
+    const failing = database.transaction().execute(async (queries) => {
+      await query(queries, 'insert into notes values (1)')
+      await query(queries, 'select 1 / 0')
+    })
+    await t.rejects(failing, { code: '22012' })
+    await database.transaction().execute((queries) => query(queries, 'insert into notes values (1)'))
+    t.strictSame(await query(database, 'select * from notes'), [{ id: 1n }])
   })
 
   await t.test('errors that have no problem of their own are not changed', async (t) => {
-    await query(database, 'alter table notes add constraint small check (id < 10)')
-    const answers = 'create table answers (note_id bigint constraint answers_note references notes)'
-    await query(database, answers)
-    for (const [text, code, constraint] of [
-      [`insert into notes values (1, 'x')`, '23505', 'notes_pkey'],
-      [`insert into notes values (11, 'x')`, '23514', 'small'],
-      ['insert into answers values (7)', '23503', 'answers_note'],
-      ['select * from nowhere', '42P01', undefined],
+    await query(database, 'create table answers (note_id bigint references notes)')
+    for (const [text, code] of [
+      ['insert into notes values (1)', '23505'],
+      ['insert into notes values (11)', '23514'],
+      ['insert into answers values (7)', '23503'],
     ] as const) {
       const error = await query(database, text).catch((thrown: Error) => thrown)
-      t.match(error, { code, constraint }, text)
+      t.match(error, { code }, text)
       t.notOk(error instanceof ProblemError)
     }
   })
@@ -73,32 +57,24 @@ await onEachDatabase(async (t, database) => {
       '9999-bad': up('create nonsense'),
     }
     await t.rejects(migrate(database, steps), /syntax error/)
-    t.strictSame(
-      await names(`select table_name as name from information_schema.tables where table_name = 'good'`),
-      [],
-    )
+    await t.rejects(query(database, 'select * from good'), { code: '42P01' })
     t.strictSame(await names('select name from kysely_migration'), Object.keys(migrations))
   })
 
-  for (const { name, fields, references } of collections) {
+  for (const [name, { properties }] of Object.entries(items)) {
     await t.test(`${name}: the table matches the schema, and ids begin at the first id`, async (t) => {
       const text = `select column_name as name, is_nullable, datetime_precision as digits, data_type as type
         from information_schema.columns where table_name = '${name}'`
       const columns = await query(database, text)
-      const expected = ['id', ...Object.keys(fields), 'created_at', 'updated_at']
-      t.strictSame(columns.map((column) => column.name).sort(), expected.sort())
-      const nullable = Object.entries(fields).filter(([, { type }]) => Array.isArray(type))
+      const namesOf = (some: readonly { readonly name?: unknown }[]) => some.map(({ name }) => name).sort()
+      t.strictSame(namesOf(columns), Object.keys(properties).sort())
+      const nullable = Object.entries(properties).filter(
+        ([, schema]) => 'type' in schema && Array.isArray(schema.type),
+      )
       const isNullable = columns.filter((column) => column.is_nullable === 'YES')
-      t.strictSame(isNullable.map((column) => column.name).sort(), nullable.map(([field]) => field).sort())
+      t.strictSame(namesOf(isNullable), nullable.map(([field]) => field).sort())
       const times = columns.filter(({ type }) => type === 'timestamp with time zone')
       t.ok(times.length >= 2 && times.every(({ digits }) => digits === 3), 'milliseconds')
-      const present = await names(
-        `select conname as name from pg_constraint where conrelid = '${name}'::regclass
-         union select indexname from pg_indexes where tablename = '${name}'`,
-      )
-      const keys = references.map((field) => `${name}_${field}_fkey`)
-      for (const one of [...keys, ...(otherConstraints[name] ?? []), `${name}_created_at_idx`])
-        t.ok(present.includes(one), one)
       const next = `select nextval(pg_get_serial_sequence('${name}', 'id')) as id`
       t.strictSame(await query(database, next), [{ id: firstId }])
       await query(database, `alter sequence ${name}_id_seq restart`)
@@ -119,13 +95,12 @@ await onEachDatabase(async (t, database) => {
 
   await t.test('the API returns the sample data, which is the same every time and valid', async (t) => {
     const rows: Readonly<Record<string, readonly object[]>> = seedRows(defaultSeedSize)
-    for (const { name, fields } of collections) {
+    for (const name of Object.keys(items)) {
       const shown = await everything(name)
       t.same(shown, rows[name]?.toReversed().map(withTwins), name)
-      const isWritable = ([field]: [string, unknown]) => field in fields && !readOnlyFields.includes(field)
-      for (const row of shown) {
-        const body = Object.fromEntries(Object.entries(row).filter(isWritable))
-        const { status, text } = await client.put(`/v1/${name}/${row.id}`, body)
+      // What is read-only may be repeated.
+      for (const { id_str: _, ...row } of shown) {
+        const { status, text } = await client.put(`/v1/${name}/${row.id}`, row)
         if (status !== 200) t.fail(`${name} ${row.id}: ${text}`)
       }
     }
@@ -134,13 +109,17 @@ await onEachDatabase(async (t, database) => {
   await t.test('the sample data has an example for every convention', async (t) => {
     const differing = async (name: string, member: string) =>
       new Set((await everything(name)).map((item) => item[member])).size
-    const counts = { orders: 5, subscriptions: 3, payments: 4 }
-    for (const [name, count] of Object.entries(counts)) t.equal(await differing(name, 'status'), count, name)
-    t.equal(await differing('payments', 'failure_reason'), 3)
-    for (const name of ['users', 'orders']) {
-      const times = (await everything(name)).map(({ created_at }) => created_at)
-      t.ok(new Set(times).size < times.length, `some ${name} share a time`)
+    const examples = {
+      'orders status': 5,
+      'subscriptions status': 3,
+      'payments status': 4,
+      'payments failure_reason': 3,
     }
+    for (const [example, count] of Object.entries(examples)) {
+      const [name = '', member = ''] = example.split(' ')
+      t.equal(await differing(name, member), count, example)
+    }
+    t.ok((await differing('users', 'created_at')) < defaultSeedSize.users, 'some share a time')
   })
 })
 

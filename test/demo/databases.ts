@@ -1,6 +1,6 @@
-import type { PostgresPool } from 'kysely'
+import { CompiledQuery, type KyselyPlugin, type PostgresPool, PostgresQueryCompiler } from 'kysely'
 import t, { type Test } from 'tap'
-import { type Database, databaseOf } from '../../examples/demo-server/database.js'
+import { type Database, databaseOf, type Queries } from '../../examples/demo-server/database.js'
 import { openEmbeddedPool } from '../../examples/demo-server/database-embedded.js'
 import { openServerDatabase } from '../../examples/demo-server/database-server.js'
 import {
@@ -10,7 +10,6 @@ import {
   startPostgres,
 } from '../support/postgres.js'
 import { isThorough } from '../support/thorough.js'
-import { query } from './query.js'
 
 /** The tests of a file, run on a database that is empty at first and theirs alone. */
 type DatabaseSuite = (t: Test, database: Database) => Promise<void>
@@ -89,4 +88,31 @@ export async function emptyServerUrl(): Promise<string> {
   await query(first, `create database ${name}`)
   await first.destroy()
   return url.replace(/\/postgres$/, `/${name}`)
+}
+
+/** Runs a statement with the values of its `$1`, `$2`, …, and returns its rows. */
+export async function query(queries: Queries, text: string, values: readonly unknown[] = []) {
+  const { rows } = await queries.executeQuery(CompiledQuery.raw(text, [...values]))
+  return rows as Record<string, unknown>[]
+}
+
+/** The same database, with a look at its statements. */
+export function spyOn(database: Database) {
+  const texts: string[] = []
+  const spy: KyselyPlugin = {
+    transformQuery({ node, queryId }) {
+      texts.push(new PostgresQueryCompiler().compileQuery(node, queryId).sql)
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  return {
+    database: database.withPlugin(spy),
+    /** The columns that the statements since the last call read, one list for each `select … from` the table, or any. */
+    columnsRead: (table = '\\w+') =>
+      texts.splice(0).flatMap((text) => {
+        const [, columns] = new RegExp(`^select (.+?) from "${table}"`).exec(text) ?? []
+        return columns === undefined ? [] : [columns.replaceAll('"', '').split(', ')]
+      }),
+  }
 }

@@ -1,22 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import type { OpenApiDocument } from '../../src/schema/openapi.js'
 import { withoutReferences } from '../support/openapi.js'
-
-interface Schema {
-  readonly type?: string
-}
-
-interface Described {
-  readonly headers?: Readonly<Record<string, { readonly schema: Schema }>>
-  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>
-}
-
-interface Document {
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, Described>> }>>>
-  >
-  readonly components: object
-}
 
 /** Throws where a response is not what the OpenAPI document says. */
 export type Judge = (
@@ -41,46 +26,46 @@ const sometimes = new Set(
 
 /** Returns the judge of an OpenAPI document, as `app.swagger()` returns it. */
 export function judgeOf(swagger: object): Judge {
-  const document = withoutReferences(swagger) as Document
-  const { components } = document
+  const { paths = {}, components } = withoutReferences(swagger) as OpenApiDocument
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   formats.default(ajv)
   // By the text of the schema: most responses have their headers and their problems in common.
-  const validators = new Map<Schema | string, ValidateFunction>()
-  const paths = Object.keys(document.paths).map((path) => {
+  const validators = new Map<unknown, ValidateFunction>()
+  const patterns = Object.keys(paths).map((path) => {
     const pattern = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')
     return [path, new RegExp(`^${pattern}/?$`)] as const
   })
 
-  function validatorOf(schema: Schema): ValidateFunction {
+  function validatorOf(schema: unknown): ValidateFunction {
     const known = validators.get(schema)
     if (known !== undefined) return known
     const text = JSON.stringify(schema)
     // References lead into the components.
-    const validate = validators.get(text) ?? ajv.compile({ ...schema, components })
+    const validate = validators.get(text) ?? ajv.compile({ ...(schema as object), components })
     for (const key of [schema, text]) validators.set(key, validate)
     return validate
   }
 
   return function judge(method, target, { status, headers, text }) {
     const path = target.split('?', 1)[0] ?? ''
-    const [template] = paths.find(([, pattern]) => pattern.test(path)) ?? []
+    const [template = ''] = patterns.find(([, pattern]) => pattern.test(path)) ?? []
     const name = method === 'HEAD' ? 'get' : method.toLowerCase()
-    const operation = template === undefined ? undefined : document.paths[template]?.[name]
-    if (template === undefined || operation === undefined) return
+    const operation = paths[template]?.[name]
+    if (operation === undefined) return
     const isJson = /[/+]json/.test(headers.get('content-type') ?? '')
     const body: unknown = isJson && text !== '' ? JSON.parse(text) : undefined
     if (beforeRouting.has((body as { code?: string } | undefined)?.code ?? '')) return
     const fail = (fault: string): never => {
       throw new Error(`${method} ${target} is not as documented: ${status} ${fault}\n${text.slice(0, 500)}`)
     }
-    const described = operation.responses[status] ?? fail('is not in the document')
+    const described = operation.responses?.[status] ?? fail('is not in the document')
     const documented = Object.entries(described.headers ?? {})
     const names = documented.map(([field]) => field.toLowerCase())
     for (const name of headers.keys())
       if (!ofAllResponses.has(name) && !names.includes(name))
         fail(`has ${name}, which is not in the document`)
-    for (const [field, { schema }] of documented) {
+    for (const [field, described] of documented) {
+      const { schema } = described as { readonly schema: { readonly type?: string } }
       const value = headers.get(field)
       if (value === null && !sometimes.has(field.toLowerCase())) fail(`has no ${field}`)
       const isValid = validatorOf(schema)

@@ -2,20 +2,20 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { OperationEvent } from 'fastify-conventions'
 import { until } from '../support/until.js'
 import { type Json, serve, tagOf } from './client.js'
-import { onDatabase } from './databases.js'
-import { spyOn } from './query-spy.js'
+import { onDatabase, spyOn } from './databases.js'
 import { newUser, sampleOf } from './samples.js'
+
+const channel = 'fastify-conventions.operations'
 
 await onDatabase(async (t, actual) => {
   const { database, columnsRead } = spyOn(actual)
   const client = await serve(t, database)
-  const pathOf = (id: unknown) => `/v1/orders/${String(id)}/invoice`
-  /** Asks until it is made. */
-  const made = (id: unknown) =>
-    until(
-      () => client.get(pathOf(id)),
-      ({ status }) => status !== 202,
-    )
+  const pathOf = (id: unknown) => `/v1/orders/${id}/invoice`
+  /** Asks until it is made, or cannot be. */
+  async function made(id: unknown) {
+    const ask = () => client.get(pathOf(id))
+    return until(ask, ({ status }) => status !== 202)
+  }
   const newOrder = async (fields: Json = {}): Promise<Json> => {
     const user = await newUser(client)
     return (await client.post('/v1/orders', { ...sampleOf.orders(user.id), ...fields })).json
@@ -57,22 +57,18 @@ await onDatabase(async (t, actual) => {
       t.equal(headers.get('cache-control'), 'private, max-age=31536000, immutable')
       t.equal(headers.get('etag'), tagOf(first))
     }
-    const accepting = (accept: string) => client.call('GET', path, { headers: { accept } })
-    t.match(await accepting('text/*'), { status: 200 })
-    t.match(await accepting('application/json'), { status: 406, json: { code: 'not-acceptable' } })
+    const refused = await client.call('GET', path, { headers: { accept: 'application/json' } })
+    t.match(refused, { status: 406, json: { code: 'not-acceptable' } })
   })
 
   await t.test('a conditional request gets a 304, and the content is not read', async (t) => {
     const { id } = await newOrder()
     const path = pathOf(id)
-    const whatever = { 'if-none-match': '"other"' }
-    t.match(await client.call('GET', path, { headers: whatever }), { status: 202 })
     const headers = { 'if-none-match': tagOf(await made(id)) }
     columnsRead()
     t.match(await client.call('GET', path, { headers }), { status: 304, text: '' })
     // A run that a late poll started reads the order, and no invoice.
     t.strictSame(columnsRead('invoices'), [['made_at']])
-    t.match(await client.call('GET', path, { headers: { 'if-match': '"other"' } }), { status: 412 })
   })
 
   await t.test('concurrent first requests all get the same invoice', async (t) => {
@@ -95,29 +91,20 @@ await onDatabase(async (t, actual) => {
   })
 
   await t.test('an order that is paid again has an invoice, after one could not be made', async (t) => {
-    for (let attempt = 0; attempt < 10; attempt += 1) {
-      const { id } = await newOrder()
-      const end = nextEnd()
-      t.match(await client.get(pathOf(id)), { status: 202 })
-      await client.patch(`/v1/orders/${id}`, { status: 'failed' })
-      if ((await end) === 'Succeeded') continue
-      t.match(await client.get(pathOf(id)), { status: 409, json: { code: 'not-paid' } })
-      await client.patch(`/v1/orders/${id}`, { status: 'paid' })
-      return t.match(await made(id), { status: 200, text: /^sku,/ })
-    }
-    return t.fail('the order was always too late')
+    const slow = await serve(t, database, 0.3)
+    const { id } = await newOrder()
+    const ended = new Promise((resolve) => {
+      subscribe(channel, function hear(message) {
+        const { event, record } = message as OperationEvent
+        if (event !== 'end') return
+        unsubscribe(channel, hear)
+        resolve(record.status)
+      })
+    })
+    t.match(await slow.get(pathOf(id)), { status: 202 })
+    await client.patch(`/v1/orders/${id}`, { status: 'failed' })
+    t.equal(await ended, 'Failed')
+    await client.patch(`/v1/orders/${id}`, { status: 'paid' })
+    t.match(await made(id), { status: 200, text: /^sku,/ })
   })
 })
-
-/** Resolves with the status of the next operation that ends. */
-function nextEnd(): Promise<string> {
-  const channel = 'fastify-conventions.operations'
-  return new Promise((resolve) => {
-    subscribe(channel, function hear(message) {
-      const { event, record } = message as OperationEvent
-      if (event !== 'end') return
-      unsubscribe(channel, hear)
-      resolve(record.status)
-    })
-  })
-}

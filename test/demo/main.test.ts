@@ -3,10 +3,11 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { Agent, fetch as fetchThrough } from 'undici'
 import { endChild } from '../support/child.js'
 import { until } from '../support/until.js'
 import { callerOf } from './client.js'
@@ -26,9 +27,8 @@ t.test('the demo prints its URL and examples that work, and stops at SIGINT', as
     [user, 1, /^404 /],
     [admin, 2, /^303 /],
   ] as const) {
-    const [users = '', patch, retry] = (await shell([token, ...commands].join('\n')))
-      .split('HTTP/1.1 ')
-      .slice(1)
+    const { stdout } = await promisify(execFile)('bash', ['-c', [token, ...commands].join('\n')])
+    const [, users = '', patch, retry] = stdout.split('HTTP/1.1 ')
     t.match(users, /^200 OK\r\n[\s\S]*"users":\[/)
     t.equal(users.match(/"email"/g)?.length, seen)
     t.match(patch, /"age":37/)
@@ -38,17 +38,16 @@ t.test('the demo prints its URL and examples that work, and stops at SIGINT', as
 })
 
 t.test('an invalid setting is an error of one line, with exit code 1', async (t) => {
-  t.match(await failureOf(spawnDemo({ PORT: 'http' })), /^demo server: PORT: expected .* received 'http'$/)
-  t.match(
-    await failureOf(spawnDemo({ DATABASE_URL: 'postgres://localhost:1/none' })),
-    /^demo server: .*ECONNREFUSED.*$/,
-  )
-
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.teardown(() => taken.close())
-  const { port } = taken.address() as { port: number }
-  t.match(await failureOf(spawnDemo({ PORT: String(port) })), /^demo server: listen EADDRINUSE.*$/)
+  const { port } = taken.address() as AddressInfo
+  for (const [variables, failure] of [
+    [{ PORT: 'http' }, /^demo server: PORT: expected .* received 'http'$/],
+    [{ DATABASE_URL: 'postgres://localhost:1/none' }, /^demo server: .*ECONNREFUSED.*$/],
+    [{ PORT: String(port) }, /^demo server: listen EADDRINUSE.*$/],
+  ] as const)
+    t.match(await failureOf(spawnDemo({ ...variables })), failure)
 })
 
 t.test('MAINTENANCE_FILE, RATE_LIMIT_MAX, TRUST_PROXY and CORS_ORIGIN', async (t) => {
@@ -63,9 +62,7 @@ t.test('MAINTENANCE_FILE, RATE_LIMIT_MAX, TRUST_PROXY and CORS_ORIGIN', async (t
   const caller = callerOf(origin, { token: null })
   let clients = 0
   const from = (address: string, target = '/v1/terms') =>
-    caller.call('GET', target, {
-      headers: { 'x-forwarded-for': address, origin: 'https://app.example' },
-    })
+    caller.call('GET', target, { headers: { 'x-forwarded-for': address, origin: 'https://app.example' } })
   const anyClient = () => from(`192.0.2.${++clients}`)
 
   await t.test('while the file exists, requests are refused', async (t) => {
@@ -88,6 +85,21 @@ t.test('MAINTENANCE_FILE, RATE_LIMIT_MAX, TRUST_PROXY and CORS_ORIGIN', async (t
   })
 })
 
-async function shell(commands: string): Promise<string> {
-  return (await promisify(execFile)('bash', ['-c', commands])).stdout
-}
+t.test('the demo serves a certificate of its own, over HTTP/2 and HTTP/1.1', async (t) => {
+  const dev = await startDemo(t, { HTTPS: 'dev', ISSUER_URL: '' })
+  t.match(dev.origin, /^https:\/\/127\.0\.0\.1:\d+$/)
+  const untrusting = await fetch(`${dev.origin}/v1/terms`).catch((error: Error) => error.cause)
+  t.match(untrusting, { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, 'nobody vouches for it')
+  for (const allowH2 of [true, false]) {
+    const dispatcher = new Agent({ allowH2, connect: { rejectUnauthorized: false } })
+    t.teardown(() => dispatcher.close())
+    const { status, headers } = await fetchThrough(`${dev.origin}/login`, { dispatcher, redirect: 'manual' })
+    t.equal(status, 302)
+    t.ok(headers.has('strict-transport-security'))
+    t.equal(headers.has('connection'), !allowH2, 'HTTP/2 has no such field')
+    t.match(headers.get('location'), `${dev.origin}/oauth/authorize?`, 'over TLS')
+    const cookies = headers.getSetCookie()
+    t.ok(cookies.length > 0 && cookies.every((field) => /; secure/i.test(field)))
+  }
+  t.equal(await endChild(dev.process, 'SIGTERM'), 0, 'an open HTTP/2 session does not keep it')
+})

@@ -2,20 +2,18 @@
 import fc from 'fast-check'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
+import { items } from '../../examples/demo-server/collections/index.js'
 import { firstId } from '../../examples/demo-server/migrations.js'
 import { seed } from '../../examples/demo-server/seed.js'
 import { isThorough } from '../support/thorough.js'
-import { type Json, serve, walk } from './client.js'
-import { collections } from './collections.js'
+import { faultyTwin, type Json, parseExact, serve, walk, writeExact } from './client.js'
 import { onDatabase } from './databases.js'
-import { faultyTwin, parseExact, writeExact } from './exact-json.js'
 import { adminToken } from './issuer.js'
-import { sampleOf } from './samples.js'
+import { collectionNames as names, sampleOf } from './samples.js'
 
 const count = isThorough ? 10_000 : 1_000
 
-const names = collections.map(({ name }) => name)
-const members = ['id', ...collections.flatMap(({ fields }) => Object.keys(fields))]
+const members = Object.values(items).flatMap(({ properties }) => Object.keys(properties))
 const words = <Word extends string>(text: string) => fc.constantFrom(...(text.split(' ') as Word[]))
 const anyText = fc.string({ unit: 'binary', maxLength: 20 })
 const encoded = (text: fc.Arbitrary<string>) => text.map((any) => encodeURIComponent(any.toWellFormed()))
@@ -115,7 +113,7 @@ await onDatabase(async (t, database) => {
   await t.test(`${count} random bodies`, (t) => hold(t, write, send))
 
   await t.test('after these requests, all lists can be read to the end', async (t) => {
-    for (const { name } of collections) {
+    for (const name of names) {
       const statuses = (await walk(client, `/v1/${name}?limit=200`)).map(({ status }) => status)
       t.strictSame([...new Set(statuses)], [200], name)
     }

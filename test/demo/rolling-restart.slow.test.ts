@@ -1,7 +1,6 @@
 // Own process: it is slow
 /** The topology of docker-compose.yml as processes, with its nginx.conf: each of them restarts while clients send requests. */
 import { randomInt, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -16,7 +15,7 @@ import { postgresOf, skipWithoutPostgres } from '../support/postgres.js'
 import { redisOf, skipWithoutRedis } from '../support/redis.js'
 import { until } from '../support/until.js'
 import { type Answer, type Caller, callerOf, tagOf } from './client.js'
-import { query } from './query.js'
+import { query } from './databases.js'
 import { type RunningDemo, startDemo, startWorker } from './run-demo.js'
 import { sampleOf } from './samples.js'
 
@@ -27,20 +26,14 @@ const pause = 30
 
 t.test('each process restarts under load, and no request is lost', { skip, timeout: 400_000 }, async (t) => {
   const [postgres, redis] = await Promise.all([postgresOf(t), redisOf(t)])
-  const environment = {
-    DATABASE_URL: postgres.url,
-    REDIS_URL: redis.url,
-    RATE_LIMIT_MAX: '999999999',
-    PACE: '0.2',
-  }
+  const shared = { DATABASE_URL: postgres.url, REDIS_URL: redis.url }
+  const environment = { ...shared, RATE_LIMIT_MAX: '999999999', PACE: '0.2' }
   const ports = [await freePort(), await freePort()] as const
   const startWeb = (port: number) => startDemo(t, { ...environment, WORK: 'off', PORT: String(port) })
   const running = await Promise.all(ports.map(startWeb))
   let worker = await startWorker(t, environment)
-  const { socket } = await startProgram(
-    t,
-    nginxBefore({ 'web-1:3000': `127.0.0.1:${ports[0]}`, 'web-2:3000': `127.0.0.1:${ports[1]}` }),
-  )
+  const addresses = { 'web-1:3000': `127.0.0.1:${ports[0]}`, 'web-2:3000': `127.0.0.1:${ports[1]}` }
+  const { socket } = await startProgram(t, nginxBefore(addresses))
 
   const load = startLoad(t, socket)
   for (const [index, port] of ports.entries()) {
@@ -56,10 +49,9 @@ t.test('each process restarts under load, and no request is lost', { skip, timeo
   await load.moreRounds()
   worker = await startWorker(t, environment)
   await load.moreRounds()
-  const { faults, orders, answers } = await load.end()
+  const { faults, orders } = await load.end()
 
   t.strictSame(faults, [])
-  t.comment(`${answers} responses, ${orders.length} orders`)
   const database = await openServerDatabase(postgres.url)
   t.teardown(() => database.destroy())
   const text = "select items->0->>'sku' as sku from orders where items->0->>'sku' like 'rolling-%' order by 1"
@@ -78,7 +70,6 @@ function startLoad(t: Test, socketPath: string) {
   const faults: string[] = []
   const orders: string[] = []
   const rounds: number[] = []
-  let answers = 0
   let isOver = false
 
   function newOrder() {
@@ -92,10 +83,7 @@ function startLoad(t: Test, socketPath: string) {
     const dispatcher = new Agent({ connections: 1, pipelining: 1, connect: { socketPath } })
     t.teardown(() => dispatcher.close())
     const client = callerOf('http://demo.test', {
-      send(url, request) {
-        answers += 1
-        return fetch(url, { ...request, dispatcher })
-      },
+      send: (url, request) => fetch(url, { ...request, dispatcher }),
     })
     const place = rounds.push(0) - 1
     while (!isOver) {
@@ -125,13 +113,9 @@ function startLoad(t: Test, socketPath: string) {
       const { body, headers: key } = newOrder()
       const headers = { ...key, prefer: 'respond-async' }
       const started = expectStatus(await client.call('POST', '/v1/orders', { body, headers }), 202)
+      const poll = () => client.get(started.headers.get('location') ?? '')
       // An operation may be polled sixty times in a minute.
-      const end = await until(
-        () => client.get(started.headers.get('location') ?? ''),
-        ({ status }) => status !== 200,
-        patience,
-        500,
-      )
+      const end = await until(poll, ({ status }) => status !== 200, patience, 500)
       expectStatus(end, 303)
       expectStatus(await client.get(end.headers.get('location') ?? ''), 200)
     },
@@ -141,18 +125,16 @@ function startLoad(t: Test, socketPath: string) {
   return {
     /** Waits until each client has done some more of its rounds. */
     async moreRounds() {
-      const before = [...rounds]
-      await until(
-        async () => rounds.map((done, place) => done - (before[place] ?? 0)),
-        (done) => done.every((count, place) => count >= (place < 4 ? roundsOfPhase : 0)),
-        patience,
-      )
+      const before = rounds.slice(0, 4)
+      const isEnough = async () =>
+        before.every((count, place) => (rounds[place] ?? 0) >= count + roundsOfPhase)
+      await until(isEnough, (enough) => enough, patience)
     },
     /** Lets the rounds that have begun end. */
     async end() {
       isOver = true
       await ended
-      return { faults, orders, answers }
+      return { faults, orders }
     },
   }
 }
@@ -190,16 +172,11 @@ function nginxBefore(addresses: Readonly<Record<string, string>>): CacheProgram 
 
 /** A port below those that outgoing connections get, so that a process which restarts finds its own again. */
 async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000)
-    const probe = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!isFree) continue
-    probe.close()
-    await once(probe, 'close')
-    return port
-  }
+  const port = randomInt(20_000, 32_000)
+  const probe = createServer()
+  const isFree = await new Promise<boolean>((resolve) => {
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
+  return isFree ? port : freePort()
 }

@@ -25,11 +25,6 @@ export const variables: ReadonlySet<string> = new Set(
   REDIS_URL OPERATIONS WORK PACE MAINTENANCE_FILE CORS_ORIGIN TRUST_PROXY RATE_LIMIT_MAX`.split(/\s+/),
 )
 
-const programs = {
-  main: new URL('../../examples/demo-server/main.ts', import.meta.url),
-  worker: new URL('../../examples/demo-server/worker.ts', import.meta.url),
-}
-
 /**
  * Starts the demo on a free port and waits until it listens; it ends with the test. It takes the tokens of the issuer of
  * the tests; with an empty `ISSUER_URL` those of its own. Its data are on a PostgreSQL server, if there is one: this takes
@@ -68,9 +63,10 @@ async function started(t: Test, child: ReturnType<typeof spawnDemo>): Promise<Ru
 }
 
 /** Starts the demo, with these variables and no others of its own. */
-export function spawnDemo(environment: Record<string, string>, program: keyof typeof programs = 'main') {
+export function spawnDemo(environment: Record<string, string>, program = 'main') {
   const inherited = Object.entries(process.env).filter(([name]) => !variables.has(name))
-  return spawn(process.execPath, programArguments(programs[program]), {
+  const source = new URL(`../../examples/demo-server/${program}.ts`, import.meta.url)
+  return spawn(process.execPath, programArguments(source), {
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -81,11 +77,12 @@ export async function failureOf(child: ReturnType<typeof spawnDemo>): Promise<st
   child.stdout.resume()
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   if (code !== 1) throw new Error(`expected exit code 1, received ${code}: ${said}`)
-  const lines = said.trim().split('\n')
-  return lines.filter((line) => !isAboutRuntime(line)).join('\n')
+  return said
+    .trim()
+    .split('\n')
+    .filter((line) => !isAboutRuntime(line))
+    .join('\n')
 }
 
 /** What oidc-provider says on Node.js 20 when it is loaded. */
-function isAboutRuntime(line: string): boolean {
-  return line.startsWith('oidc-provider WARNING: Unsupported runtime')
-}
+const isAboutRuntime = (line: string) => line.startsWith('oidc-provider WARNING: Unsupported runtime')

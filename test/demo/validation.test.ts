@@ -1,26 +1,22 @@
 /** What each collection refuses, and where the fault is. */
 import { longestBody } from '../../examples/demo-server/validation.js'
-import { serve } from './client.js'
+import { serve, writeExact } from './client.js'
 import { onDatabase } from './databases.js'
-import { writeExact } from './exact-json.js'
 import { type CollectionName, newBody, newUser, sampleOf } from './samples.js'
 
 const item = (changes: object) => ({ items: [{ sku: 'a', quantity: 1, unit_amount: 1, ...changes }] })
 
 /** What is changed in a good body, and where the fault is. A member that is `undefined` is left out. */
-const faults: Readonly<Partial<Record<CollectionName, readonly (readonly [object, string])[]>>> = {
+const faults = {
   users: [
     [{ age: '31' }, '/age'],
-    [{ age: 31.5 }, '/age'],
     [{ age: 151 }, '/age'],
     [{ age: undefined }, '/age'],
-    [{ name: '' }, '/name'],
     [{ name: '   ' }, '/name'],
     [{ name: 'x'.repeat(201) }, '/name'],
     [{ name: 'a\u0000b' }, '/name'],
     [{ name: 'a\ud800b' }, '/name'],
     [{ gender: '' }, '/gender'],
-    [{ email: 'nobody' }, '/email'],
     [{ email: `${'x'.repeat(243)}@example.com` }, '/email'],
     [{ email_verified: true }, '/email_verified'],
     [{ id: 5 }, '/id'],
@@ -34,65 +30,55 @@ const faults: Readonly<Partial<Record<CollectionName, readonly (readonly [object
     [{ currency: 'EURO' }, '/currency'],
     [{ items: [] }, '/items'],
     [{ items: Array.from({ length: 101 }, () => item({}).items[0]) }, '/items'],
-    [{ items: undefined }, '/items'],
     [item({ quantity: 0 }), '/items/0/quantity'],
     [item({ quantity: 1_000_001 }), '/items/0/quantity'],
     [item({ unit_amount: 2 ** 53 }), '/items/0/unit_amount'],
     [item({ sku: 'a b' }), '/items/0/sku'],
-    [{ items: [{ sku: 'a', quantity: 1 }] }, '/items/0/unit_amount'],
     [item({ note: '' }), '/items/0/note'],
   ],
   subscriptions: [
     [{ renews_at: '2025-02-30T00:00:00Z' }, '/renews_at'],
-    [{ renews_at: '2025-01-01T00:00:00' }, '/renews_at'],
     [{ renews_at: '0000-01-01T00:00:00Z' }, '/renews_at'],
     [{ renews_at: '2025-01-01T00:00:00+23:59' }, '/renews_at'],
     [{ renews_at: '2025-06-30T23:59:60Z' }, '/renews_at'],
     [{ plan: null }, '/plan'],
-    [{ status: 'paid' }, '/status'],
   ],
   payments: [
     [{ amount: -5 }, '/amount'],
-    [{ status: 'paid' }, '/status'],
-    [{ currency: 'eur' }, '/currency'],
     [{ failure_reason: 3 }, '/failure_reason'],
-    [{ order_id: undefined }, '/order_id'],
   ],
-}
+} as const
 
 await onDatabase(async (t, database) => {
   const client = await serve(t, database)
   const user = await newUser(client)
   const path = `/v1/users/${user.id}`
 
-  for (const [name, rows] of Object.entries(faults) as [CollectionName, typeof faults.users][]) {
-    await t.test(
-      `${name}: a body with a fault is a 400 with its pointer, and nothing is stored`,
-      async (t) => {
-        const body = await newBody(client, name)
-        const { json, headers } = await client.post(`/v1/${name}`, body)
-        const itemPath = headers.get('location') ?? ''
-        for (const [fields, pointer] of rows ?? []) {
-          const errors = [{ in: 'body', pointer }]
-          const refusal = { status: 400, json: { code: 'validation', status: 400, errors } }
-          const about = `${writeExact(fields).slice(0, 60)} ${pointer}`
-          t.match(await client.post(`/v1/${name}`, { ...body, ...fields }), refusal, `create ${about}`)
-          t.match(await client.put(itemPath, { ...body, ...fields }), refusal, `replace ${about}`)
-          if (Object.values(fields).every((value) => value !== undefined))
-            t.match(await client.patch(itemPath, fields), refusal, `update ${about}`)
-        }
-        t.strictSame((await client.get(`${itemPath}?fields=*`)).json, json)
-      },
-    )
+  for (const [name, rows] of Object.entries(faults)) {
+    await t.test(`${name}: a fault is a 400 with its pointer, and nothing is stored`, async (t) => {
+      const body = await newBody(client, name as CollectionName)
+      const { json, headers } = await client.post(`/v1/${name}`, body)
+      const itemPath = headers.get('location') ?? ''
+      for (const [fields, pointer] of rows) {
+        const refusal = { status: 400, json: { code: 'validation', errors: [{ in: 'body', pointer }] } }
+        const about = `${writeExact(fields).slice(0, 60)} ${pointer}`
+        t.match(await client.post(`/v1/${name}`, { ...body, ...fields }), refusal, `create ${about}`)
+        t.match(await client.put(itemPath, { ...body, ...fields }), refusal, `replace ${about}`)
+        if (Object.values(fields).every((value) => value !== undefined))
+          t.match(await client.patch(itemPath, fields), refusal, `update ${about}`)
+      }
+      t.strictSame((await client.get(`${itemPath}?fields=*`)).json, json)
+    })
   }
 
-  await t.test('a body that is not an object, or is no JSON, is a 400 or 415', async (t) => {
-    for (const body of ['[]', 'null', '{', '', '{"__proto__":{"age":1}}'])
+  await t.test('a body that is not an object, or of another type, is a 400 or 415', async (t) => {
+    for (const body of ['[]', 'null', '{', '{"__proto__":{"age":1}}'])
       t.match(await client.patch(path, body), { status: 400, json: { status: 400 } }, `update ${body}`)
     t.match(await client.call('POST', '/v1/users'), { status: 400, json: { code: 'validation' } }, 'no body')
     const typed = (method: string, type: string) =>
       client.call(method, path, { body: '{"age":3}', headers: { 'content-type': type } })
-    t.match(await typed('PUT', 'application/merge-patch+json'), { status: 415 }, 'a patch replaces nothing')
+    t.equal((await typed('PATCH', 'application/merge-patch+json')).status, 200)
+    t.equal((await typed('PUT', 'application/merge-patch+json')).status, 415, 'a patch replaces nothing')
     const refused = await typed('PATCH', 'text/plain')
     t.match(refused, { status: 415, json: { code: 'unsupported-media-type' } })
     t.match(refused.headers.get('accept-patch'), 'application/merge-patch+json', 'RFC 5789 §2.2')
@@ -114,24 +100,18 @@ await onDatabase(async (t, database) => {
 
   await t.test('a fault of a path or a query is a 400 with its name', async (t) => {
     for (const [method, target, place, name] of [
-      ['GET', '/v1/users/abc', 'path', 'id'],
       ['GET', '/v1/users/-1', 'path', 'id'],
       ['GET', '/v1/orders/01/invoice', 'path', 'id'],
       ['GET', '/v1/users?color=red', 'query', 'color'],
       ['GET', '/v1/subscriptions?plan=%00', 'query', 'plan'],
-      ['GET', '/v1/users/1?verbose=true', 'query', 'verbose'],
       ['GET', '/v1/orders/1/invoice?dry_run=true', 'query', 'dry_run'],
       ['GET', '/v1/terms?fields=text', 'query', 'fields'],
       ['POST', '/v1/users?dry_run=true', 'query', 'dry_run'],
-      ['PUT', `${path}?dry_run=true`, 'query', 'dry_run'],
-      ['PATCH', `${path}?fields=name`, 'query', 'fields'],
       ['DELETE', `${path}?dry_run=true`, 'query', 'dry_run'],
     ] as const) {
-      const good = sampleOf.users('good@example.com')
-      const body = { POST: good, PUT: good, PATCH: {}, GET: undefined, DELETE: undefined }[method]
-      const answer = await client.call(method, target, { body })
-      t.match(answer, { status: 400, json: { code: 'validation' } }, `${method} ${target}`)
-      t.match(answer.json.errors, [{ in: place, name }], `${method} ${target}`)
+      const body = method === 'POST' ? sampleOf.users('good@example.com') : undefined
+      const json = { code: 'validation', errors: [{ in: place, name }] }
+      t.match(await client.call(method, target, { body }), { status: 400, json }, `${method} ${target}`)
     }
   })
 
