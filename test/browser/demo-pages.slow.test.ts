@@ -87,28 +87,23 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
   }
 
   await t.test('the path of each request marks who answered it', async (t) => {
-    const ends: Readonly<Record<string, readonly string[]>> = {
+    t.match(await page.locator('#overrides').innerText(), /_method=PATCH[\s\S]*"age":37/)
+    const ends = {
       paths: ['pathGuard 404 path-uppercase'],
       problems: ['Fastify 400 validation'],
       caching: ['handler 200', 'caching 304'],
-      idempotency: ['handler 200', 'handler 201', 'idempotency 201'],
     }
     for (const [id, answered] of Object.entries(ends))
       t.strictSame(await page.locator(`#${id} .path .ends`).allInnerTexts(), answered, id)
   })
 
-  await t.test('a form overrides the method', async (t) => {
-    t.match(await page.locator('#overrides').innerText(), /_method=PATCH[\s\S]*"age":37/)
-  })
-
   await t.test('the line for curl sends the same request', async (t) => {
     const token = await tokenOf(origin)
     const session = (await context.cookies()).find(({ name }) => name === 'session')?.value
+    const env = { ...process.env, TOKEN: token, SESSION: session }
     for (const id of ['paths', 'problems', 'formats', 'forgery']) {
       const line = await page.locator(`#${id} .curl pre`).last().innerText()
-      const { stdout } = await promisify(execFile)('sh', ['-c', `${line.replace('curl', 'curl -s')}`], {
-        env: { ...process.env, TOKEN: token, SESSION: session },
-      })
+      const { stdout } = await promisify(execFile)('sh', ['-c', line.replace('curl', 'curl -s')], { env })
       const [status] = (await statusesOf(page, id)).split(' ').slice(-1)
       t.match(stdout, `HTTP/1.1 ${status} `, line)
     }
@@ -173,7 +168,6 @@ async function logsInByOneClick(t: Test, browser: Browser, issuer: string, origi
     t.equal(answer.status(), 200)
     const { users } = (await answer.json()) as { users: readonly { readonly name: string }[] }
     t.match(users, { length: 1, 0: { name: 'Ada Allen' } }, 'a user sees no record but their own')
-    await page.locator('.live-responses-table').getByText('"users"').waitFor()
   })
 
   t.strictSame(faults, [], 'nothing is refused by a policy, nothing fails')

@@ -12,13 +12,12 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { XsrfOptions } from 'fastify-conventions'
 import type { BrowserContext, Page } from 'playwright-core'
-import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { migrate } from '../../examples/demo-server/migrations.js'
 import { seal } from '../../examples/demo-server/sessions.js'
-import type { Certificate } from '../../examples/demo-server/tls.js'
+import { type Certificate, developmentCertificate } from '../../examples/demo-server/tls.js'
 import { emptyDatabase, query } from '../demo/databases.js'
 import { adminToken, issuer } from '../demo/issuer.js'
 import { sampleOf } from '../demo/samples.js'
@@ -34,8 +33,7 @@ const cookie = { name: '__Host-session', httpOnly: true, secure: true, sameSite:
 const elements = ['script', 'image', 'style', 'iframe', 'object', 'video']
 
 t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
-  const pems = await generate([{ name: 'commonName', value: 'localhost' }])
-  const certificate = { key: pems.private, cert: pems.cert }
+  const certificate = await developmentCertificate('localhost')
 
   for (const host of ['localhost', '127.0.0.1']) {
     const site = host === 'localhost' ? 'another site' : 'another origin of the same site'
@@ -49,10 +47,9 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       t.strictSame(read, [], 'the page reads nothing')
       const unsafe = demo.calls.filter(({ method }) => method !== 'GET' && method !== 'HEAD')
       t.strictSame(unsafe, [], 'no handler of an unsafe method ran')
-      const byElement = demo.calls.filter(
+      const opened = openedBy(demo).filter(
         ({ destination, mode }) => destination !== 'empty' || mode === 'no-cors',
       )
-      const opened = byElement.filter(({ hasSession, url }) => hasSession && url.startsWith('/v1/'))
       t.strictSame(opened, [], 'the cookie opens no JSON for an element, nor for a worker')
       t.equal(await demo.content(), before, 'all rows are as before')
       sentAll(t, demo)
@@ -65,8 +62,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     // A few paths are enough to see that the attack works.
     const paths = demo.paths.filter((path) => /^\/v1\/(users|orders)(\/\d+)?$/.test(path))
     await attack(await openAttackPage(t, context, certificate, 'localhost'), { ...demo, paths })
-    const opened = demo.calls.filter(({ hasSession, url }) => hasSession && url.startsWith('/v1/'))
-    const destinations = opened.map(({ destination }) => destination)
+    const destinations = openedBy(demo).map(({ destination }) => destination)
     for (const element of elements) t.ok(destinations.includes(element), element)
     sentAll(t, demo)
   })
@@ -76,9 +72,8 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     const context = await startWithThirdPartyCookies(t)
     const page = await openAttackPage(t, context, certificate, 'localhost')
     const answered = page.waitForResponse((response) => response.request().method() === 'POST')
-    await page.setContent(
-      `<form action="${demo.origin}/v1/sessions" method="post"><button>send</button></form>`,
-    )
+    const action = `${demo.origin}/v1/sessions`
+    await page.setContent(`<form action="${action}" method="post"><button>send</button></form>`)
     await page.click('button')
     t.equal((await answered).status(), 403)
     t.strictSame(demo.calls, [])
@@ -133,12 +128,10 @@ async function serveDemo(t: Test, certificate: Certificate, mode: XsrfOptions['m
 function addLogin(app: FastifyInstance): void {
   const login = { schema: { hide: true }, config: { bearer: false, xsrf: { login: true } } } as const
   const attributes = { ...cookie, sameSite: 'none', path: '/' } as const
-  app.post('/v1/sessions', login, async (_request, reply) =>
-    reply
-      .setCookie(cookie.name, await adminSession(), attributes)
-      .code(204)
-      .send(),
-  )
+  app.post('/v1/sessions', login, async (_request, reply) => {
+    reply.setCookie(cookie.name, await adminSession(), attributes)
+    return reply.code(204).send()
+  })
 }
 
 function callOf({ method, url, headers }: FastifyRequest) {
@@ -146,6 +139,10 @@ function callOf({ method, url, headers }: FastifyRequest) {
   const mode = String(headers['sec-fetch-mode'])
   return { method, url, hasSession: /session=/.test(headers.cookie ?? ''), destination, mode }
 }
+
+/** The handlers of the API that ran with the cookie. */
+const openedBy = ({ calls }: Demo) =>
+  calls.filter(({ hasSession, url }) => hasSession && url.startsWith('/v1/'))
 
 /** A new session of an admin. */
 const adminSession = async () => seal(await adminToken(), secret, 3600)
@@ -189,10 +186,8 @@ async function attack(page: Page, { origin, paths, arrived }: Demo): Promise<rea
     `(() => { ${source}; return attack(${JSON.stringify(origin)}, ${JSON.stringify(paths)}) })()`,
   )
   // What was sent last may still be on its way.
-  await until(
-    async () => elements.filter((element) => !arrived.has(`GET ${element}`)),
-    (missing) => missing.length === 0,
-  )
+  const haveArrived = async () => elements.every((element) => arrived.has(`GET ${element}`))
+  await until(haveArrived, (have) => have)
   return read
 }
 

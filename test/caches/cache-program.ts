@@ -4,10 +4,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { Agent } from 'undici'
 import { endChild, findProgram } from '../support/child.js'
 import { until } from '../support/until.js'
-import { type Cache, cacheThrough } from './shared-cache-rules.js'
 
 /** A program that caches, as it is to be started. */
 export interface CacheProgram {
@@ -43,17 +41,6 @@ export function nginxFolders(folder: string): string {
     .join(' ')
 }
 
-/** Starts the program as {@link startProgram} does, and sends requests through it. */
-export async function startCache(
-  t: Test,
-  cacheProgram: CacheProgram,
-): Promise<Cache & { readonly folder: string }> {
-  const { folder, socket } = await startProgram(t, cacheProgram)
-  const agent = new Agent({ connect: { socketPath: socket } })
-  t.teardown(() => agent.close())
-  return { folder, ...cacheThrough(agent, 'http://cache.test') }
-}
-
 /** Starts the program and waits until it listens on the socket; it ends, and the folder with all that it keeps goes, with the test. */
 export async function startProgram(t: Test, cacheProgram: CacheProgram) {
   const { program, debianPackage } = cacheProgram
@@ -71,18 +58,12 @@ export async function startProgram(t: Test, cacheProgram: CacheProgram) {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => output.push(String(text)))
   const isUp = async () => {
     if (child.exitCode !== null) throw new Error(`${program} did not start: ${output.join('')}`)
-    return accepts(socket)
+    return new Promise<boolean>((resolve) => {
+      const connection = connect(socket, () => resolve(true))
+      connection.once('connect', () => connection.destroy())
+      connection.once('error', () => resolve(false))
+    })
   }
   await until(isUp, (isUp) => isUp)
-  return { folder, socket }
-}
-
-function accepts(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const connection = connect(socket, () => {
-      connection.destroy()
-      resolve(true)
-    })
-    connection.once('error', () => resolve(false))
-  })
+  return { socket }
 }

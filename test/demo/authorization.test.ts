@@ -9,8 +9,7 @@ import { type CollectionName, collectionNames, newUser, sampleOf } from './sampl
 
 const ofConnection = ['date', 'content-length', 'keep-alive', 'connection', 'ratelimit', 'ratelimit-policy']
 
-/** What belongs to one user. */
-type Records = Readonly<Record<CollectionName, Json>>
+type Records = Awaited<ReturnType<typeof recordsOf>>
 
 const actionsOf: Readonly<Record<CollectionName, readonly string[]>> = {
   users: ['POST /verify_email'],
@@ -192,7 +191,8 @@ t.test('each route of the document needs a token with the scopes that it names',
   t.strictSame(open, ['GET /v1/terms'])
 })
 
-async function recordsOf(client: Caller): Promise<Records> {
+/** Makes what belongs to one user. */
+async function recordsOf(client: Caller) {
   const user = await newUser(client)
   const make = async (name: CollectionName, body: object) => (await client.post(`/v1/${name}`, body)).json
   const order = await make('orders', { ...sampleOf.orders(user.id), status: 'failed' })

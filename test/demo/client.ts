@@ -1,9 +1,9 @@
-import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { buildApp } from '../../examples/demo-server/app.js'
 import type { Database } from '../../examples/demo-server/database.js'
 import { migrate } from '../../examples/demo-server/migrations.js'
 import { nextLink } from '../support/links.js'
+import { serve as listen } from '../support/serve.js'
 import { until } from '../support/until.js'
 import { type Judge, judgeOf } from './document-judge.js'
 import { adminToken, issuer, userToken } from './issuer.js'
@@ -29,19 +29,16 @@ export type Caller = ReturnType<typeof callerOf>
 
 export type Client = Awaited<ReturnType<typeof serve>>
 
+/** What a `fetch` sends. */
+type Sending = { method: string; redirect: 'manual'; headers: Record<string, string>; body?: string }
+
 interface CallerOptions {
   /** Default: for the records of all users. */
   readonly token?: Promise<string> | null
-  readonly send?: Fetch
+  readonly send?: (url: string, request: Sending) => Promise<Pick<Response, 'status' | 'headers' | 'text'>>
   /** Compares each answer with the OpenAPI document. */
   readonly judge?: Judge
 }
-
-/** Sends requests as `fetch` does. */
-type Fetch = (
-  url: string,
-  request: { method: string; redirect: 'manual'; headers: Record<string, string>; body?: string },
-) => Promise<Pick<Response, 'status' | 'headers' | 'text'>>
 
 let judgeOfDemo: Judge | undefined
 
@@ -54,12 +51,10 @@ export async function serve(t: Test, database: Database, pace = 0.02) {
   await migrate(database)
   const { options: bearer } = await issuer()
   const app = await buildApp({ database, bearer, rateLimitMax: 1_000_000_000, pace })
-  t.teardown(() => app.close())
-  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { origin } = await listen(t, app)
   // All these services have the same document, and it takes long to make.
   judgeOfDemo ??= judgeOf(app.swagger())
   const judge = judgeOfDemo
-  const origin = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   return {
     app,
     ...callerOf(origin, { judge }),
