@@ -74,7 +74,10 @@ await onDatabase(async (t, database) => {
   await t.test('a body that is not an object, or of another type, is a 400 or 415', async (t) => {
     for (const body of ['[]', 'null', '{', '{"__proto__":{"age":1}}'])
       t.match(await client.patch(path, body), { status: 400, json: { status: 400 } }, `update ${body}`)
-    t.match(await client.call('POST', '/v1/users'), { status: 400, json: { code: 'validation' } }, 'no body')
+    const refusal = { status: 400, json: { code: 'validation' } }
+    t.match(await client.call('POST', '/v1/users'), refusal, 'no body')
+    for (const action of ['orders/1/cancel', 'subscriptions/1/suspend', 'users/1/follow', 'payments/1/retry'])
+      t.match(await client.post(`/v1/${action}`, { a: 1 }), refusal, 'members that an action does not take')
     const typed = (method: string, type: string) =>
       client.call(method, path, { body: '{"age":3}', headers: { 'content-type': type } })
     t.equal((await typed('PATCH', 'application/merge-patch+json')).status, 200)
