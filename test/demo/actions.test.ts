@@ -88,8 +88,10 @@ await onDatabase(async (t, database) => {
 
   await t.test('what has not failed, or has no funds, is not retried, unless it is forced', async (t) => {
     const { payment, order } = await failedPayment(client, 'insufficient_funds')
+    const stale = { headers: { 'if-match': '"stale"' } }
     const paths = [`/v1/payments/${payment.id}/retry`, `/v1/orders/${order.id}/retry`]
     for (const path of paths) {
+      t.equal((await client.call('POST', path, stale)).status, 412, 'it has changed')
       const error = { code: 'insufficient-funds', message: /not enough/ }
       t.match((await endOf(client, await client.post(path, {}))).json, { status: 'Failed', error })
     }
