@@ -3,21 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bootErrors } from '../src/boot-errors.js'
 import { loadPeer } from '../src/load-peer.js'
-import {
-  type Check,
-  type Checks,
-  flag,
-  integer,
-  invalid,
-  listOf,
-  objectOf,
-  oneOf,
-  option,
-  pluginOptions,
-  resolveOptions,
-  routeOptionsOf,
-  text,
-} from '../src/options.js'
+import * as is from '../src/options.js'
 
 const wrong = (message: string) => ({ code: 'FST_CONV_OPTION_INVALID', message })
 
@@ -27,28 +13,38 @@ interface Lamp {
   readonly labels?: readonly string[]
 }
 
-const checks: Checks<Lamp> = { colour: oneOf('red', 'green'), watts: integer(1, 100), labels: listOf(text()) }
+const checks: is.Checks<Lamp> = {
+  colour: is.oneOf('red', 'green'),
+  watts: is.integer(1, 100),
+  labels: is.listOf(is.text()),
+}
 const defaults: Required<Lamp> = { colour: 'red', watts: 40, labels: [] }
 const declared = {
-  colour: option(oneOf('red', 'green'), defaults.colour),
-  watts: option(integer(1, 100), defaults.watts),
-  labels: option<readonly string[]>(listOf(text()), defaults.labels),
+  colour: is.option(is.oneOf('red', 'green'), defaults.colour),
+  watts: is.option(is.integer(1, 100), defaults.watts),
+  labels: is.option<readonly string[]>(is.listOf(is.text()), defaults.labels),
 }
 
-type Row = [check: Check<unknown>, passing: unknown[], expected: string, failing: unknown[], shown: string]
+type Row = [check: is.Check<unknown>, passing: unknown[], expected: string, failing: unknown[], shown: string]
 
 /** Values that each check takes, and others as its error shows them. */
 const rows: readonly Row[] = [
-  [oneOf('a', 'b'), ['a', 'b'], "one of 'a', 'b'", ['c', '', undefined], "'c' '' undefined"],
-  [oneOf(404, 400), [404, 400], 'one of 404, 400', ['404', [404]], "'404' [404]"],
-  [oneOf('only'), ['only'], "'only'", ['other'], "'other'"],
-  [flag, [true, false], 'one of true, false', [1, 'true', null], "1 'true' null"],
-  [integer(1, 10), [1, 10], 'an integer from 1 to 10', [0, 11, 1.5, '5', 5n], "0 11 1.5 '5' 5n"],
-  [integer(0), [0, Number.MAX_SAFE_INTEGER], 'an integer of at least 0', [2 ** 53], '9007199254740992'],
-  [text(), ['a', ' ', '\n'], 'a non-empty string', ['', 7, Symbol('s')], "'' 7 Symbol(s)"],
-  [text('a path', /^\//), ['/', '/x'], 'a path', ['x'], "'x'"],
-  [listOf(text()), [[], ['a', 'b']], 'an array', ['a', { 0: 'a', length: 1 }], `'a' {"0":"a","length":1}`],
-  [objectOf<Lamp>(checks), [{}, { watts: 7 }], 'an object', [null, [], 'a'], "null [] 'a'"],
+  [is.oneOf('a', 'b'), ['a', 'b'], "one of 'a', 'b'", ['c', '', undefined], "'c' '' undefined"],
+  [is.oneOf(404, 400), [404, 400], 'one of 404, 400', ['404', [404]], "'404' [404]"],
+  [is.oneOf('only'), ['only'], "'only'", ['other'], "'other'"],
+  [is.flag, [true, false], 'one of true, false', [1, 'true', null], "1 'true' null"],
+  [is.integer(1, 10), [1, 10], 'an integer from 1 to 10', [0, 11, 1.5, '5', 5n], "0 11 1.5 '5' 5n"],
+  [is.integer(0), [0, Number.MAX_SAFE_INTEGER], 'an integer of at least 0', [2 ** 53], '9007199254740992'],
+  [is.text(), ['a', ' ', '\n'], 'a non-empty string', ['', 7, Symbol('s')], "'' 7 Symbol(s)"],
+  [is.text('a path', /^\//), ['/', '/x'], 'a path', ['x'], "'x'"],
+  [
+    is.listOf(is.text()),
+    [[], ['a', 'b']],
+    'an array',
+    ['a', { 0: 'a', length: 1 }],
+    `'a' {"0":"a","length":1}`,
+  ],
+  [is.objectOf<Lamp>(checks), [{}, { watts: 7 }], 'an object', [null, [], 'a'], "null [] 'a'"],
 ]
 
 t.test('each check returns a valid value, or throws with label, expected and received value', async (t) => {
@@ -63,7 +59,7 @@ t.test('each check returns a valid value, or throws with label, expected and rec
 
 t.test('the error of an invalid item or member has its path', async (t) => {
   const message = "x.labels[0]: expected a non-empty string, received ''"
-  t.throws(() => objectOf<Lamp>(checks)('x', { labels: [''] }), wrong(message))
+  t.throws(() => is.objectOf<Lamp>(checks)('x', { labels: [''] }), wrong(message))
 })
 
 t.test('the received value is shortened in the message, whatever it is', async (t) => {
@@ -77,7 +73,7 @@ t.test('the received value is shortened in the message, whatever it is', async (
     [() => 1, /received a function \(anonymous\)$/],
     [new Date(0), /received "1970-01-01T00:00:00.000Z"$/],
   ] as const)
-    t.throws(() => invalid('x', 'y', value), { message }, String(message))
+    t.throws(() => is.invalid('x', 'y', value), { message }, String(message))
 })
 
 t.test('options of a plugin replace its defaults', async (t) => {
@@ -85,8 +81,8 @@ t.test('options of a plugin replace its defaults', async (t) => {
   const unset: Record<string, unknown> = { watts: undefined }
   t.strictSame(resolve(unset), defaults, 'undefined is unset')
   const ofRegister = { prefix: '/api', logLevel: 'info', logSerializers: {}, watts: 7 }
-  t.strictSame(resolve(pluginOptions(ofRegister)), { ...defaults, watts: 7 })
-  t.strictSame(pluginOptions([]), [])
+  t.strictSame(resolve(is.pluginOptions(ofRegister)), { ...defaults, watts: 7 })
+  t.strictSame(is.pluginOptions([]), [])
 })
 
 t.test('an unknown option throws, with the known options', async (t) => {
@@ -105,20 +101,20 @@ t.test('an unknown option throws, with the known options', async (t) => {
 })
 
 t.test('options of a route are an object or false; anything else throws', async (t) => {
-  t.equal(routeOptionsOf('r', false, checks), false)
-  t.strictSame(routeOptionsOf('r', { colour: 'green' }, checks), { colour: 'green' })
-  t.strictSame(routeOptionsOf('r', true, checks, true), {})
+  t.equal(is.routeOptionsOf('r', false, checks), false)
+  t.strictSame(is.routeOptionsOf('r', { colour: 'green' }, checks), { colour: 'green' })
+  t.strictSame(is.routeOptionsOf('r', true, checks, true), {})
   for (const [index, value] of [true, null, 'off', [], 0].entries()) {
     const shown = "true null 'off' [] 0".split(' ')[index]
     const message = `r: expected an object or false, received ${shown}`
-    t.throws(() => routeOptionsOf('r', value, checks), wrong(message))
+    t.throws(() => is.routeOptionsOf('r', value, checks), wrong(message))
   }
 })
 
 t.test('the resolved options are a new frozen object; input and defaults do not change', async (t) => {
   const received: Lamp = { labels: ['a'] }
-  const options = resolveOptions('lamp', received, declared)
-  const route = routeOptionsOf('r', received, checks)
+  const options = is.resolveOptions('lamp', received, declared)
+  const route = is.routeOptionsOf('r', received, checks)
   t.ok(Object.isFrozen(options) && Object.isFrozen(options.labels) && Object.isFrozen(route))
   t.not(options.labels, received.labels)
   t.same(received, { labels: ['a'] })
@@ -150,7 +146,7 @@ t.test(
 )
 
 function resolve(received: unknown) {
-  return resolveOptions('lamp', received as Lamp, declared)
+  return is.resolveOptions('lamp', received as Lamp, declared)
 }
 
 function errorOf(run: () => unknown) {

@@ -4,35 +4,15 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  addLinks,
-  cookieValues,
-  directiveName,
-  formatLinks,
-  hrefWith,
-  isFieldName,
-  isForSharedCaches,
-  isHostValue,
-  isRepeated,
-  listMembers,
-  memberParts,
-  mergeVary,
-  privateOnly,
-  quoted,
-  readSetCookie,
-  serviceLinks,
-  valueIndex,
-  varyMerger,
-  withPrivate,
-} from '../../src/http/header-fields.js'
+import * as fields from '../../src/http/header-fields.js'
 import { superlinearSeeds } from '../support/growth.js'
 
 t.test('a valid Host is a name or an address, with or without a port', async (t) => {
   const names = ['', 'a', 'a:', 'A.example:8080', 'a_b', '%41', "!$&'()*+,;="]
   const addresses = ['127.0.0.1', '[::1]', '[::1]:3000', '[v1a.a:b]']
   const noNames = ['a b', 'u@h', 'h:abc', 'h:80:80', 'a/b', 'a?b', 'a#b', '%4', 'a, b', 'é', 'a\\b', '"a"']
-  for (const host of [...names, ...addresses]) t.ok(isHostValue(host), host)
-  for (const host of [...noNames, '[::1', '::1', '[]', '[v1.]']) t.notOk(isHostValue(host), host)
+  for (const host of [...names, ...addresses]) t.ok(fields.isHostValue(host), host)
+  for (const host of [...noNames, '[::1', '::1', '[]', '[v1.]']) t.notOk(fields.isHostValue(host), host)
 })
 
 t.test('a list is split at commas, but not in quoted strings', async (t) => {
@@ -44,14 +24,19 @@ t.test('a list is split at commas, but not in quoted strings', async (t) => {
     ['a="b\\", c", d', ['a="b\\", c"', 'd']],
     ['a="b\\\\", c', ['a="b\\\\"', 'c']],
   ]
-  for (const [fieldValue, members] of rows) t.strictSame(listMembers(fieldValue), members, fieldValue)
+  for (const [fieldValue, members] of rows) t.strictSame(fields.listMembers(fieldValue), members, fieldValue)
 })
 
 t.test('a member is split at semicolons, and the name of a directive ends at the equals sign', async (t) => {
-  t.strictSame(memberParts('text/html ; level="1;2" ; q=0.5'), ['text/html', 'level="1;2"', 'q=0.5'])
-  t.strictSame(memberParts('; a'), ['', 'a'])
-  t.equal(quoted('a"b\\"c'), '"a\\"b\\\\\\"c"')
-  t.strictSame(['Max-Age = 5', 'no-store', 'a=b=c', ''].map(directiveName), ['max-age', 'no-store', 'a', ''])
+  t.strictSame(fields.memberParts('text/html ; level="1;2" ; q=0.5'), ['text/html', 'level="1;2"', 'q=0.5'])
+  t.strictSame(fields.memberParts('; a'), ['', 'a'])
+  t.equal(fields.quoted('a"b\\"c'), '"a\\"b\\\\\\"c"')
+  t.strictSame(['Max-Age = 5', 'no-store', 'a=b=c', ''].map(fields.directiveName), [
+    'max-age',
+    'no-store',
+    'a',
+    '',
+  ])
 })
 
 t.test('links as a header value (RFC 8288 §3)', async (t) => {
@@ -59,17 +44,20 @@ t.test('links as a header value (RFC 8288 §3)', async (t) => {
     { href: 'https://docs.example/sunset', rel: 'sunset' },
     { href: '/v2/users?a=7', rel: 'next' },
   ]
-  t.equal(formatLinks(links), '<https://docs.example/sunset>; rel="sunset", </v2/users?a=7>; rel="next"')
-  t.equal(formatLinks([]), '')
+  t.equal(
+    fields.formatLinks(links),
+    '<https://docs.example/sunset>; rel="sunset", </v2/users?a=7>; rel="next"',
+  )
+  t.equal(fields.formatLinks([]), '')
 })
 
 t.test('links are added: none is lost, and none is added twice', async (t) => {
-  for (const before of [undefined, ' ']) t.equal(addLinks(before, '</a>; rel="a"'), '</a>; rel="a"')
+  for (const before of [undefined, ' ']) t.equal(fields.addLinks(before, '</a>; rel="a"'), '</a>; rel="a"')
   const link = fc.webPath().map((path) => `<${path}>; rel="next"`)
   fc.assert(
     fc.property(link, link, (before, added) => {
-      const once = addLinks(before, added)
-      return addLinks(once, added) === once && [before, added].every((one) => once.includes(one))
+      const once = fields.addLinks(before, added)
+      return fields.addLinks(once, added) === once && [before, added].every((one) => once.includes(one))
     }),
   )
 })
@@ -85,18 +73,20 @@ t.test('parameters of a link to the next page', async (t) => {
     ['', { before_time: '2026-01-02T03:04:05Z' }, '/v1/users?before_time=2026-01-02T03%3A04%3A05Z'],
   ]
   for (const [query, set, href] of rows)
-    t.equal(hrefWith('/v1/users', query, ['before_id'], set), href, query)
+    t.equal(fields.hrefWith('/v1/users', query, ['before_id'], set), href, query)
   for (const path of ['//v1/users', '///v1/users', '/\\v1/users', '\\\\v1/users'])
-    t.equal(hrefWith(path, 'a=1', [], {}), '/v1/users?a=1', `${path} is not a host`)
-  t.equal(hrefWith('', 'a=1', [], {}), '?a=1')
-  t.equal(hrefWith('/p', 'a=1&b=2', [], { a: '3' }), '/p?a=1&b=2&a=3', 'what is not replaced stays')
+    t.equal(fields.hrefWith(path, 'a=1', [], {}), '/v1/users?a=1', `${path} is not a host`)
+  t.equal(fields.hrefWith('', 'a=1', [], {}), '?a=1')
+  t.equal(fields.hrefWith('/p', 'a=1&b=2', [], { a: '3' }), '/p?a=1&b=2&a=3', 'what is not replaced stays')
 })
 
 t.test('any query: no throw, and the result is a valid header value', async () => {
   const anyText = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   fc.assert(
     fc.property(fc.oneof(fc.string(), anyText), (query) => {
-      const value = formatLinks([{ href: hrefWith('/p', query, ['a'], { b: query }), rel: 'next' }])
+      const value = fields.formatLinks([
+        { href: fields.hrefWith('/p', query, ['a'], { b: query }), rel: 'next' },
+      ])
       return /^<\/p\?[\x21-\x3d\x3f-\x7e]+>; rel="next"$/.test(value)
     }),
   )
@@ -109,14 +99,14 @@ t.test('links about the service stay, whole, without those of a representation',
     ['</a>; rel="next"', null],
     ['', null],
   ]
-  for (const [current, kept] of rows) t.equal(serviceLinks(current), kept, current)
+  for (const [current, kept] of rows) t.equal(fields.serviceLinks(current), kept, current)
 })
 
 t.test('public and s-maxage let shared caches store a response (RFC 9111 §5.2.2.9, §5.2.2.10)', async (t) => {
   for (const value of ['public', 'max-age=5, s-maxage=60', 'S-MaxAge=60', 'no-cache, Public'])
-    t.equal(isForSharedCaches(value), true, value)
+    t.equal(fields.isForSharedCaches(value), true, value)
   for (const value of ['', 'private', 'no-cache, max-age=5', 'x-public', 'a="public, s-maxage=5"'])
-    t.equal(isForSharedCaches(value), false, value)
+    t.equal(fields.isForSharedCaches(value), false, value)
 })
 
 t.test('private is added unless a directive decides who may store (RFC 9111 §3.5, §5.2.2)', async (t) => {
@@ -127,10 +117,10 @@ t.test('private is added unless a directive decides who may store (RFC 9111 §3.
     ['no-cache="public, private"', 'no-cache="public, private", private'],
     ['x="a\\", public"', 'x="a\\", public", private'],
   ]
-  for (const [before, after] of rows) t.equal(withPrivate(before), after, before)
+  for (const [before, after] of rows) t.equal(fields.withPrivate(before), after, before)
   const simple = ['public', 'private', 'no-store', 's-maxage=600', 'PUBLIC, max-age=60', 'no-cache, No-Store']
   const others = ['max-age=60,public', 'Private="Set-Cookie", max-age=60', 'max-age=60, S-MaxAge = 600']
-  for (const value of [...simple, ...others, 'x="y", public']) t.equal(withPrivate(value), value)
+  for (const value of [...simple, ...others, 'x="y", public']) t.equal(fields.withPrivate(value), value)
 })
 
 t.test('shared caches are kept from storing (RFC 9111 §5.2.2.7)', async (t) => {
@@ -140,14 +130,14 @@ t.test('shared caches are kept from storing (RFC 9111 §5.2.2.7)', async (t) => 
     ['Private="a, b", proxy-revalidate, no-cache', 'no-cache, private'],
     ['No-Store, public', 'No-Store, public'],
   ]
-  for (const [before, after] of rows) t.equal(privateOnly(before), after, String(before))
+  for (const [before, after] of rows) t.equal(fields.privateOnly(before), after, String(before))
 })
 
 t.test('private is added once', async () => {
   const part = fc.constantFrom('no-cache', 'public', 'private', 'a="', '"', '\\', ',', ' ', '=', 'max-age=5')
   fc.assert(
     fc.property(fc.array(part), (parts) => {
-      const once = withPrivate(parts.join(''))
+      const once = fields.withPrivate(parts.join(''))
       return once.endsWith('private') || once === parts.join('')
     }),
   )
@@ -175,24 +165,28 @@ t.test('RFC 9110 §12.5.5: names are merged without case and repeats, in the fir
     ['*', [], '*'],
   ]
   for (const [current, names, merged] of rows)
-    t.equal(mergeVary(current, names), merged, `${JSON.stringify(current)} and ${JSON.stringify(names)}`)
+    t.equal(
+      fields.mergeVary(current, names),
+      merged,
+      `${JSON.stringify(current)} and ${JSON.stringify(names)}`,
+    )
 })
 
 t.test('RFC 9110 §5.1: an invalid field name is refused, whatever the Vary has', async (t) => {
   for (const name of ['Accept Encoding', 'Accept:', 'Ac"cept', 'Größe', 'a\r\nb', 'a;b', 'a(b)']) {
-    t.equal(isFieldName(name), false, JSON.stringify(name))
-    t.throws(() => mergeVary(undefined, name), TypeError, JSON.stringify(name))
-    t.throws(() => mergeVary('*', ['Origin', name]), TypeError, JSON.stringify(name))
+    t.equal(fields.isFieldName(name), false, JSON.stringify(name))
+    t.throws(() => fields.mergeVary(undefined, name), TypeError, JSON.stringify(name))
+    t.throws(() => fields.mergeVary('*', ['Origin', name]), TypeError, JSON.stringify(name))
   }
-  t.equal(isFieldName(''), false)
-  t.equal(isFieldName("!#$%&'*+-.^_`|~09azAZ"), true)
-  t.equal(mergeVary('what others wrote', 'Origin'), 'what others wrote, Origin')
+  t.equal(fields.isFieldName(''), false)
+  t.equal(fields.isFieldName("!#$%&'*+-.^_`|~09azAZ"), true)
+  t.equal(fields.mergeVary('what others wrote', 'Origin'), 'what others wrote, Origin')
 })
 
 t.test('a merger returns the same as mergeVary(), whatever was merged before', async (t) => {
-  const merge = varyMerger(['Origin', 'accept'])
+  const merge = fields.varyMerger(['Origin', 'accept'])
   for (const current of [undefined, 'Accept', 'Accept', 'cookie', undefined, '*', '', undefined])
-    t.equal(merge(current), mergeVary(current, ['Origin', 'accept']), String(current))
+    t.equal(merge(current), fields.mergeVary(current, ['Origin', 'accept']), String(current))
 })
 
 t.test('the values of a cookie, in order, without the empty ones', async (t) => {
@@ -206,7 +200,7 @@ t.test('the values of a cookie, in order, without the empty ones', async (t) => 
     ['xsession=a; session2=b; Session=c', []],
     ['session="a b"', ['"a b"']],
   ]
-  for (const [header, values] of rows) t.strictSame(cookieValues(header, 'session'), values, header)
+  for (const [header, values] of rows) t.strictSame(fields.cookieValues(header, 'session'), values, header)
 })
 
 t.test('Set-Cookie: a name and a value, empty if the cookie is removed', async (t) => {
@@ -221,22 +215,22 @@ t.test('Set-Cookie: a name and a value, empty if the cookie is removed', async (
     ['=a', null],
     ['', null],
   ]
-  for (const [header, read] of rows) t.strictSame(readSetCookie(header), read, header)
+  for (const [header, read] of rows) t.strictSame(fields.readSetCookie(header), read, header)
 })
 
 t.test('Host lines are counted in any case', async (t) => {
-  t.notOk(isRepeated(['Host', 'a', 'Ghost', 'b', 'host-x', 'c', 'x', 'host'], 'host'))
-  t.ok(isRepeated(['Host', 'a', 'x', 'y', 'hOST', 'a'], 'host'))
+  t.notOk(fields.isRepeated(['Host', 'a', 'Ghost', 'b', 'host-x', 'c', 'x', 'host'], 'host'))
+  t.ok(fields.isRepeated(['Host', 'a', 'x', 'y', 'hOST', 'a'], 'host'))
 })
 
 t.test('the value of a field is found by its name in any case, and not by a value', async (t) => {
   const rawHeaders = ['X', 'authorization', 'AUTHORIZATION', 'Bearer a', 'y', 'z']
-  t.equal(rawHeaders[valueIndex(rawHeaders, 'authorization')], 'Bearer a')
-  t.equal(valueIndex(rawHeaders, 'z'), -1)
+  t.equal(rawHeaders[fields.valueIndex(rawHeaders, 'authorization')], 'Bearer a')
+  t.equal(fields.valueIndex(rawHeaders, 'z'), -1)
 })
 
 t.test('the time that a field takes is linear in its length', async (t) => {
   const pieces = ['"', '"\\', '\\"', '"a', ',', '",', ';', ' ', '=', 'a', '%41', '[', ':', '[v1.', '1.', '%']
-  for (const read of [isHostValue, listMembers, withPrivate])
+  for (const read of [fields.isHostValue, fields.listMembers, fields.withPrivate])
     t.strictSame(await superlinearSeeds(pieces, read as (text: string) => unknown), [], read.name)
 })

@@ -1,15 +1,7 @@
 /** RFC 9110 §12.5.1 (Accept) and §8.3 (Content-Type). */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  acceptsAny,
-  formType,
-  isForm,
-  isJson,
-  mediaTypeOf,
-  namesType,
-  preferredType,
-} from '../../src/http/media-types.js'
+import * as media from '../../src/http/media-types.js'
 
 const json = ['application/json']
 const both = ['application/json', 'text/csv']
@@ -39,23 +31,25 @@ t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async
     ['json, text/html', false],
   ]
   for (const [accept, isAccepted, produced = json] of rows)
-    t.equal(acceptsAny(accept, produced), isAccepted, `${accept} for ${produced.join()}`)
+    t.equal(media.acceptsAny(accept, produced), isAccepted, `${accept} for ${produced.join()}`)
 })
 
 t.test('the type of the highest quality is preferred, of equal ones the first', async (t) => {
-  const preferred = (accept: string) => preferredType(accept, ['a/x', 'a/y', 'a/z'])
+  const preferred = (accept: string) => media.preferredType(accept, ['a/x', 'a/y', 'a/z'])
   t.equal(preferred('a/x;q=0.5, a/z, a/y'), 'a/y')
   t.equal(preferred('a/*;q=0'), null)
 })
 
 t.test('a type is named by itself, not by a range', async (t) => {
-  for (const accept of ['a/b, Text/HTML;q=0.1', 'text/html']) t.ok(namesType(accept, 'text/html'), accept)
-  for (const accept of ['*/*', 'text/*', 'text/html;q=0', '']) t.notOk(namesType(accept, 'text/html'), accept)
+  for (const accept of ['a/b, Text/HTML;q=0.1', 'text/html'])
+    t.ok(media.namesType(accept, 'text/html'), accept)
+  for (const accept of ['*/*', 'text/*', 'text/html;q=0', ''])
+    t.notOk(media.namesType(accept, 'text/html'), accept)
 })
 
 t.test('an Accept header that is not a list of media ranges accepts everything', async (t) => {
   for (const accept of ['', ' ', ', ,', 'json', '*', 'a b/c', '/', 'a/', '/b', 'text/html/x', '\u00e9/x'])
-    t.equal(acceptsAny(accept, json), true, JSON.stringify(accept))
+    t.equal(media.acceptsAny(accept, json), true, JSON.stringify(accept))
 })
 
 const type = fc.constantFrom('a/x', 'a/y', 'b/x', 'b/y')
@@ -67,14 +61,14 @@ t.test('the result is that of a plain implementation of the rules', async () => 
   fc.assert(
     fc.property(accept, fc.uniqueArray(type, { minLength: 1 }), (ranges, produced) => {
       const header = ranges.map(([name, quality]) => name + quality).join(', ')
-      return acceptsAny(header, produced) === produced.some((name) => isTaken(ranges, name))
+      return media.acceptsAny(header, produced) === produced.some((name) => isTaken(ranges, name))
     }),
     { numRuns: 500 },
   )
 })
 
 t.test('what follows an accepted type does not matter, whatever its text and length', async (t) => {
-  const accepts = (text: string) => acceptsAny(`application/json,${text}`, json)
+  const accepts = (text: string) => media.acceptsAny(`application/json,${text}`, json)
   fc.assert(fc.property(fc.string(), accepts))
   for (const unit of [' ', ',', ';', 'a/b,', ';q=0', '"', 'a/', '*/*;q=0 ', '\\"', '"\\\n', '"\\']) {
     for (const start of ['a/b', '"']) {
@@ -86,21 +80,21 @@ t.test('what follows an accepted type does not matter, whatever its text and len
   }
 })
 t.test('the media type of a Content-Type (RFC 9110 §8.3)', async (t) => {
-  for (const none of [undefined, '']) t.equal(mediaTypeOf(none), '')
-  t.equal(mediaTypeOf(' text/csv ;header=present'), 'text/csv')
+  for (const none of [undefined, '']) t.equal(media.mediaTypeOf(none), '')
+  t.equal(media.mediaTypeOf(' text/csv ;header=present'), 'text/csv')
 })
 
 t.test('forms are urlencoded or multipart', async (t) => {
   const types = ['application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/mixed', '']
-  t.strictSame(types.filter(isForm), types.slice(0, 2))
-  t.equal(formType, types[0])
+  t.strictSame(types.filter(media.isForm), types.slice(0, 2))
+  t.equal(media.formType, types[0])
 })
 
 t.test('JSON is application/json and the +json suffix (RFC 6839 §3.1)', async (t) => {
   for (const name of ['application/json', 'application/problem+json', 'application/merge-patch+json'])
-    t.ok(isJson(name), name)
+    t.ok(media.isJson(name), name)
   for (const name of ['', 'json', 'text/plain', 'application/jsonp', 'application/json-seq', 'a/xml'])
-    t.notOk(isJson(name), name)
+    t.notOk(media.isJson(name), name)
 })
 
 /** RFC 9110 §12.5.1, one type at a time: the ranges of the greatest precedence that match decide. */
@@ -114,10 +108,8 @@ function isTaken(ranges: readonly (readonly [range: string, weight: string])[], 
 
 t.test('of a header that a client made long, the ranges in the first 1000 characters count', async (t) => {
   const many = 'text/x,'.repeat(2000)
-  t.ok(acceptsAny(`text/y,application/json,${many}`, json))
-  t.notOk(acceptsAny(`${many}application/json,text/y`, json), 'beyond them')
-  t.ok(acceptsAny(`${'text/x,'.repeat(140)}    application/json`, json), 'the last of 1000')
-  const cut = `${'text/x,'.repeat(142)}text/csvx`
-  t.equal(cut.slice(0, 1000).split(',').at(-1), 'text/c')
-  t.notOk(acceptsAny(cut, ['text/c']), 'a range that is cut')
+  t.ok(media.acceptsAny(`text/y,application/json,${many}`, json))
+  t.notOk(media.acceptsAny(`${many}application/json,text/y`, json), 'beyond them')
+  t.ok(media.acceptsAny(`${'text/x,'.repeat(140)}    application/json`, json), 'the last of 1000')
+  t.notOk(media.acceptsAny(`${'text/x,'.repeat(142)}text/csvx`, ['text/c']), 'a range that is cut')
 })

@@ -5,17 +5,7 @@
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import t from 'tap'
-import {
-  hasParameter,
-  isCrossOrigin,
-  isHealthPath,
-  type PathSegment,
-  pathOf,
-  queryOf,
-  routePath,
-  segmentParts,
-  webOrigin,
-} from '../../src/http/url.js'
+import * as url from '../../src/http/url.js'
 
 type Fields = Readonly<Record<string, string | readonly string[]>>
 type Cases = readonly (readonly [about: string, fields: Fields, isElsewhere: boolean])[]
@@ -34,39 +24,32 @@ t.test('Fetch Metadata: Sec-Fetch-Site decides if it is sent', async (t) => {
     ['another site', { 'sec-fetch-site': 'cross-site' }, true],
     ['no value', { 'sec-fetch-site': '' }, true],
     ['two values', { 'sec-fetch-site': 'same-origin, cross-site' }, true],
-    [
-      'with the referrer policy no-referrer',
-      { 'sec-fetch-site': 'same-origin', origin: 'null', host },
-      false,
-    ],
+    ['the referrer policy no-referrer', { 'sec-fetch-site': 'same-origin', origin: 'null', host }, false],
     ['behind a proxy that changes Host', { 'sec-fetch-site': 'same-origin', origin: here, host: 'a' }, false],
   ]
-  for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
+  for (const [about, fields, isElsewhere] of cases) t.equal(url.isCrossOrigin(fields, []), isElsewhere, about)
 })
 
-t.test(
-  'RFC 6454 §7: without Sec-Fetch-Site, Origin has to have the host and port of the request',
-  async (t) => {
-    const cases: Cases = [
-      ['this origin', { origin: here, host }, false],
-      ['another one', { origin: other, host }, true],
-      ['RFC 9110 §4.2.3: a host in another case', { origin: here, host: 'API.Example' }, false],
-      ['RFC 6454 §5: another port', { origin: `${here}:8443`, host }, true],
-      ['RFC 6454 §4: the default port of the scheme', { origin: here, host: `${host}:443` }, false],
-      ['a scheme is not compared', { origin: 'http://api.example', host }, false],
-      ['a name that this one ends with', { origin: 'https://evil-api.example', host }, true],
-      ['a name that begins with this one', { origin: 'https://api.example.evil.example', host }, true],
-      ['a user that is called so', { origin: 'https://api.example@evil.example', host }, true],
-      ['RFC 6454 §6.2: null', { origin: 'null', host }, true],
-      ['null, to a host of that name', { origin: 'null', host: 'null' }, true],
-      ['null, to what follows a scheme', { origin: 'null', host: '://null' }, true],
-      ['an app with a scheme of its own', { origin: 'capacitor://api.example', host }, true],
-      ['RFC 6454 §7.1: several', { origin: `${here} ${other}`, host }, true],
-      ['a missing host', { origin: here }, true],
-    ]
-    for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
-  },
-)
+t.test('RFC 6454 §7: without Sec-Fetch-Site, Origin has the host and port of the request', async (t) => {
+  const cases: Cases = [
+    ['this origin', { origin: here, host }, false],
+    ['another one', { origin: other, host }, true],
+    ['RFC 9110 §4.2.3: a host in another case', { origin: here, host: 'API.Example' }, false],
+    ['RFC 6454 §5: another port', { origin: `${here}:8443`, host }, true],
+    ['RFC 6454 §4: the default port of the scheme', { origin: here, host: `${host}:443` }, false],
+    ['a scheme is not compared', { origin: 'http://api.example', host }, false],
+    ['a name that this one ends with', { origin: 'https://evil-api.example', host }, true],
+    ['a name that begins with this one', { origin: 'https://api.example.evil.example', host }, true],
+    ['a user that is called so', { origin: 'https://api.example@evil.example', host }, true],
+    ['RFC 6454 §6.2: null', { origin: 'null', host }, true],
+    ['null, to a host of that name', { origin: 'null', host: 'null' }, true],
+    ['null, to what follows a scheme', { origin: 'null', host: '://null' }, true],
+    ['an app with a scheme of its own', { origin: 'capacitor://api.example', host }, true],
+    ['RFC 6454 §7.1: several', { origin: `${here} ${other}`, host }, true],
+    ['a missing host', { origin: here }, true],
+  ]
+  for (const [about, fields, isElsewhere] of cases) t.equal(url.isCrossOrigin(fields, []), isElsewhere, about)
+})
 
 t.test('the authority is Host, :authority (RFC 9113 §8.3.1) or X-Forwarded-Host', async (t) => {
   const inner = '10.0.0.7:3000'
@@ -75,13 +58,9 @@ t.test('the authority is Host, :authority (RFC 9113 §8.3.1) or X-Forwarded-Host
     ['X-Forwarded-Host', { origin: here, host: inner, 'x-forwarded-host': host }, false],
     ['of several, the nearest', { origin: here, host: inner, 'x-forwarded-host': `a, ${host}` }, false],
     ['and not the first', { origin: here, host: inner, 'x-forwarded-host': `${host}, a` }, true],
-    [
-      'not the name behind the proxy',
-      { origin: `http://${inner}`, host: inner, 'x-forwarded-host': host },
-      true,
-    ],
+    ['not the name behind it', { origin: `http://${inner}`, host: inner, 'x-forwarded-host': host }, true],
   ]
-  for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, []), isElsewhere, about)
+  for (const [about, fields, isElsewhere] of cases) t.equal(url.isCrossOrigin(fields, []), isElsewhere, about)
 })
 
 t.test('an origin in formOrigins is allowed, and no other', async (t) => {
@@ -93,7 +72,8 @@ t.test('an origin in formOrigins is allowed, and no other', async (t) => {
     ['none, of another site', { 'sec-fetch-site': 'cross-site', host }, true],
     ['null', { origin: 'null', 'sec-fetch-site': 'cross-site', host }, true],
   ]
-  for (const [about, fields, isElsewhere] of cases) t.equal(isCrossOrigin(fields, named), isElsewhere, about)
+  for (const [about, fields, isElsewhere] of cases)
+    t.equal(url.isCrossOrigin(fields, named), isElsewhere, about)
 })
 
 const target = fc
@@ -112,17 +92,17 @@ t.test('path and query of a request target', async (t) => {
     ['//h/v1', '//h/v1', ''],
   ]
   for (const [text, path, query] of rows) {
-    t.equal(pathOf(text), path, `path of ${text}`)
-    t.equal(queryOf(text), query, `query of ${text}`)
+    t.equal(url.pathOf(text), path, `path of ${text}`)
+    t.equal(url.queryOf(text), query, `query of ${text}`)
   }
 })
 
 t.test('the absolute form (RFC 9112 §3.2.2) is read as its path', async () => {
   const authority = fc.constantFrom('http://h', 'https://H.EXAMPLE:8080', 'http://[::1]:3000', 'HTTP://u:P@h')
-  fc.assert(fc.property(authority, target, (start, text) => pathOf(start + text) === pathOf(text)))
+  fc.assert(fc.property(authority, target, (start, text) => url.pathOf(start + text) === url.pathOf(text)))
 })
 
-type Kind = PathSegment['kind']
+type Kind = url.PathSegment['kind']
 
 t.test('the kinds of segments', async (t) => {
   const rows: readonly (readonly [pattern: string, ...segments: (readonly [kind: Kind, text: string])[]])[] =
@@ -145,14 +125,14 @@ t.test('the kinds of segments', async (t) => {
     ]
   for (const [pattern, ...segments] of rows) {
     const expected = segments.map(([kind, text]) => ({ kind, text }))
-    t.same(routePath(pattern), expected, pattern)
-    t.equal(hasParameter(pattern), !expected.every(({ kind }) => kind === 'literal'))
+    t.same(url.routePath(pattern), expected, pattern)
+    t.equal(url.hasParameter(pattern), !expected.every(({ kind }) => kind === 'literal'))
   }
 })
 
 t.test('the path of a health route has no parameter and ends in one of the names', async (t) => {
   const paths = ['/readyz', '/v1/health', '/:id/health', '/health/*', '/health/users', '/v1-health']
-  t.strictSame(paths.filter(isHealthPath), paths.slice(0, 2))
+  t.strictSame(paths.filter(url.isHealthPath), paths.slice(0, 2))
 })
 
 t.test('the parts of a segment: literal text, with :: unescaped, and parameters', async (t) => {
@@ -168,7 +148,7 @@ t.test('the parts of a segment: literal text, with :: unescaped, and parameters'
     ]
   for (const [text, ...parts] of rows) {
     const expected = parts.map(([literal, part]) => ({ literal, text: part }))
-    t.same(segmentParts(text), expected, text)
+    t.same(url.segmentParts(text), expected, text)
   }
 })
 
@@ -195,9 +175,9 @@ t.test('the joined parts of a segment are the segment', async () => {
   const text = fc.string({ unit: fc.constantFrom(...'ab:().-*?_\\') })
   fc.assert(
     fc.property(text, (pattern) => {
-      const written = segmentParts(pattern).map((part) =>
-        part.literal ? part.text.replaceAll(':', '::') : part.text,
-      )
+      const written = url
+        .segmentParts(pattern)
+        .map((part) => (part.literal ? part.text.replaceAll(':', '::') : part.text))
       return written.join('') === pattern
     }),
   )
@@ -207,7 +187,7 @@ t.test('an origin has a scheme, a host and a port, as browsers write them, and n
   const origins =
     'https://app.example http://localhost:5173 https://[::1]:8443 https://xn--bcher-kva.example ' +
     'capacitor://localhost x-https://localhost:443 chrome-extension://abcdefghijklmnop'
-  for (const origin of origins.split(' ')) t.equal(webOrigin('origin', origin), origin)
+  for (const origin of origins.split(' ')) t.equal(url.webOrigin('origin', origin), origin)
   const plain =
     'https://app.example/ https://app.example/path https://app.example? https://APP.example ' +
     'HTTPS://app.example https://app.example:443 http://app.example:80 https://user@app.example ' +
@@ -215,5 +195,5 @@ t.test('an origin has a scheme, a host and a port, as browsers write them, and n
     '//app.example null'
   const others = [['https://app.example'], '', ' https://a.example', 'https://a.example, https://b.example']
   for (const other of [...plain.split(' '), ...others])
-    t.throws(() => webOrigin('origin', other), /^origin: /, String(other))
+    t.throws(() => url.webOrigin('origin', other), /^origin: /, String(other))
 })

@@ -92,9 +92,7 @@ t.test('table: what breaks the boot or a response is above what adds a header', 
 
 t.test('a route counts once, by the worst that enforce does about it', async (t) => {
   const numbers = (...observations: ConventionsReport['observations']) =>
-    formatReport({ ...report, findings: [], observations })
-      .split('\n')
-      .at(-1)
+    /.*$/.exec(formatReport({ ...report, findings: [], observations }))?.[0]
   const orders = { ...observation, route: 'GET /v1/orders' }
   const changed = { ...orders, effect: 'changed' } as const
   const refused = { ...orders, effect: 'refused', status: 404 } as const
@@ -158,13 +156,12 @@ t.test('github: an annotation for each row, whose level is that of the effect', 
 })
 
 t.test('what excepts a route from a rule, and the page of the rule', async (t) => {
-  const rows: readonly (readonly [plugin: string, rule: string, shown: string])[] = [
+  for (const [plugin, rule, shown] of [
     ['caching', 'registration', '; or except it by earlierRoutes of caching; see /caching'],
     ['selfAlias', 'decorators', '; or except it by selfAlias: false; see /decorators'],
     ['conventions', 'config', '/v1/users; see /report'],
     ['methodOverride', 'performed', '; or except it by methodOverride: false; see /method-override'],
-  ]
-  for (const [plugin, rule, shown] of rows) {
+  ] as const) {
     const text = formatReport({ ...empty, findings: [{ ...finding, plugin, rule }] }, 'github')
     t.ok(text.endsWith(`${shown.replace('see ', 'see fastify-conventions/docs')}.md`), text)
   }
@@ -216,19 +213,6 @@ t.test('docs/report.md: the table is that of such an app', async (t) => {
   for (let times = 0; times < 3; times++) await app.inject('/v1/us%65r')
   const page = await readFile(new URL('../../docs/report.md', import.meta.url), 'utf8')
   t.ok(page.includes(`\`\`\`text\n${formatReport(app.conventions.report())}\n\`\`\``))
-})
-
-t.test('a cell that is too wide goes on in the next line, indented', async (t) => {
-  const reason = 'a text of several words that is too wide for the table'
-  t.equal(
-    textTable(['a', 'b'], [['GET /v1/users, GET /v1/orders, GET /v1/invoices and 7 more', reason]]),
-    [
-      'a                                                  b',
-      '-------------------------------------------------  -------------------------------------------------',
-      'GET /v1/users, GET /v1/orders, GET /v1/invoices    a text of several words that is too wide for the',
-      '  and 7 more                                         table',
-    ].join('\n'),
-  )
 })
 
 t.test('a column is as wide as its longest word while another one can be narrowed', async (t) => {

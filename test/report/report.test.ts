@@ -101,25 +101,6 @@ t.test('findings are logged once per app and rule, by a child logger', async (t)
   })
 })
 
-t.test('exceptions of the preset are reported, and those that no route has are findings', async (t) => {
-  const app = Fastify()
-  const first = { url: '/v1/Old/*', reason: 'one', except: ['pathGuard'] } as const
-  const others = ['/v1/Old/:id', '/v1/none'].map((url) => ({ url, reason: 'two' }))
-  await app.register(conventions, { mode: 'report', exceptions: [first, ...others] })
-  app.get('/v1/Old/:id', { config: { lists: false } }, async () => ({}))
-  app.get('/v1/users', async () => ({}))
-  await app.ready()
-  const { findings, exceptions } = app.conventions.report()
-  const problem = 'an exception for it is declared, and no route has this path'
-  const finding = { plugin: 'conventions', rule: 'exceptions', route: '/v1/none', problem, mode: 'report' }
-  t.match(findings, [{ ...finding, instead: 'the path of a route, or no exception' }])
-  const shown = exceptions.filter(({ plugin }) => ['conventions', 'pathGuard', 'caching'].includes(plugin))
-  t.strictSame(
-    shown.map(({ plugin, reason, declared }) => `${plugin} ${reason} ${declared}`),
-    ['conventions one true', 'conventions two true', 'pathGuard one true', 'caching two true'],
-  )
-})
-
 t.test('notes and exceptions are logged when the app is ready, in order', async (t) => {
   const logs = keepLogs('debug')
   const app = Fastify({ logger: logs.logger })

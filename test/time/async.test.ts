@@ -1,15 +1,7 @@
 import dgram from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import {
-  inTime,
-  isPromise,
-  LateError,
-  outageLog,
-  scheduleTimeout,
-  whenSettled,
-  withValue,
-} from '../../src/time/async.js'
+import * as time from '../../src/time/async.js'
 import { duration, timeWindowOf } from '../../src/time/time-window.js'
 import { manualClock } from '../support/manual-clock.js'
 
@@ -18,22 +10,22 @@ t.test('a value that is there is used at once, and that of a promise when it com
   const no = (): never => {
     throw new Error('no')
   }
-  t.equal(withValue(1, String), '1')
-  t.equal(await withValue(Promise.resolve(1), String), '1')
-  const ofValue = whenSettled(() => 1, String, fail)
+  t.equal(time.withValue(1, String), '1')
+  t.equal(await time.withValue(Promise.resolve(1), String), '1')
+  const ofValue = time.whenSettled(() => 1, String, fail)
   t.equal(ofValue, '1')
-  t.equal(whenSettled(no, String, fail), 'failed: no')
-  t.equal(await whenSettled(async () => 1, String, fail), '1')
-  t.equal(await whenSettled(async () => no(), String, fail), 'failed: no')
-  t.throws(() => whenSettled(() => 1, no, fail), { message: 'no' }, 'what the use throws is no failure')
-  for (const value of [1, null, undefined, { at: 1 }]) t.equal(isPromise<unknown>(value), false)
+  t.equal(time.whenSettled(no, String, fail), 'failed: no')
+  t.equal(await time.whenSettled(async () => 1, String, fail), '1')
+  t.equal(await time.whenSettled(async () => no(), String, fail), 'failed: no')
+  t.throws(() => time.whenSettled(() => 1, no, fail), { message: 'no' }, 'what the use throws is no failure')
+  for (const value of [1, null, undefined, { at: 1 }]) t.equal(time.isPromise<unknown>(value), false)
 })
 
 t.test('the callback runs once, later, unless it is cancelled', async (t) => {
   const target = new EventTarget()
   const called: string[] = []
-  scheduleTimeout(() => called.push('prevented'), 1)()
-  scheduleTimeout(() => {
+  time.scheduleTimeout(() => called.push('prevented'), 1)()
+  time.scheduleTimeout(() => {
     called.push('called')
     target.dispatchEvent(new Event('called'))
   }, 2)
@@ -48,15 +40,15 @@ t.test('the callback runs once, later, unless it is cancelled', async (t) => {
 t.test('a waiting timer does not keep the process alive', async (t) => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
-  const cancel = scheduleTimeout(() => t.fail('it was prevented'), 10_000)
+  const cancel = time.scheduleTimeout(() => t.fail('it was prevented'), 10_000)
   t.equal(timers(), before)
   cancel()
 })
 
 t.test('a promise that settles in time settles as it would, and leaves no timer', async (t) => {
   const clock = manualClock('2026-01-01T00:00:00Z')
-  t.equal(await inTime(Promise.resolve(1), 10, 'it', clock.schedule), 1)
-  await t.rejects(inTime(Promise.reject(new Error('own')), 10, 'it', clock.schedule), { message: 'own' })
+  t.equal(await time.inTime(Promise.resolve(1), 10, 'it', clock.schedule), 1)
+  await t.rejects(time.inTime(Promise.reject(new Error('own')), 10, 'it', clock.schedule), { message: 'own' })
   t.equal(clock.waiting(), 0)
 })
 
@@ -66,11 +58,11 @@ t.test('a promise that is late rejects, and its later rejection is handled', asy
   const late = new Promise<never>((_resolve, reject) => {
     fail = reject
   })
-  const waited = inTime(late, 10, 'an answer', clock.schedule)
-  const rejected = t.rejects(waited, new LateError('an answer did not come within 10 ms'))
+  const waited = time.inTime(late, 10, 'an answer', clock.schedule)
+  const rejected = t.rejects(waited, new time.LateError('an answer did not come within 10 ms'))
   await clock.advance(10)
   await rejected
-  t.equal(new LateError('').name, 'LateError')
+  t.equal(new time.LateError('').name, 'LateError')
   fail(new Error('later'))
 })
 
@@ -78,7 +70,7 @@ t.test('a reply that came while the event loop was blocked is in time', async (t
   const socket = dgram.createSocket('udp4')
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   const reply = new Promise((resolve) => socket.once('message', resolve))
-  const waited = inTime(reply, 20, 'a reply')
+  const waited = time.inTime(reply, 20, 'a reply')
   await new Promise((resolve) => socket.send('reply', socket.address().port, '127.0.0.1', resolve))
   const end = performance.now() + 60
   while (performance.now() < end);
@@ -87,7 +79,7 @@ t.test('a reply that came while the event loop was blocked is in time', async (t
 })
 
 t.test('an outage begins with the first failure and ends with the first success', async (t) => {
-  const outage = outageLog()
+  const outage = time.outageLog()
   t.equal(outage.ends(), false, 'nothing has failed')
   t.strictSame([outage.begins(), outage.begins()], [true, false])
   t.strictSame(
@@ -99,7 +91,7 @@ t.test('an outage begins with the first failure and ends with the first success'
 
 t.test('outages that follow each other within the interval are not logged', async (t) => {
   let now = 1000
-  const outage = outageLog(60_000, () => now)
+  const outage = time.outageLog(60_000, () => now)
   t.strictSame([outage.begins(), outage.ends()], [true, true])
   now += 59_999
   t.strictSame([outage.begins(), outage.ends()], [false, false])
