@@ -10,6 +10,8 @@ import { type Block, blocksOf, curlLinesOf, missingOf, promisedStatus } from './
 import { startListening } from './support/child.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const readPage = (page: string) => readFile(join(root, page), 'utf8')
+const withSingleSpaces = (row: string) => row.replace(/ +/g, ' ')
 const documented = /\b(?:localhost|127\.0\.0\.1):(?:3000|8080)\b/g
 /** Where the service of the README listens; the demo has port 3000. */
 const ofService = 'localhost:8080'
@@ -31,9 +33,8 @@ const skip =
 
 for (const page of pages) {
   const shellBlocks = blocksOf(await readPage(page)).filter(({ language }) => language === 'sh')
-  const withCurl = shellBlocks.filter(
-    (block) => curlLinesOf(block).length > 0 && !block.text.includes(ofService),
-  )
+  const ofDemo = shellBlocks.filter(({ text }) => !text.includes(ofService))
+  const withCurl = ofDemo.filter((block) => curlLinesOf(block).length > 0)
   if (withCurl.length === 0) continue
   t.test(`${page}: its curl commands`, { skip }, (t) => tryCommands(t, withCurl))
 }
@@ -90,11 +91,7 @@ async function tryCommands(t: Test, blocks: readonly Block[]): Promise<void> {
   await tryBlocks(t, blocks, { folder, host, variables: { TOKEN, USER_TOKEN } })
 }
 
-interface Server {
-  readonly folder: string
-  readonly host: string
-  readonly variables?: Readonly<Record<string, string>>
-}
+type Server = { folder: string; host: string; variables?: Record<string, string> }
 
 /** Runs the commands of blocks on a server; they end as the page says. */
 async function tryBlocks(t: Test, blocks: readonly Block[], server: Server): Promise<void> {
@@ -124,16 +121,8 @@ function startService(t: Test, code: string, name = 'service.mjs'): Promise<stri
   return startListening(t, { args: [file] })
 }
 
-function readPage(page: string): Promise<string> {
-  return readFile(join(root, page), 'utf8')
-}
-
 /** The text with one part changed; throws where it is not there. */
 function replaced(whole: string, part: string, by: string): string {
   if (!whole.includes(part)) throw new Error(`not in the example of the page: ${part}`)
   return whole.replace(part, by)
-}
-
-function withSingleSpaces(row: string): string {
-  return row.replace(/ +/g, ' ')
 }

@@ -9,8 +9,6 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import ts from 'typescript'
 
-type Module = Readonly<Record<string, unknown>>
-
 interface Manifest {
   readonly name: string
   readonly version: string
@@ -22,11 +20,8 @@ interface Format {
   readonly name: string
   /** Extension of the declarations that TypeScript reads for this kind of consumer. */
   readonly declarations: string
-  load(specifier: string): Promise<Module>
+  load(specifier: string): Promise<Readonly<Record<string, unknown>>>
 }
-
-/** The subpaths that export each name. */
-type Surface = Readonly<Record<'values' | 'types', Readonly<Record<string, string>>>>
 
 const root = new URL('../', import.meta.url)
 const snapshot = new URL('public-surface.json', import.meta.url)
@@ -36,11 +31,7 @@ const subpaths = Object.keys(manifest.exports).filter((subpath) => subpath !== '
 const plugins = readdirSync(new URL('src/plugins', root))
 
 const esm: Format = { name: 'ESM', declarations: 'd.ts', load: (specifier) => import(specifier) }
-const cjs: Format = {
-  name: 'CommonJS',
-  declarations: 'd.cts',
-  load: async (specifier) => require(specifier),
-}
+const cjs: Format = { name: 'CommonJS', declarations: 'd.cts', load: async (path) => require(path) }
 
 t.test('the exported names are those of the snapshot', async (t) => {
   const surface = await surfaceOf(esm)
@@ -66,7 +57,7 @@ for (const format of [esm, cjs]) {
     const whole = await format.load(manifest.name)
     t.ok(isPlugin(whole.default), 'the default export of the root is a plugin')
     for (const file of plugins) {
-      const name = camelCase(file)
+      const name = file.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
       const plugin = (await format.load(`${manifest.name}/${file}`))[name]
       t.ok(isPlugin(plugin), `${file} exports the plugin ${name}`)
       t.equal(whole[name], plugin, `the root exports the same ${name}: nothing of it is there twice`)
@@ -74,8 +65,8 @@ for (const format of [esm, cjs]) {
   })
 }
 
-/** Names of the values from the running code, names of the types from the declarations that go with it. */
-async function surfaceOf(format: Format): Promise<Surface> {
+/** The subpaths that export each name: of the values from the running code, of the types from its declarations. */
+async function surfaceOf(format: Format) {
   const declared = declaredNames(format)
   const values: Record<string, string> = {}
   const types: Record<string, string> = {}
@@ -91,8 +82,8 @@ async function surfaceOf(format: Format): Promise<Surface> {
   return { values: sorted(values), types: sorted(types) }
 }
 
-function declaredNames({ declarations }: Format): Readonly<Record<string, readonly string[]>> {
-  const fileOf = (subpath: string): string => {
+function declaredNames({ declarations }: Format): Record<string, readonly string[]> {
+  const fileOf = (subpath: string) => {
     const name = subpath === '.' ? 'index' : subpath.slice('./'.length)
     return fileURLToPath(new URL(`dist/${name}.${declarations}`, root))
   }
@@ -108,10 +99,6 @@ function declaredNames({ declarations }: Format): Readonly<Record<string, readon
 }
 
 const sorted = (names: Record<string, string>) => Object.fromEntries(Object.entries(names).sort())
-
-function camelCase(kebabCase: string): string {
-  return kebabCase.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
-}
 
 function isPlugin(value: unknown): boolean {
   return typeof value === 'function' && Reflect.get(value, Symbol.for('skip-override')) === true

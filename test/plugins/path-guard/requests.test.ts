@@ -1,7 +1,10 @@
 import swagger from '@fastify/swagger'
+import fc from 'fast-check'
 import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import t from 'tap'
+import { pathOf, routePath } from '../../../src/http/url.js'
 import { pathGuard, problems } from '../../../src/index.js'
+import { hasFault, segmentFaults } from '../../../src/plugins/path-guard/hooks.js'
 import { superlinearSeeds } from '../../support/growth.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -12,8 +15,7 @@ const encodedDetail = 'A path has no characters that are, or would have to be, p
 
 t.test('an uppercase path is a 404 that names the right one', async (t) => {
   const app = await appWithRoutes()
-  const table: ReadonlyArray<readonly [target: string, lowercase: string]> = [
-    ['/v1/Users', '/v1/users'],
+  for (const [url, lowercase] of [
     ['/v1/users/AbC', '/v1/users/abc'],
     ['/V1/USERS/ABC', '/v1/users/abc'],
     ['/v1/users/AbC?name=Ab%20C', '/v1/users/abc'],
@@ -21,9 +23,7 @@ t.test('an uppercase path is a 404 that names the right one', async (t) => {
     ['/v1/users/a%20B', '/v1/users/a%20b'],
     ['/v1/Users/%2F', '/v1/users/%2F'],
     ['/v1/Users/a%20b', '/v1/users/a%20b'],
-  ]
-
-  for (const [url, lowercase] of table) {
+  ] as const) {
     const detail = `A path is lowercase: ${lowercase}`
     const expected = { status: 404, code: 'path-uppercase', title: 'Path has uppercase letters', detail }
     for (const method of ['GET', 'OPTIONS'] as const)
@@ -67,17 +67,10 @@ t.test('what would have to be encoded, and a dot segment, are refused raw as wel
     t.equal((await ask(port, requestBytes('GET', `/v1/users/${id}`))).body, JSON.stringify({ id }), id)
 })
 
-t.test('the query and the fragment are not checked', async (t) => {
-  const app = await appWithRoutes()
-  for (const url of ['/v1/users?name=Ab%20C', '/v1/users?X', '/v1/users?a=/B/%2F?C', '/v1/users#Ab%20C']) {
-    t.equal((await app.inject(url)).statusCode, 200, url)
-  }
-})
-
-t.test('the absolute form is checked by its path alone (RFC 9112 §3.2.2)', async (t) => {
+t.test('a target is checked by its path alone, also in absolute form (RFC 9112 §3.2.2)', async (t) => {
   const { port } = await serve(t, await appWithRoutes())
-
-  t.equal((await ask(port, requestBytes('GET', 'http://Localhost/v1/users?Q=1'))).status, 200)
+  for (const target of ['/v1/users?a=/B/%2F?C', '/v1/users#Ab%20C', 'http://Localhost/v1/users?Q=1'])
+    t.equal((await ask(port, requestBytes('GET', target))).status, 200, target)
   const answer = await ask(port, requestBytes('GET', 'http://Localhost:80/v1/Users?Q=1'))
   isProblem(t, answer, { status: 404, code: 'path-uppercase', detail: 'A path is lowercase: /v1/users' })
 })
@@ -119,7 +112,7 @@ t.test('params: any lets parameters be anything; literals stay strict', async (t
   await app.register(pathGuard)
   addEchoes(app, any, ['/v1/links/:id', '/v1/links/:id/clicks/:day', '/v1/docs/:name.json'])
   addEchoes(app, any, ['/v1/optionals/:a/:b?', '/v1/trees/*', '/v1/numbers/:n(^[A-F0-9]+$)'])
-  const accepted: ReadonlyArray<readonly [target: string, params: object]> = [
+  for (const [url, params] of [
     ['/v1/links/%c3%84', { id: 'Ä' }],
     ['/v1/links/%252F', { id: '%2F' }],
     ['/v1/links/a%3Fb%23c', { id: 'a?b#c' }],
@@ -129,10 +122,8 @@ t.test('params: any lets parameters be anything; literals stay strict', async (t
     ['/v1/optionals/A/B', { a: 'A', b: 'B' }],
     ['/v1/trees/Oak/old%20one', { '*': 'Oak/old one' }],
     ['/v1/numbers/FF', { n: 'FF' }],
-  ]
-  for (const [url, params] of accepted) {
+  ] as const)
     t.strictSame((await app.inject(url)).json(), params, url)
-  }
   for (const url of ['/v1/Links/AbC', '/v1/links/AbC/Clicks/Monday', '/v1/links/AbC/other'])
     isProblem(t, injected(await app.inject(url)), { status: 404, code: 'path-uppercase' }, url)
   const expected = { status: 404, code: 'path-uppercase', detail: 'A path is lowercase: /v1/links/Links' }
@@ -183,7 +174,21 @@ t.test('a parameter that decodes to a slash, a dot segment or a control characte
   await app.register(pathGuard)
   addEchoes(app, { config: { pathGuard: { params: 'any' } } }, ['/v1/links/:id', '/v1/trees/*'])
   const { port } = await serve(t, app)
-  const harmful = ['%2F', 'a%2Fb', '%2e%2e', '%2E', '%00', 'a%0D%0Ab', '%09', '%1b', '%7F', '%5C', 'a%5cb']
+  const harmful = [
+    '..',
+    '.',
+    '%2F',
+    'a%2Fb',
+    '%2e%2e',
+    '%2E',
+    '%00',
+    'a%0D%0Ab',
+    '%09',
+    '%1b',
+    '%7F',
+    '%5C',
+    'a%5cb',
+  ]
 
   for (const text of harmful) {
     for (const url of [`/v1/links/${text}`, `/v1/trees/a/${text}`]) {
@@ -208,6 +213,42 @@ t.test('the time of a refusal is linear in the length of the path, and its detai
     t.strictSame(await superlinearSeeds(seeds, ask), [], start)
     t.ok(start === '/v1/links/' || longest < 1500, `${start}: ${longest} characters`)
   }
+})
+
+const user = routePath('/v1/users/:id')
+/** What a path may have: pchar without percent-encoding and uppercase letters, the slash; and what ends it. */
+const fine = /[a-z0-9\-._~!$&'()*+,;=:@/?#]/
+
+// Reaches every branch soon: letters of both cases, whole and broken escapes, all delimiters.
+const target = fc.string({ unit: fc.constantFrom(...'aZ09/%5Ae.~-_ \\"?#é𐀀;='), maxLength: 24 })
+
+t.test('the characters of a path (RFC 3986 §3.3), for every character of ASCII and one beyond', async (t) => {
+  for (let code = 0; code < 129; code++) {
+    const character = String.fromCharCode(code)
+    t.equal(hasFault(`/a${character}b`), !fine.test(character), `character ${code}`)
+  }
+})
+
+t.test('a path with a fault has it in one of its segments', async () => {
+  fc.assert(
+    fc.property(target, (end) => {
+      const text = `/${end}`
+      const faults = segmentFaults(pathOf(text), null, false)
+      return (faults.length === 0) === !hasFault(text)
+    }),
+  )
+})
+
+t.test('params: any, every allowed value can be an id, if it is encoded', async (t) => {
+  const value = fc
+    .string({ unit: 'grapheme' })
+    .filter((text) => text.isWellFormed() && !/[\p{Cc}/\\]|^\.{1,2}$/u.test(text))
+  fc.assert(
+    fc.property(value, (id) => segmentFaults(`/v1/users/${encodeURIComponent(id)}`, user, true).length === 0),
+  )
+  const faults = (path: string) => segmentFaults(path, user, true).map(({ fault }) => fault)
+  t.strictSame(faults('/v1/users/%zz'), ['encoding'], 'a broken escape')
+  t.strictSame(faults('/v1/users/a/B'), ['uppercase'], 'behind the route')
 })
 
 async function appWithRoutes(): Promise<FastifyInstance> {
