@@ -101,8 +101,9 @@ t.test('a declared integer that is a Number from 2^53 on is an error at every de
     const write = ourWriter(object(properties), { twins: true })
     t.throws(() => write(value), { message: /digits are lost/ }, JSON.stringify(properties))
   }
-  for (const digits of [`${2n ** 63n}`, `${-(2n ** 63n) - 1n}`])
-    t.throws(() => ourWriter(object({ id }), { twins: true })({ id: digits }), /out of the range/, digits)
+  const beyond = [{ id: `${2n ** 63n}` }, { id: `${-(2n ** 63n) - 1n}` }, { unsigned: -1 }]
+  for (const value of beyond)
+    t.throws(() => ourWriter(object({ id, unsigned: uint64 }), { twins: true })(value), /out of the range/)
 })
 
 t.test('without twins the digits are exact too', async (t) => {

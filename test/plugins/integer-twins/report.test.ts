@@ -24,15 +24,19 @@ t.test('integers that would get a twin are counted per route, and logged without
     const options = schema === undefined ? {} : { schema: { response: { 200: schema } } }
     app.get(`/v1/${name}`, options, (_, reply) => reply.send(value))
   }
-  const sent = new Map<string, string>()
-  for (const name of ['declared', ...Object.keys(answers)])
-    sent.set(name, (await app.inject(`/v1/${name}`)).payload)
-  t.equal(sent.get('lost'), '{"id":1152921504606847000}', 'as without the plugin')
+  for (const name of ['declared', ...Object.keys(answers)]) {
+    const { payload } = await app.inject(`/v1/${name}`)
+    if (name === 'lost') t.equal(payload, '{"id":1152921504606847000}', 'as without the plugin')
+  }
   const { observations } = app.conventions.report()
-  const twin = { plugin: 'integerTwins', rule: 'twin', count: 1, example: 'integers would get twins' }
-  const example =
-    'a declared 64-bit integer is a Number beyond 2^53: its digits are lost; hand over a BigInt or a string'
-  const lost = { plugin: 'integerTwins', rule: 'lost-digits', status: 500, count: 1, example }
+  const twin = { rule: 'twin', count: 1, example: 'integers would get twins' }
+  const lost = {
+    plugin: 'integerTwins',
+    rule: 'lost-digits',
+    status: 500,
+    count: 1,
+    example: /digits are lost/,
+  }
   t.match(observations, [
     { ...twin, route: 'GET /v1/declared', count: 2, requestId: 'req-1' },
     { ...twin, route: 'GET /v1/schemaless', requestId: 'req-3' },
@@ -43,10 +47,8 @@ t.test('integers that would get a twin are counted per route, and logged without
   t.equal(observations.length, 5)
   const logged = lines.filter(({ msg }) => msg === 'convention not kept')
   t.match(logged[0], { route: 'GET /v1/declared', level: levels.warn, convention: 'integerTwins.twin' })
-  t.strictSame(
-    logged.map(({ convention }) => convention),
-    ['integerTwins.twin', 'integerTwins.lost-digits'],
-  )
+  t.match(logged, [{ convention: 'integerTwins.twin' }, { convention: 'integerTwins.lost-digits' }])
+  t.equal(logged.length, 2)
   t.notMatch(JSON.stringify([logged, observations]), /11529215046068/)
 })
 

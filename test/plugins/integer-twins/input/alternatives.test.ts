@@ -7,6 +7,7 @@ import {
   fromUint64,
   gets,
   int64,
+  listOf,
   objectOf,
   receivedStrictly,
   refuses,
@@ -33,40 +34,41 @@ const conditional = (...[test, positive, negative]: readonly Schema[]): Schema =
 const strictly = { ask: receivedStrictly }
 const number = { type: 'number' }
 
-t.test('the same member declared differently', async (t) => {
-  const rows: readonly (readonly [text: string, value: unknown])[] = [
-    [`{"kind":"count","value":${long}}`, { kind: 'count', value: exact }],
-    ['{"kind":"count","value":3}', { kind: 'count', value: 3n }],
-    ['{"kind":"ratio","value":3}', { kind: 'ratio', value: 3 }],
-    [`{"kind":"ratio","value":${long}}`, { kind: 'ratio', value: 9007199254740992 }],
-    [`{"kind":"label","value":"${long}"}`, { kind: 'label', value: long }],
-  ]
-  await gets(t, measure, rows)
-})
-
-t.test('a value that is invalid only in the matching alternative is refused', async (t) => {
-  const wrong = [
-    ['-0', 'must be 0, not -0'],
-    ['9223372036854775808', fromInt64],
-    ['1e30', fromInt64],
-  ] as const
-  for (const [value, message] of wrong)
-    await refuses(t, measure, [[`{"kind":"count","value":${value}}`, '/value', message]], strictly)
-  for (const value of ['1.5', '1e400'])
-    t.match(await receivedStrictly(measure, `{"kind":"count","value":${value}}`), { refusal: {} }, value)
-  const ranges = { oneOf: [kind('signed', int64), kind('unsigned', uint64)] }
-  const most = 18446744073709551615n
-  await gets(t, ranges, [[`{"kind":"unsigned","value":${most}}`, { kind: 'unsigned', value: most }]])
-  const beyond: readonly (readonly [text: string, pointer: string, message: string])[] = [
-    [`{"kind":"signed","value":${most}}`, '/value', fromInt64],
-    ['{"kind":"unsigned","value":-1}', '/value', fromUint64],
-    ['{"kind":"unsigned","value":-9007199254740993}', '/value', fromUint64],
-  ]
-  await refuses(t, ranges, beyond, strictly)
-})
+t.test(
+  'a member that alternatives declare differently is that of the matching one, or refused',
+  async (t) => {
+    const rows: readonly (readonly [text: string, value: unknown])[] = [
+      [`{"kind":"count","value":${long}}`, { kind: 'count', value: exact }],
+      ['{"kind":"count","value":3}', { kind: 'count', value: 3n }],
+      ['{"kind":"ratio","value":3}', { kind: 'ratio', value: 3 }],
+      [`{"kind":"ratio","value":${long}}`, { kind: 'ratio', value: 9007199254740992 }],
+      [`{"kind":"label","value":"${long}"}`, { kind: 'label', value: long }],
+    ]
+    await gets(t, measure, rows)
+    // A value that is invalid only in the alternative that matches.
+    const wrong = [
+      ['-0', 'must be 0, not -0'],
+      ['9223372036854775808', fromInt64],
+      ['1e30', fromInt64],
+    ] as const
+    for (const [value, message] of wrong)
+      await refuses(t, measure, [[`{"kind":"count","value":${value}}`, '/value', message]], strictly)
+    for (const value of ['1.5', '1e400'])
+      t.match(await receivedStrictly(measure, `{"kind":"count","value":${value}}`), { refusal: {} }, value)
+    const ranges = { oneOf: [kind('signed', int64), kind('unsigned', uint64)] }
+    const most = 18446744073709551615n
+    await gets(t, ranges, [[`{"kind":"unsigned","value":${most}}`, { kind: 'unsigned', value: most }]])
+    const beyond: readonly (readonly [text: string, pointer: string, message: string])[] = [
+      [`{"kind":"signed","value":${most}}`, '/value', fromInt64],
+      ['{"kind":"unsigned","value":-1}', '/value', fromUint64],
+      ['{"kind":"unsigned","value":-9007199254740993}', '/value', fromUint64],
+    ]
+    await refuses(t, ranges, beyond, strictly)
+  },
+)
 
 t.test('an alternative that requires an integer holds with the integer or with its twin', async (t) => {
-  const other = objectOf({ value: { type: 'number' } })
+  const other = objectOf({ value: number })
   const required = objectOf({ id: int64, value: int64 }, { required: ['kind', 'id'] })
   const optional = objectOf({ id: int64, value: int64 })
   const closed = objectOf({ text: {}, value: int64 }, { additionalProperties: false })
@@ -83,25 +85,21 @@ t.test('an alternative that requires an integer holds with the integer or with i
     await gets(t, { anyOf: [alternative, other] }, [[text, value]])
 })
 
-t.test('alternatives beside other keywords', async (t) => {
-  const schema = objectOf({ id: int64, kind: {} }, { anyOf: [kind('a', int64), kind('b', number)] })
-  await gets(t, schema, [[`{"id":${long},"kind":"b","value":1}`, { id: exact, kind: 'b', value: 1 }]])
-  await refuses(t, schema, [['{"id":-0,"kind":"b"}', '/id', 'must be 0, not -0']], strictly)
-})
-
-t.test('if, then, else', async (t) => {
+t.test('if, then, else; alternatives beside other keywords', async (t) => {
   const test = { properties: { exact: { const: true } }, required: ['exact'] }
-  for (const negative of [[], [objectOf({ value: number })]]) {
+  for (const negative of [[], [objectOf({ value: number })]])
     await gets(t, conditional(test, objectOf({ value: int64 }), ...negative), [
       [`{"exact":true,"value":${long}}`, { exact: true, value: exact }],
       ['{"exact":false,"value":1}', { exact: false, value: 1 }],
       ['{"value":1.5}', { value: 1.5 }],
     ])
-  }
   for (const [always, value] of [[true, 1n] as const, [false, 1] as const]) {
     const constant = { ...conditional({}, objectOf({ value: int64 }), objectOf({ value: {} })), if: always }
     await gets(t, constant, [['{"value":1}', { value }]])
   }
+  const schema = objectOf({ id: int64, kind: {} }, { anyOf: [kind('a', int64), kind('b', number)] })
+  await gets(t, schema, [[`{"id":${long},"kind":"b","value":1}`, { id: exact, kind: 'b', value: 1 }]])
+  await refuses(t, schema, [['{"id":-0,"kind":"b"}', '/id', 'must be 0, not -0']], strictly)
 })
 
 t.test('an integer that another alternative, or its type, allows as a number', async (t) => {
@@ -120,21 +118,20 @@ t.test('an integer that another alternative, or its type, allows as a number', a
   for (const [json, value, schemas] of rows)
     for (const x of schemas) await gets(t, objectOf({ x }), [[`{"x":${json}}`, { x: value }]])
   await gets(t, { anyOf: [objectOf({ x: int64 }), {}] }, [['{"x":1e300}', { x: 1e300 }]])
-  const lists = { anyOf: [number, int64].map((items) => ({ type: 'array', items })) }
-  await gets(t, lists, [[`[${long}]`, [exact]]])
+  await gets(t, { anyOf: [number, int64].map(listOf) }, [[`[${long}]`, [exact]]])
   const wider = { anyOf: [objectOf({ x: int64 }), objectOf({ x: { anyOf: [uint64, { type: 'null' }] } })] }
   await gets(t, wider, [['{"x":18446744073709551615}', { x: 18446744073709551615n }]])
 })
 
 t.test('undeclared numbers beside alternatives are those of JSON.parse', async (t) => {
-  const schema = { type: 'array', items: measure, uniqueItems: true }
+  const schema = { ...listOf(measure), uniqueItems: true }
   const texts = ['{"kind":"ratio","value":9007199254740992}', `{"kind":"count","value":${long}}`]
-  const values = [
-    { kind: 'ratio', value: 9007199254740992 },
+  const [ratio, count] = [
+    { kind: 'ratio', value: 9007199254740992 } as const,
     { kind: 'count', value: exact },
   ]
-  await gets(t, schema, [[`[${texts}]`, values]])
-  await gets(t, schema, [[`[${texts.reverse()}]`, values.reverse()]])
+  await gets(t, schema, [[`[${texts}]`, [ratio, count]]])
+  await gets(t, schema, [[`[${texts.reverse()}]`, [count, ratio]]])
 })
 
 t.test('if no alternative can be tested, or none matches, a declared integer is exact', async (t) => {

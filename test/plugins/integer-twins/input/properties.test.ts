@@ -1,9 +1,9 @@
-/** Every declared 64-bit integer comes in exactly, and nothing else changes. */
+/** Every declared 64-bit integer comes in exactly, nothing else changes, and it takes time in proportion to the body. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { quoteLongNumbers } from '../../../../src/json/exact-json.js'
-import { putIntegers, takeTwins } from '../../../../src/plugins/integer-twins/input.js'
+import { hasLongDigits, quoteLongNumbers } from '../../../../src/json/exact-json.js'
+import { type Input, putIntegers, takeTwins } from '../../../../src/plugins/integer-twins/input.js'
 import { compileConditions, loadAjv } from '../../../../src/schema/alternatives.js'
 import type { Json } from '../../../../src/schema/json-schema.js'
 import { shapeOf } from '../../../../src/schema/shape-reader.js'
@@ -12,7 +12,8 @@ import { parseExact, valueIn } from '../../../schema/exact-tree.js'
 import { hostileSchema } from '../../../schema/hostile.js'
 import { jsonText } from '../../../schema/json-texts.js'
 import { anySample } from '../../../schema/random-schemas.js'
-import { int64, objectOf, receivedStrictly } from './support.js'
+import { superlinearSeeds } from '../../../support/growth.js'
+import { int64, listOf, objectOf, receivedStrictly } from './support.js'
 
 /** A value with its integers as they are written: what is a BigInt in it is told in `schemas.test.ts`. */
 const written = (value: unknown) =>
@@ -42,18 +43,34 @@ const anyInt64 = fc.oneof(
   fc.bigInt({ min: -100n, max: 100n }),
 )
 
-t.test('integers with their twins, whether the client has rounded or not', async () => {
-  const sent = anyInt64.chain((id) =>
-    fc.constantFrom(`"id":${id},`, `"id":${Number(id)},`, '').map((own) => ({ id, own })),
+t.test('integers without and with their twins, whether the client has rounded or not', async () => {
+  const sent = anyInt64.chain((id) => {
+    const twin = `"id_str":"${id}"`
+    const forms = [`"id":${id}`, `"id":${id},${twin}`, `"id":${Number(id)},${twin}`, twin]
+    return fc.constantFrom(...forms).map((members) => ({ id, members }))
+  })
+  const schema = objectOf(
+    { id: int64, ids: listOf(), lists: listOf(listOf()) },
+    { additionalProperties: false },
   )
-  const schema = objectOf({ id: int64, ids: { type: 'array', items: int64 } })
   await fc.assert(
-    fc.asyncProperty(sent, fc.array(anyInt64), async ({ id, own }, ids) => {
-      const json = `{${own}"id_str":"${id}","ids":[${ids.map(Number)}],"ids_str":${JSON.stringify(ids.map(String))}}`
-      return isDeepStrictEqual(await receivedStrictly(schema, json), { value: { id, ids } })
+    fc.asyncProperty(sent, fc.array(anyInt64), async ({ id, members }, ids) => {
+      const twins = JSON.stringify(ids.map(String))
+      const json = `{${members},"ids":[${ids.map(Number)}],"ids_str":${twins},"lists_str":[[],${twins}]}`
+      return isDeepStrictEqual(await receivedStrictly(schema, json), { value: { id, ids, lists: [[], ids] } })
     }),
   )
 })
+
+/** Reads the JSON of a part as it is before validation and after. */
+function read(part: Input['part'], shape: Input['shape'], json: string, given = json): unknown {
+  const written: unknown = hasLongDigits(json) ? JSON.parse(quoteLongNumbers(json)) : undefined
+  const input = { part, shape, written, isOfTexts: false, standIns: new Map<string, number>() }
+  const holder = { value: JSON.parse(given) as unknown }
+  for (const change of takeTwins(input, holder, 'value').changes) change()
+  for (const change of putIntegers(input, holder, 'value').changes) change()
+  return holder.value
+}
 
 t.test('no schema and no value makes the reader throw', async () => {
   await loadAjv()
@@ -64,14 +81,27 @@ t.test('no schema and no value makes the reader throw', async () => {
   fc.assert(
     fc.property(schema, jsonText, jsonText, part, (schema, json, other, part) => {
       const shape = shapeOf(schema, {}, { compile: compileConditions })
-      const written = JSON.parse(quoteLongNumbers(json)) as unknown
-      const input = { part, shape, written, isOfTexts: false, standIns: new Map<string, number>() }
-      for (const text of [json, other]) {
-        const holder = { value: JSON.parse(text) as unknown }
-        for (const change of takeTwins(input, holder, 'value').changes) change()
-        for (const change of putIntegers(input, holder, 'value').changes) change()
-      }
+      for (const given of [json, other]) read(part, shape, json, given)
     }),
     { numRuns: 500 },
   )
+})
+
+const bodies: Readonly<Record<string, (length: number) => string>> = {
+  'the same integer in a set': (length) => `{"set":[${'9007199254740993,'.repeat(length)}1]}`,
+  'neighbours in a set': (length) =>
+    `{"set":[${Array.from({ length }, (_, index) => 2n ** 60n + BigInt(index))}]}`,
+  'names with twins': (length) =>
+    `{"map":{${Array.from({ length }, (_, name) => `"${name}":[1],"${name}_str":["1"]`)}}}`,
+  'faults below a long name': (length) => `{"map":{"${'k'.repeat(length)}":[${'1e30,'.repeat(60)}1]}}`,
+}
+
+// Other hostile bodies: test/growth.test.ts.
+t.test('a body is read in linear time', async (t) => {
+  const map = { type: 'object', additionalProperties: listOf() }
+  const shape = shapeOf(objectOf({ set: { ...listOf(), uniqueItems: true }, map }) as Json)
+  for (const [about, body] of Object.entries(bodies)) {
+    const slow = await superlinearSeeds(['x'], (text) => read('body', shape, body(text.length)))
+    t.strictSame(slow, [], about)
+  }
 })

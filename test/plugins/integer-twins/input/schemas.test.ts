@@ -3,11 +3,21 @@ import { readFile } from 'node:fs/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins } from '../../../../src/index.js'
-import { answerOf, gets, int64, objectOf, received, recursive, type Schema, self, uint64 } from './support.js'
+import {
+  answerOf,
+  gets,
+  int64,
+  listOf as list,
+  objectOf,
+  received,
+  recursive,
+  type Schema,
+  self,
+  uint64,
+} from './support.js'
 
 const long = '9007199254740993'
 const exact = 9007199254740993n
-const list = (items: unknown): Schema => ({ type: 'array', items })
 
 t.test('integers are found at every place of a schema', async (t) => {
   const definitions = { id: int64 }
@@ -15,20 +25,18 @@ t.test('integers are found at every place of a schema', async (t) => {
   const integer = { type: 'integer' }
   const patterns = { patternProperties: { '^x': int64, '^y': integer } }
   const beforeMap = { patternProperties: { '^x': integer }, additionalProperties: int64 }
-  const ofId: Readonly<Record<string, Schema>> = {
-    $ref: objectOf({ id: { $ref } }, { definitions }),
-    '$ref with siblings': objectOf({ id: { $ref, minimum: 1 } }, { definitions }),
-    'its own $id': objectOf({ id: { $ref: `item${$ref}` } }, { $id: 'item', definitions }),
-    'allOf of one integer': objectOf({ id: { allOf: [integer, { format: 'int64' }] } }),
-    'allOf and anyOf of one': objectOf({ id: { ...integer, anyOf: [{ format: 'int64' }, { minimum: 0 }] } }),
-    'anyOf null': objectOf({ id: { anyOf: [{ type: 'null' }, int64] } }),
-  }
-  for (const schema of Object.values(ofId)) await gets(t, schema, [[`{"id":${long}}`, { id: exact }]])
+  const ofId: readonly Schema[] = [
+    ...[{ $ref }, { $ref, minimum: 1 }, { allOf: [integer, { format: 'int64' }] }],
+    { ...integer, anyOf: [{ format: 'int64' }, { minimum: 0 }] },
+    { anyOf: [{ type: 'null' }, int64] },
+  ]
+  const schemas = ofId.map((id) => objectOf({ id }, { definitions }))
+  schemas.push(objectOf({ id: { $ref: `item${$ref}` } }, { $id: 'item', definitions }))
+  for (const schema of schemas) await gets(t, schema, [[`{"id":${long}}`, { id: exact }]])
   const tree = recursive(objectOf({ id: int64, next: self }))
   const trees = recursive({ type: ['array', 'integer'], format: 'int64', items: self })
   const parts = { allOf: [objectOf({ a: int64 }), objectOf({ b: int64 })] }
   const rows: readonly (readonly [schema: Schema, text: string, value: unknown])[] = [
-    [objectOf({ a: objectOf({ b: int64 }) }), `{"a":{"b":${long}}}`, { a: { b: exact } }],
     [objectOf({ id: { ...int64, nullable: true } }), '{"id":null}', { id: null }],
     [list(int64), `[1,${long}]`, [1n, exact]],
     // A tuple.
@@ -36,7 +44,7 @@ t.test('integers are found at every place of a schema', async (t) => {
     [{ type: 'object', additionalProperties: int64 }, `{"a":${long},"b":1}`, { a: exact, b: 1n }],
     [objectOf({ a: integer }, { additionalProperties: int64 }), '{"a":1,"b":2}', { a: 1, b: 2n }],
     [objectOf({}, patterns), '{"x1":1,"y1":2,"z":3}', { x1: 1n, y1: 2, z: 3 }],
-    [objectOf({ x1: {} }, { patternProperties: { '^x': int64 } }), '{"x1":1}', { x1: 1n }],
+    [objectOf({ x1: {} }, patterns), '{"x1":1}', { x1: 1n }],
     [objectOf({}, beforeMap), '{"x1":1,"y":2}', { x1: 1, y: 2n }],
     [tree, `{"next":{"next":{"id":${long}}}}`, { next: { next: { id: exact } } }],
     [trees, `[1,[[${long}]]]`, [1n, [[exact]]]],
@@ -79,37 +87,32 @@ t.test('a schema without 64-bit integers leaves the body as it is', async (t) =>
     await gets(t, schema, [[`{"id":${long}}`, { id: 9007199254740992 }]], received)
 })
 
-t.test('a pattern that is invalid with the flag u', async (t) => {
-  const app = Fastify()
-  // For keywords that the validator of Fastify does not know.
-  app.setValidatorCompiler(() => () => true)
-  const body = { patternProperties: { '^\\-': int64 } }
-  const result = await answerOf(app, { body }, `{"-x":${long},"x":1}`)
-  t.strictSame(result, { value: { '-x': exact, x: 1 } })
-})
-
 t.test('what cannot be read is listed in the report: nothing is rounded without a word', async (t) => {
-  const bodies: readonly (readonly [body: Schema, reason: RegExp])[] = [
-    [objectOf({ id: { $ref: 'nothing#' } }), /refers to nothing: nothing#/],
-    [{ prefixItems: [int64] }, /declares 64-bit integers in 'prefixItems'/],
-    ...['dependencies', 'dependentSchemas'].map(
-      (keyword) => [{ [keyword]: { a: objectOf({ b: uint64 }) } }, new RegExp(`in '${keyword}'`)] as const,
-    ),
-    ...['additionalItems', 'unevaluatedItems', 'unevaluatedProperties'].map(
-      (keyword) => [{ [keyword]: int64 }, new RegExp(`in '${keyword}'`)] as const,
-    ),
-    [list([int64]), /^$/],
-  ]
-  for (const [body, reason] of bodies) {
+  const reasonOf = async (body: Schema) => {
     const app = Fastify()
     app.setValidatorCompiler(() => () => true)
     await app.register(integerTwins)
     app.post('/x', { schema: { body } }, async () => '')
     await app.ready()
     const [exception] = app.conventions.report().exceptions
-    t.match(exception?.reason ?? '', reason, JSON.stringify(body))
     t.strictSame(exception?.rules, exception && ['input'])
+    return exception?.reason
   }
+  t.match(await reasonOf(objectOf({ id: { $ref: 'nothing#' } })), /refers to nothing: nothing#/)
+  t.equal(await reasonOf(list([int64])), undefined)
+  const unread = 'dependencies dependentSchemas additionalItems unevaluatedItems unevaluatedProperties'
+  for (const keyword of unread.split(' ')) {
+    const one = keyword.startsWith('depend') ? { a: objectOf({ b: uint64 }) } : int64
+    t.match(await reasonOf({ [keyword]: one }), `declares 64-bit integers in '${keyword}'`)
+  }
+  t.match(await reasonOf({ prefixItems: [int64] }), "in 'prefixItems'")
+})
+
+t.test('a pattern that is invalid with the flag u', async (t) => {
+  const app = Fastify()
+  app.setValidatorCompiler(() => () => true)
+  const result = await answerOf(app, { body: { patternProperties: { '^\\-': int64 } } }, '{"-x":1,"x":1}')
+  t.strictSame(result, { value: { '-x': 1n, x: 1 } })
 })
 
 t.test('uint64 in a request needs the format in the validator of Fastify, as the docs say', async (t) => {

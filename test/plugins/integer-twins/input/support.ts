@@ -4,15 +4,13 @@ import { integerTwins, problems } from '../../../../src/index.js'
 import type { ProblemIssue } from '../../../../src/problem/problem-error.js'
 
 /** What comes of an input: what the handler gets, or what is answered instead. */
-export type Received =
-  | { readonly value: unknown }
-  | {
-      readonly refusal: {
-        /** By the code of the problem: `integer-twin-mismatch`, or `validation`. */
-        readonly kind: 'mismatch' | 'invalid'
-        readonly issues: readonly ProblemIssue[]
-      }
-    }
+export type Received = { readonly value: unknown } | { readonly refusal: Refusal }
+
+interface Refusal {
+  /** By the code of the problem: `integer-twin-mismatch`, or `validation`. */
+  readonly kind: 'mismatch' | 'invalid'
+  readonly issues: readonly ProblemIssue[]
+}
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>
@@ -22,44 +20,40 @@ export const uint64: Schema = { type: 'integer', format: 'uint64' }
 
 export const fromInt64 = 'must be an integer from -9223372036854775808 to 9223372036854775807'
 export const fromUint64 = 'must be an integer from 0 to 18446744073709551615'
+export const notDecimal = 'must be an integer in plain decimal digits'
 
-/** An object with declared members. */
 export function objectOf(properties: Schema, more: Schema = {}): Schema {
   return { type: 'object', properties, ...more }
 }
 
-/** A schema that may contain itself, as `{ $ref: '#/definitions/self' }`. */
+export function listOf(items: unknown = int64): Schema {
+  return { type: 'array', items }
+}
+
+/** A schema that may contain itself, as `self`. */
 export function recursive(self: Schema): Schema {
   return { $ref: '#/definitions/self', definitions: { self } }
 }
 
 export const self: Schema = { $ref: '#/definitions/self' }
 
+type Shared = Readonly<Record<string, Schema>>
+
 /** What comes of a JSON body, with Fastify's own validator, which converts types. */
-export function received(
-  schema: Schema,
-  payload: string,
-  shared: Record<string, Schema> = {},
-): Promise<Received> {
+export function received(schema: Schema, payload: string, shared: Shared = {}) {
   return ask({ body: schema }, payload, 'body', {}, shared)
 }
 
 /** The same with a validator that converts nothing. */
-export function receivedStrictly(
-  schema: Schema,
-  payload: string,
-  shared: Record<string, Schema> = {},
-): Promise<Received> {
+export function receivedStrictly(schema: Schema, payload: string, shared: Shared = {}) {
   const customOptions = { coerceTypes: false, useDefaults: false, removeAdditional: false }
   return ask({ body: schema }, payload, 'body', customOptions, shared)
 }
 
+type Values = Readonly<Record<string, string | readonly string[]>>
+
 /** What comes of a query string, or of one path parameter. */
-export function receivedText(
-  schema: Schema,
-  values: Readonly<Record<string, string | readonly string[]>>,
-  part: 'path' | 'query' = 'query',
-): Promise<Received> {
+export function receivedText(schema: Schema, values: Values, part: 'path' | 'query' = 'query') {
   const entries = Object.entries(values).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, one]),
   )
@@ -69,16 +63,15 @@ export function receivedText(
 }
 
 type Part = 'body' | 'params' | 'query'
-type Service = (request: InjectOptions | string) => Promise<Received>
 
-const services = new Map<string, Promise<Service>>()
+const services = new Map<string, ReturnType<typeof serviceOf>>()
 
 async function ask(
   schema: object,
   request: InjectOptions | string,
   part: Part,
   customOptions: object = {},
-  shared: Record<string, Schema> = {},
+  shared: Shared = {},
 ): Promise<Received> {
   const key = JSON.stringify([schema, customOptions, shared])
   const made = () => {
@@ -97,11 +90,11 @@ export async function answerOf(
   schema: object,
   request: InjectOptions | string,
   part: Part = 'body',
-): Promise<Received> {
+) {
   return (await serviceOf(app, schema, part))(request)
 }
 
-async function serviceOf(app: FastifyInstance, schema: object, part: Part): Promise<Service> {
+async function serviceOf(app: FastifyInstance, schema: object, part: Part) {
   await app.register(problems)
   await app.register(integerTwins)
   let value: unknown
@@ -115,7 +108,7 @@ async function serviceOf(app: FastifyInstance, schema: object, part: Part): Prom
       return ''
     },
   })
-  return async function answer(request) {
+  return async function answer(request: InjectOptions | string): Promise<Received> {
     const headers = { 'content-type': 'application/json' }
     const body = (payload: string) => ({ method: 'POST' as const, url: '/x', headers, payload })
     const response = await app.inject(typeof request === 'string' ? body(request) : request)
@@ -134,7 +127,7 @@ export async function gets(
   schema: Schema,
   rows: readonly (readonly [text: string, value: unknown])[],
   ask: Ask = receivedStrictly,
-): Promise<void> {
+) {
   for (const [text, value] of rows) t.strictSame(await ask(schema, text), { value }, text.slice(0, 80))
 }
 
@@ -143,12 +136,11 @@ export async function refuses(
   t: Test,
   schema: Schema,
   rows: readonly (readonly [text: string, pointer: string, message?: string | RegExp])[],
-  { ask = received, kind = 'invalid' }: { readonly ask?: Ask; readonly kind?: 'invalid' | 'mismatch' } = {},
-): Promise<void> {
+  { ask = received, kind = 'invalid' }: { readonly ask?: Ask; readonly kind?: Refusal['kind'] } = {},
+) {
   for (const [text, pointer, message] of rows) {
     const issue = { in: 'body', pointer, ...(message !== undefined && { message }) }
-    const result = await ask(schema, text)
-    const expected = { refusal: { kind, issues: [issue] } }
+    const [result, expected] = [await ask(schema, text), { refusal: { kind, issues: [issue] } }]
     if (typeof message === 'string') t.strictSame(result, expected, text.slice(0, 80))
     else t.match(result, expected, text.slice(0, 80))
   }
