@@ -30,60 +30,41 @@ async function service(openapi = '3.1.0') {
   return app
 }
 
-interface Row {
-  readonly schema: object
-  readonly value?: unknown
-  readonly sent?: unknown
-  readonly hidden?: readonly [Hidden, Hidden]
-}
-
-const ofUsers = (hidden: Hidden): Hidden =>
-  Object.fromEntries(Object.entries(hidden).map(([path, hides]) => [`of.${path}`, hides]))
-
-const within = (value: unknown) => ({
-  value: { of: value },
-  hidden: [ofUsers(everybody), ofUsers(some)] as const,
-})
+type Row = readonly [schema: object, within?: (user: unknown) => unknown]
 const $ref = 'User#'
+const of = { $ref }
+const ofSecret = { if: object({ secret: { const: 'X' } }), else: { required } }
 
 const rows: Readonly<Record<string, Row>> = {
-  plain: { schema: user },
-  shared: { schema: { $ref } },
-  merged: { schema: { allOf: [{ $ref }, { type: 'object', required: ['pin', 'pin_str'] }] } },
-  alternatives: { schema: { oneOf: [{ type: 'null' }, { $ref }, object({ name: text })] } },
-  condition: {
-    schema: {
-      ...user,
-      if: object({ secret: { const: 'X' } }),
-      else: { required },
-      not: object({ pin: int64 }, { required: ['x'] }),
-    },
-  },
-  bounds: { schema: { ...user, minProperties: 4, dependentRequired: { name: ['secret'] } } },
-  array: { schema: array({ $ref }), value: [ada], sent: [visible] },
-  nested: { schema: object({ of: { $ref } }, { required: ['of'] }), ...within(ada), sent: { of: visible } },
-  items: {
-    schema: object({ of: { anyOf: [array({ $ref }), { type: 'null' }] } }, { required: ['of'] }),
-    ...within([ada]),
-    sent: { of: [visible] },
-  },
+  plain: [user],
+  shared: [{ $ref }],
+  merged: [{ allOf: [{ $ref }, { type: 'object', required: ['pin', 'pin_str'] }] }],
+  alternatives: [{ oneOf: [{ type: 'null' }, { $ref }, object({ name: text })] }],
+  condition: [{ ...user, ...ofSecret, not: object({ pin: int64 }, { required: ['x'] }) }],
+  bounds: [{ ...user, minProperties: 4, dependentRequired: { name: ['secret'] } }],
+  array: [array({ $ref }), (one) => [one]],
+  nested: [object({ of }, { required: ['of'] }), (of) => ({ of })],
+  items: [
+    object({ of: { anyOf: [array({ $ref }), { type: 'null' }] } }, { required: ['of'] }),
+    (one) => ({ of: [one] }),
+  ],
 }
 
 t.test('what may be hidden is not required, and what is hidden from everybody is not named', async (t) => {
-  for (const [name, { schema, value = ada, sent = visible, hidden = [everybody, some] }] of Object.entries(
-    rows,
-  )) {
+  for (const [name, [schema, within = (user: unknown) => user]] of Object.entries(rows)) {
+    const isNested = Object.keys(within({}) as object).includes('of')
     const app = await service()
     app.get('/shared', { schema: { response: { 200: { $ref } } }, config: { fields: false } }, () => ada)
     const expected: [method: 'GET' | 'POST', url: string, status: string][] = []
-    for (const [of, one] of [['everybody', hidden[0]] as const, ['some', hidden[1]] as const]) {
+    for (const [of, fields] of Object.entries({ everybody, some })) {
+      const entries = Object.entries(fields).map(([path, hides]) => [isNested ? `of.${path}` : path, hides])
+      const config = { fields: { hidden: Object.fromEntries(entries) } }
       for (const method of ['GET', 'POST'] as const) {
         for (const status of ['200', ...(method === 'GET' ? [] : ['201', '202']), '2XX', 'default']) {
           const url = `/${of}-${method}-${status}`.toLowerCase()
           const handler = (_: FastifyRequest, reply: FastifyReply) =>
-            reply.code(Number(status) || 200).send(value)
-          const options = { schema: { response: { [status]: schema } }, config: { fields: { hidden: one } } }
-          app.route({ method, url, ...options, handler })
+            reply.code(Number(status) || 200).send(within(ada))
+          app.route({ method, url, schema: { response: { [status]: schema } }, config, handler })
           expected.push([method, url, status])
         }
       }
@@ -94,7 +75,7 @@ t.test('what may be hidden is not required, and what is hidden from everybody is
       const schema =
         paths[url]?.[method.toLowerCase()]?.responses?.[status]?.content?.['application/json']?.schema
       const body = (await app.inject({ method, url })).json()
-      t.strictSame(body, sent, `${name} ${url}`)
+      t.strictSame(body, within(visible), `${name} ${url}`)
       const validate = ajv.compile({ components, ...(schema as object) })
       t.ok(validate(body), `${name} ${url}: ${ajv.errorsText(validate.errors)}`)
       t.equal(isNamed.test(JSON.stringify(schema)), url.startsWith('/some'), `${name} ${url}: named`)
@@ -108,11 +89,8 @@ t.test('hidden fields are in no success, also of another form; errors keep them'
   const config = { fields: { hidden: everybody } }
   const response = { 200: object({ users: array({ $ref }) }), 201: { $ref }, '2XX': { $ref } }
   const handler = (_: FastifyRequest, reply: FastifyReply) => reply.code(201).send(ada)
-  app.post(
-    '/users',
-    { schema: { response: { ...response, 404: { $ref }, default: { $ref } } }, config },
-    handler,
-  )
+  const schema = { response: { ...response, 404: { $ref }, default: { $ref } } }
+  app.post('/users', { schema, config }, handler)
   app.get('/users', { schema: { response }, config }, () => ({ users: [ada] }))
   const { get, post } = (await documentOf(app)).paths?.['/users'] ?? {}
   const { 404: notFound, default: other, ...successes } = post?.responses ?? {}
@@ -144,14 +122,12 @@ t.test('examples and defaults have no hidden field', async (t) => {
   for (const openapi of ['3.0.3', '3.1.0']) {
     const app = await service(openapi)
     const sample = { name: 'Ada', secret: 'S', card: { number: '4' } }
+    const byDefault = { ...user.properties, card: { ...card, default: { number: '4', brand: 'v' } } }
     const answers = {
       one: { ...user, examples: [sample] },
       two: { ...user, examples: [sample, sample] },
       named: { ...user, 'x-examples': { ada: { summary: 'Ada', value: sample } } },
-      nested: object(
-        { ...user.properties, card: { ...card, default: { number: '4', brand: 'v' } } },
-        { example: sample },
-      ),
+      nested: object(byDefault, { example: sample }),
     }
     const config = { fields: { hidden: everybody } }
     for (const [name, schema] of Object.entries(answers))

@@ -77,11 +77,9 @@ t.test('OpenAPI shows the parameter where it works, with the default, and nowher
     ['get', '/chosen', 'name, age'],
     ['get', '/own-serializer', 'all'],
   ])
-  for (const name of Object.keys(shows)) {
-    t.equal((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} selects`)
-  }
-  for (const name of Object.keys(showsNot)) {
-    t.not((await app.inject(`/${name}?fields=nope`)).statusCode, 400, `${name} does not`)
+  for (const name of Object.keys({ ...shows, ...showsNot })) {
+    const { statusCode } = await app.inject(`/${name}?fields=nope`)
+    t.equal(statusCode === 400, name in shows, `${name} selects, or does not`)
   }
 })
 
@@ -104,15 +102,15 @@ t.test('nothing is required of what fields are selected from, and the rest stays
   }
   const problem = { 200: answer(page as never), default: answer(item as never) }
   t.equal(documented({ responses: problem }, { item }).responses?.default, problem.default, 'of errors')
-  for (const [users, isList] of [
-    [array(text), true],
-    [{ type: ['array', 'null'] }, true],
-    [text, false],
-    [object({}), false],
-  ] as const) {
+  const lists = [array(text), { type: ['array', 'null'] }]
+  for (const users of [...lists, text, object({})]) {
     const body = answer(object({ users }, { required: ['users'] }) as never)
     const shown = JSON.stringify(documented({ responses: { 200: body } }).responses)
-    t.equal(shown.includes('required'), isList, `a list stays: ${JSON.stringify(users)}`)
+    t.equal(
+      shown.includes('required'),
+      lists.includes(users as never),
+      `a list stays: ${JSON.stringify(users)}`,
+    )
   }
   const single = documented({ responses: { 200: answer({ $ref } as never) } }, { item })
   t.strictSame(single.responses?.[200], answer(optional as never))

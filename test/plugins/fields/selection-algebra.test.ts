@@ -1,6 +1,6 @@
 /** The laws of selections, of random schemas, payloads and selections. */
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Write } from '../../../src/json/object-writer.js'
 import { fieldsOf } from '../../../src/json/selection.js'
 import { writerCompiler } from '../../../src/json/writer.js'
@@ -9,30 +9,22 @@ import { ProblemError } from '../../../src/problem/problem-error.js'
 import type { Shape } from '../../../src/schema/shape.js'
 import { shapeOf } from '../../../src/schema/shape-reader.js'
 import { compileSerializer } from '../../schema/compiled.js'
-import { narrowed, parseExact, pathsOf, type Tree, writeExact } from '../../schema/exact-tree.js'
+import { narrowed, parseExact, pathsOf, writeExact } from '../../schema/exact-tree.js'
 import { anySample } from '../../schema/random-schemas.js'
 
 const bounds = { maxNames: 1000, maxLength: 100_000, maxDepth: 100 }
 
-/** The answers of one route to one payload. */
-interface Route {
-  /** The answer to those who ask for nothing. */
-  readonly full: Tree
-  /** All dot paths of it. */
-  readonly paths: readonly string[]
-  /** The bytes of the answer; `null` where the selection is refused. */
-  ask(paths: readonly string[], hidden?: readonly string[]): string | null
-}
+type Route = ReturnType<typeof routeOf>
 
-t.test('a projection is the selected part of the full response: same values, same order', async (t) => {
+t.test('a projection is the selected part of the full response: same values, same order', async () => {
   for (const open of [false, true])
-    holds(t, { choices: false, open }, (route, paths) => {
+    holds({ choices: false, open }, (route, paths) => {
       return route.ask(paths) === writeExact(narrowed(route.full, fieldsOf(paths)))
     })
 })
 
-t.test('a name that is not in the schema is refused, with any other names', async (t) => {
-  holds(t, { choices: true }, (route, paths) => {
+t.test('a name that is not in the schema is refused, with any other names', async () => {
+  holds({ choices: true }, (route, paths) => {
     const inner = route.paths[0] ?? 'root'
     const within = [`${inner}.nope`, 'root.constructor', `${inner}.__proto__`]
     const among = ['nope', '__proto__'].map((unknown) => [...paths, unknown])
@@ -40,10 +32,10 @@ t.test('a name that is not in the schema is refused, with any other names', asyn
   })
 })
 
-t.test('hidden fields are never sent; selecting them or fields below them is refused', async (t) => {
+t.test('hidden fields are never sent; selecting them or fields below them is refused', async () => {
   // Of maps and of alternatives, not each path is known in advance.
   for (const isOpen of [false, true]) {
-    holds(t, { choices: isOpen, open: isOpen }, (route, paths, hides) => {
+    holds({ choices: isOpen, open: isOpen }, (route, paths, hides) => {
       const hidden = hides.filter((path) => path !== 'root' && !path.endsWith('_str')).slice(0, 3)
       const isHidden = (path: string): boolean => hidden.some((one) => isWithin(path, one))
       const asks = isOpen ? [['*']] : [paths, ['*'], ['root'], [...paths, '*']]
@@ -63,39 +55,34 @@ function isWithin(path: string, hidden: string): boolean {
   return path === hidden || path === `${hidden}_str` || path.startsWith(`${hidden}.`)
 }
 
-function holds(
-  t: Test,
-  { choices, open = false }: { readonly choices: boolean; readonly open?: boolean },
-  law: (route: Route, some: readonly string[], others: readonly string[]) => boolean,
-): void {
+type Law = (route: Route, some: readonly string[], others: readonly string[]) => boolean
+
+function holds({ choices, open = false }: { readonly choices: boolean; readonly open?: boolean }, law: Law) {
   const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 4 })
-  const property = fc.property(
-    anySample({ choices, wide: 'declared', open }),
-    picks,
-    picks,
-    ({ schema, shared, payloads }, some, others) => {
-      const shape = shapeOf(schema, shared, { compile: compileSerializer })
-      const compiler = writerCompiler(true, compileSerializer)
-      const write = compiler.writerOf(shape)
-      const selector = selecting({ shape, within: [] }, null, bounds)
-      return payloads.every(({ given }) => {
-        const route = routeOf(write, shape, selector, given)
-        const picked = (indexes: readonly number[]): string[] =>
-          indexes.flatMap((index) => route.paths[index % route.paths.length] ?? [])
-        return law(route, picked(some), picked(others))
-      })
-    },
-  )
-  const details = fc.check(property, { numRuns: 100 })
-  t.notOk(details.failed, fc.defaultReportMessage(details) ?? `${details.numRuns} samples`)
+  const samples = anySample({ choices, wide: 'declared', open })
+  const property = fc.property(samples, picks, picks, ({ schema, shared, payloads }, some, others) => {
+    const shape = shapeOf(schema, shared, { compile: compileSerializer })
+    const write = writerCompiler(true, compileSerializer).writerOf(shape)
+    const selector = selecting({ shape, within: [] }, null, bounds)
+    return payloads.every(({ given }) => {
+      const route = routeOf(write, shape, selector, given)
+      const picked = (indexes: readonly number[]): string[] =>
+        indexes.flatMap((index) => route.paths[index % route.paths.length] ?? [])
+      return law(route, picked(some), picked(others))
+    })
+  })
+  fc.assert(property, { numRuns: 100 })
 }
 
-function routeOf(write: Write, shape: Shape, selector: Select, given: unknown): Route {
+/** The answers of one route to one payload. */
+function routeOf(write: Write, shape: Shape, selector: Select, given: unknown) {
   const full = parseExact(write(given))
   return {
+    /** The answer to those who ask for nothing, and all dot paths of it. */
     full,
     paths: pathsOf(full),
-    ask: (paths, hidden = []) => {
+    /** The bytes of the answer; `null` where the selection is refused. */
+    ask(paths: readonly string[], hidden: readonly string[] = []): string | null {
       const selection = selector([paths.join()], hidden)
       if (selection === null) return write(given)
       return selection instanceof ProblemError ? null : write(given, selection.of(shape, 200))

@@ -1,9 +1,11 @@
 /** XML and CSV beside JSON, on routes that opt in: what a request gets, and what it does not. */
 import { Readable } from 'node:stream'
 import compress from '@fastify/compress'
+import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import conventions, { type ConventionsOptions, caching, formats, serverOptions } from '../../../src/index.js'
+import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
 import { serve } from '../../support/serve.js'
@@ -16,6 +18,8 @@ const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/web
 
 const text = { type: 'string' }
 const id = { type: 'integer', format: 'int64' }
+
+const ofXml = { formats: ['xml'] as const }
 
 /** A user, as all routes of the service have it. */
 const User = {
@@ -36,6 +40,8 @@ const rows = [
   { id: 2n, name: '', tags: [], address: { city: 'K', zip: '1' }, secret: 's' },
 ]
 
+const strict = { type: 'object', properties: { q: text }, additionalProperties: false }
+
 /** An app with the preset and formats. */
 async function presetApp(options: ConventionsOptions = {}) {
   const app = Fastify(serverOptions())
@@ -46,20 +52,16 @@ async function presetApp(options: ConventionsOptions = {}) {
 
 /** Routes of users that opt in: a list and an item. */
 function addUsers(app: FastifyInstance) {
-  app.get(
-    '/v1/users',
-    {
-      schema: { response: { 200: Users } },
-      config: { formats: ['xml', 'csv'], lists: { total: false }, fields: { hidden: { secret: true } } },
-    },
-    async (_request, reply) => reply.list([...rows]),
+  const formats = ['xml', 'csv'] as const
+  const ofList = { formats, lists: { total: false }, fields: { hidden: { secret: true } } } as const
+  const schema = { response: { 200: User } }
+  app.get('/v1/users', { schema: { response: { 200: Users } }, config: ofList }, (_request, reply) =>
+    reply.list([...rows]),
   )
-  app.get(
-    '/v1/users/:id',
-    { schema: { response: { 200: User } }, config: { formats: ['xml'] } },
-    async ({ params }) => rows.find((row) => row.id === BigInt((params as { readonly id: string }).id)) ?? {},
+  app.get('/v1/users/:id', { schema, config: ofXml }, async ({ params }) =>
+    rows.find((row) => row.id === BigInt((params as { readonly id: string }).id)),
   )
-  app.get('/v1/plain', { schema: { response: { 200: User } } }, async () => rows[1])
+  app.get('/v1/plain', { schema }, async () => rows[1])
   return app
 }
 
@@ -108,11 +110,8 @@ t.test('a format that the route does not have is a 406 with those that it has', 
   const detail = /as application\/json, application\/xml$/
   isProblem(t, item, { status: 406, code: 'not-acceptable', detail })
   const plain = await app.inject({ url: '/v1/plain?format=xml', headers: { accept: 'application/xml' } })
-  isProblem(t, injected(plain), {
-    status: 406,
-    code: 'not-acceptable',
-    detail: 'The resource is available as application/json',
-  })
+  const onlyJson = 'The resource is available as application/json'
+  isProblem(t, injected(plain), { status: 406, code: 'not-acceptable', detail: onlyJson })
   t.equal(plain.headers.vary, 'accept', 'the 406 depends on Accept')
   t.equal((await app.inject('/v1/plain?format=xml')).headers['content-type'], jsonType)
 })
@@ -151,8 +150,7 @@ t.test('both formats have the selected fields, without hidden ones, with twins a
 t.test('an empty list still has the header row; without twins there are no columns for them', async (t) => {
   const bare = Fastify()
   await bare.register(formats)
-  const items = { type: 'object', properties: { id: { type: 'integer', format: 'int64' } } }
-  const schema = { response: { 200: { type: 'array', items } } }
+  const schema = { response: { 200: { type: 'array', items: { type: 'object', properties: { id } } } } }
   for (const [app, rows, body] of [
     [await presetApp(), [], 'id,id_str\r\n'],
     [bare, [{ id: 1 }], 'id\r\n1\r\n'],
@@ -196,10 +194,9 @@ t.test('the root element has the title of the schema, or the singular of the pat
     ['/v1/roles', items, 'roles'],
     ['/v1/2', item, '_x0032_'],
   ]
-  const config = { formats: ['xml'] as const }
   for (const [path, schema] of routes) {
     const answer = schema.type === 'array' ? [] : {}
-    app.get(path, { schema: { response: { 200: schema } }, config }, async () => answer)
+    app.get(path, { schema: { response: { 200: schema } }, config: ofXml }, async () => answer)
   }
   for (const [path, , root] of routes) {
     const { body } = await app.inject(`${path.replace(':id', '1')}?format=xml`)
@@ -211,20 +208,19 @@ t.test('each format has entity tags of its own, from bytes and from validators',
   const app = addUsers(await presetApp())
   const schema = { response: { 200: User } }
   const validators = async () => ({ version: 'v7' })
-  const config = { formats: ['xml'] as const, caching: { validators } }
+  const config = { ...ofXml, caching: { validators } }
   app.get('/v1/versioned/:id', { schema, config }, async () => rows[1])
-  app.get('/v1/weak', { schema, config: { formats: ['xml'] } }, async (_request, reply) => {
+  app.get('/v1/weak', { schema, config: ofXml }, async (_request, reply) => {
     reply.caching({ etag: 'W/"v8"' })
     return rows[1]
   })
-  const ofBytes = async (format: string, headers = {}) =>
-    app.inject({ url: `/v1/users?format=${format}`, headers })
+  const ofBytes = (format: string, headers = {}) => app.inject({ url: `/v1/users?format=${format}`, headers })
   const answers = [await ofBytes('json'), await ofBytes('xml'), await ofBytes('csv')]
   const tags = answers.map(({ headers: { etag } }) => String(etag))
   t.equal(new Set(tags).size, 3, 'tags of bytes')
-  const ofXml = { 'if-none-match': tags[1] }
-  t.equal((await ofBytes('xml', ofXml)).statusCode, 304)
-  t.equal((await ofBytes('csv', ofXml)).statusCode, 200)
+  const known = { 'if-none-match': tags[1] }
+  t.equal((await ofBytes('xml', known)).statusCode, 304)
+  t.equal((await ofBytes('csv', known)).statusCode, 200)
 
   const xml = { accept: 'application/xml' }
   t.equal((await app.inject({ url: '/v1/weak', headers: xml })).headers.etag, 'W/"v8--xml"')
@@ -267,10 +263,8 @@ t.test('HEAD has the headers of GET, and compression follows', async (t) => {
   await app.register(compress, { threshold: 0 })
   await app.register(caching)
   await app.register(formats)
-  const response = { 200: { type: 'object', properties: { name: { type: 'string' } } } }
-  app.get('/v1/users/:id', { schema: { response }, config: { formats: ['xml'] } }, async () => ({
-    name: 'Ada',
-  }))
+  const schema = { response: { 200: { type: 'object', properties: { name: text } } } }
+  app.get('/v1/users/:id', { schema, config: ofXml }, async () => ({ name: 'Ada' }))
   const { origin } = await serve(t, app)
   const headers = { accept: 'application/xml', 'accept-encoding': 'identity' }
   const get = await fetch(`${origin}/v1/users/1`, { headers })
@@ -296,7 +290,7 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
     ['buffers', 'application/json', Buffer.from(json), `${declaration}<buffer><a>1.5</a></buffer>`],
     ['strings', 'application/json', json, `${declaration}<string><a>1.5</a></string>`],
   ]
-  const config = { formats: ['xml'] as const }
+  const config = ofXml
   for (const [path, type, payload] of bodies)
     app.get(`/v1/${path}`, { config }, async (_request, reply) => {
       if (path === 'strings') reply.headers({ 'content-length': json.length, vary: 'Origin' })
@@ -320,24 +314,22 @@ t.test('payloads that are not JSON are sent as they are, and counted', async (t)
   t.match((await get('gone')).headers, { 'content-type': /^application\/(?!xml)/, vary: 'accept' })
   const observed = app.conventions.report().observations.filter(({ plugin }) => plugin === 'formats')
   t.strictSame(
-    observed.map(({ rule, route, example }) => [rule, route, example]),
+    observed.map(({ rule, route, example }) => `${rule} ${route} ${example}`),
     [
-      ['xml', 'GET /v1/streams', 'the response stays application/json: it is a stream'],
-      ['xml', 'GET /v1/texts', 'the response stays text/plain'],
-      ['xml', 'GET /v1/patches', 'the response stays application/geo+json'],
+      'xml GET /v1/streams the response stays application/json: it is a stream',
+      'xml GET /v1/texts the response stays text/plain',
+      'xml GET /v1/patches the response stays application/geo+json',
     ],
   )
 })
 
 t.test('the parameter passes query schemas that forbid others, and its name is an option', async (t) => {
-  const strict = { type: 'object', properties: { q: { type: 'string' } }, additionalProperties: false }
   const app = Fastify({ ajv: { customOptions: { removeAdditional: false } } })
   app.addSchema({ $id: 'strict', ...strict })
   await app.register(formats, { parameter: 'as' })
   const queries = { plain: strict, referred: { $ref: 'strict#' }, merged: { allOf: [strict] } }
   for (const [name, querystring] of Object.entries(queries)) {
-    const options = { schema: { querystring }, config: { formats: ['xml'] } } as const
-    app.get(`/v1/${name}`, options, async ({ query }) => query as object)
+    app.get(`/v1/${name}`, { schema: { querystring }, config: ofXml }, async ({ query }) => query as object)
   }
   for (const name of Object.keys(queries)) {
     const response = await app.inject(`/v1/${name}?as=xml&q=a`)
@@ -375,10 +367,9 @@ t.test('what a route asks for and cannot have stops the boot; in report mode it 
 t.test('in report mode no response changes; other formats, and a 406, are counted', async (t) => {
   const app = Fastify()
   await app.register(formats, { mode: 'report' })
-  const strict = { type: 'object', properties: { q: { type: 'string' } }, additionalProperties: false }
   const schema = { querystring: strict, response: { 200: { type: 'array', items: User } } }
   app.get('/v1/users', { schema, config: { formats: ['xml', 'csv'] } }, async () => [{ id: 1 }])
-  app.get('/v1/roles', { config: { formats: ['xml'] } }, async () => ({ id: 1 }))
+  app.get('/v1/roles', { config: ofXml }, async () => ({ id: 1 }))
   for (const [method, url, accept] of [
     ['GET', '/v1/users'],
     ['GET', '/v1/users?format=csv'],
@@ -417,17 +408,48 @@ t.test('options that are invalid throw with their name', async (t) => {
 t.test('a route with false, and an app without routes that opt in, have no hooks', async (t) => {
   const hooks: unknown[] = []
   const app = Fastify()
-  app.addHook('onRoute', ({ preValidation, preParsing, onSend }) => {
-    hooks.push(preValidation, preParsing, onSend)
-  })
+  app.addHook('onRoute', (one) => void hooks.push(one.preValidation, one.preParsing, one.onSend))
   await app.register(formats)
   const off = { formats: { mode: 'off', produces: ['xml'] } } as const
-  for (const [url, config] of [
-    ['/v1/a', { formats: false }] as const,
-    ['/v1/b', {}] as const,
-    ['/v1/c', off] as const,
-  ])
-    app.get(url, { exposeHeadRoute: false, config }, async () => ({}))
+  for (const [index, config] of [{ formats: false } as const, {}, off].entries())
+    app.get(`/v1/${index}`, { exposeHeadRoute: false, config }, async () => ({}))
   await app.ready()
   t.strictSame(hooks, Array.from({ length: 9 }))
+})
+
+t.test('OpenAPI has the parameter, and the media types of responses, of routes that opt in', async (t) => {
+  const app = await presetApp()
+  await app.register(swagger, { openapi: {} })
+  addUsers(app)
+  const created = { body: User, response: { 201: User, 204: { type: 'null' } } }
+  app.post('/v1/users', { schema: created, config: ofXml }, async () => ({}))
+  const texts = { 200: { description: 'Texts', content: { 'text/plain': { schema: { type: 'string' } } } } }
+  app.get('/v1/texts', { schema: { response: texts }, config: ofXml }, async () => 'text')
+  await app.ready()
+  const { paths } = JSON.parse(JSON.stringify(withoutReferences(app.swagger())))
+  const { parameters, responses } = paths['/v1/users'].get
+  const ofFormat = { in: 'query', schema: { type: 'string', enum: ['json', 'xml', 'csv'] } }
+  const parameter = parameters.find(({ name }: { readonly name: string }) => name === 'format')
+  t.match(parameter, { ...ofFormat, description: /precedence over Accept/ })
+  const { headers, content } = responses['200']
+  t.ok(headers.ETag, 'the headers of caching stay')
+  const ofText = { schema: { type: 'string' } }
+  t.match(headers['Content-Disposition'], ofText)
+  const types = ['application/json', 'application/xml', 'text/xml']
+  t.strictSame(Object.keys(content), [...types, 'text/csv'])
+  t.strictSame(content['text/csv'], ofText)
+  const { schema: xml } = content['application/xml']
+  t.strictSame(xml.xml, { name: 'response' })
+  t.ok(xml.properties.users.items.properties.id_str, 'XML has the twins')
+  t.notOk('xml' in content['application/json'].schema)
+  t.match(JSON.stringify(responses['406']), 'not-acceptable')
+
+  const typesOf = (operation: { responses: Record<string, { content: object }> }, status = '200') =>
+    Object.keys(operation.responses[status]?.content ?? {})
+  t.strictSame(typesOf(paths['/v1/texts'].get), ['text/plain'])
+  t.strictSame(typesOf(paths['/v1/users'].post, '201'), types)
+  t.strictSame(typesOf(paths['/v1/users'].post, '204'), [])
+  const { get } = paths['/v1/plain']
+  t.strictSame(typesOf(get), ['application/json'])
+  t.notMatch(JSON.stringify(get.parameters), '"format"')
 })

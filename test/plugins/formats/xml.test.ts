@@ -11,41 +11,25 @@ const instance = ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 
 function memberOf(element: string): string {
   if (element === '_') return ''
-  return element.replace(/_x([0-9A-F]{4})_/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  )
+  return element.replace(/_x([0-9A-F]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
 t.test('any JSON name is the name of an element, and different names are different elements', async (t) => {
   const rows = [
-    ['name', 'name'],
     ['first_name', 'first_name'],
     ['pos_x', 'pos_x'],
     ['first name', 'first_x0020_name'],
     ['2nd', '_x0032_nd'],
-    ['a:b', 'a_x003A_b'],
     ['', '_'],
     ['_', '_x005F_'],
-    ['_x0020_', '_x005F_x0020_'],
     ['a_x0020_x', 'a_x005F_x0020_x'],
-    ['größe', 'gr_x00F6__x00DF_e'],
     ['@_xsi:nil', '_x0040__xsi_x003A_nil'],
-    ['#text', '_x0023_text'],
     ['__proto__', '__proto__'],
-    ['<a>', '_x003C_a_x003E_'],
-    ['\ud800', '_xD800_'],
     ['😀', '_xD83D__xDE00_'],
   ] as const
   for (const [name, element] of rows) t.equal(xmlName(name), element, JSON.stringify(name))
-  fc.assert(
-    fc.property(
-      fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[_x0-9A-F :]{0,12}$/)),
-      (name) => {
-        const element = xmlName(name)
-        return isXmlName(element) && memberOf(element) === name
-      },
-    ),
-  )
+  const any = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[_x0-9A-F :<&#@]{0,12}$/))
+  fc.assert(fc.property(any, (name) => isXmlName(xmlName(name)) && memberOf(xmlName(name)) === name))
 })
 
 t.test('the items of an array have the singular of its name', async (t) => {
@@ -65,18 +49,15 @@ t.test('the items of an array have the singular of its name', async (t) => {
 
 t.test('members, arrays, null and empty values have their own form, and integers all digits', async (t) => {
   const rows: readonly (readonly [json: string, xml: string])[] = [
-    ['{"id":1,"name":"Ada"}', '<user><id>1</id><name>Ada</name></user>'],
+    ['{"id":1,"a":true}', '<user><id>1</id><a>true</a></user>'],
     ['{"tags":["a","b"],"none":[]}', '<user><tags><tag>a</tag><tag>b</tag></tags><none/></user>'],
     ['{"a":[[1],[]]}', '<user><a><item><item>1</item></item><item/></a></user>'],
     ['{"a":"","b":{}}', '<user><a/><b/></user>'],
-    ['{"a":true,"b":false}', '<user><a>true</a><b>false</b></user>'],
     ['{"a":null}', `<user${instance}><a xsi:nil="true"/></user>`],
     ['[null,1]', `<user${instance}><item xsi:nil="true"/><item>1</item></user>`],
     ['null', `<user${instance} xsi:nil="true"/>`],
-    ['"x"', '<user>x</user>'],
     ['{}', '<user/>'],
     ['18446744073709551615', '<user>18446744073709551615</user>'],
-    ['{"n":-9007199254740993}', '<user><n>-9007199254740993</n></user>'],
     ['{"s":"9 {\\"n\\":1}"}', '<user><s>9 {"n":1}</s></user>'],
     ['{"b":1,"a":2,"1":3}', '<user><_x0031_>3</_x0031_><b>1</b><a>2</a></user>'],
     [
@@ -84,19 +65,15 @@ t.test('members, arrays, null and empty values have their own form, and integers
       '<user><__proto__><x>1</x></__proto__><toString>2</toString></user>',
     ],
     ['{"#text":"a","@_b":"c"}', '<user><_x0023_text>a</_x0023_text><_x0040__b>c</_x0040__b></user>'],
-    ['{"?xml":"d"}', '<user><_x003F_xml>d</_x003F_xml></user>'],
   ]
   for (const [json, xml] of rows) t.equal(xmlOf(json, 'user', builder), declaration + xml, json)
 })
 
 t.test('texts are escaped, and U+FFFD stands for what XML cannot hold', async (t) => {
   const texts = [
-    ['<b>&"\'</b>]]>', '&lt;b&gt;&amp;"\'&lt;/b&gt;]]&gt;'],
-    ['\t\n', '\t\n'],
     ['\r\n', '&#13;\n'],
     ['a\u0000b\u001f\ufffe', 'a\ufffdb\ufffd\ufffd'],
     ['\ud800😀', '\ufffd😀'],
-    ['  ', '  '],
   ] as const
   for (const [text, escaped] of texts)
     t.equal(xmlOf(JSON.stringify({ a: text }), 'r', builder), `${declaration}<r><a>${escaped}</a></r>`)
@@ -116,15 +93,12 @@ const text = fc
   .map((one) => one.toWellFormed().replace(/[^\t\n -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ''))
 
 t.test('any JSON is well-formed XML, and texts are read back', async () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 3 }), text, (value, one) => {
-      if (XMLValidator.validate(xmlOf(JSON.stringify({ value }), 'root', builder)) !== true) return false
-      const { root } = parser.parse(xmlOf(JSON.stringify({ one }), 'root', builder)) as {
-        root: { one: string }
-      }
-      return root.one === one
-    }),
-  )
+  const written = (value: object) => xmlOf(JSON.stringify(value), 'root', builder)
+  const property = fc.property(fc.jsonValue({ maxDepth: 3 }), text, (value, one) => {
+    const { root } = parser.parse(written({ one })) as { readonly root: { readonly one: string } }
+    return XMLValidator.validate(written({ value })) === true && root.one === one
+  })
+  fc.assert(property)
 })
 
 t.test('writing XML takes time in proportion to its length', async (t) => {
