@@ -339,17 +339,6 @@ t.test('the Vary of the route is on the 200, the 304, the 406 and all other erro
   }
 })
 
-t.test('a date set by a hook takes precedence over the dates of the items', async (t) => {
-  const app = await appWith()
-  app.addHook('onSend', async (request, reply) => {
-    if (request.headers['x-date']) reply.header('last-modified', nowText)
-  })
-  app.get('/v1/users', () => [user])
-  const since = { 'if-modified-since': nowText }
-  t.equal((await app.inject({ url: '/v1/users', headers: since })).statusCode, 200)
-  t.equal((await app.inject({ url: '/v1/users', headers: { ...since, 'x-date': '1' } })).statusCode, 304)
-})
-
 t.test('an invalid field of reply.caching() throws an error with its name', async (t) => {
   const app = await appWith()
   const rows = [

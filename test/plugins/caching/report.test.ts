@@ -21,9 +21,7 @@ function routes(app: FastifyInstance) {
   const schema = { response: { 200: { type: 'object', properties: { id: { type: 'integer' } } } } }
   app.get('/v1/users/:id', { schema }, () => user)
   app.get('/v1/plain', () => ({}))
-  app.get('/v1/own', (_, reply) =>
-    reply.header('etag', '"own"').header('cache-control', 'max-age=5').send('x'),
-  )
+  app.get('/v1/own', (_, reply) => reply.headers({ etag: '"own"', 'cache-control': 'max-age=5' }).send('x'))
   app.get('/v1/buffer', (_, reply) => reply.send(Buffer.from('{}')))
   app.get('/v1/stream', (_, reply) => reply.send(Readable.from(['{}'])))
   app.get('/v1/empty', (_, reply) => reply.send())

@@ -16,7 +16,6 @@ import { caching } from '../../../src/plugins/caching/index.js'
 import { cors } from '../../../src/plugins/cors/index.js'
 import { fields } from '../../../src/plugins/fields/index.js'
 import { idempotency, memoryIdempotency } from '../../../src/plugins/idempotency/index.js'
-import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { rateLimit } from '../../../src/plugins/rate-limit/index.js'
 import { securityHeaders } from '../../../src/plugins/security-headers/index.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
@@ -375,16 +374,6 @@ t.test('the replay of a PUT with If-Match is no 412, and a 412 is not kept', asy
   t.strictSame(answerOf(await put('"v1"')), answerOf(first))
   t.equal(first.headers.etag, '"v2"')
   t.equal(version, 2)
-})
-
-t.test('with an overridden method, the effective method counts', async (t) => {
-  const { app, payments } = await serviceWith({}, {}, (app) => app.register(methodOverride))
-  let runs = 0
-  app.delete('/v1/payments', async () => ({ runs: ++runs }))
-  const override = { headers: { 'x-http-method-override': 'DELETE' } }
-  for (const _ of [1, 2]) t.equal((await inject(app, 'k', override)).body, '{"runs":1}')
-  await refused(t, app, 'k', 'key-reused')
-  t.strictSame([runs, payments()], [1, 0])
 })
 
 t.test('an answer longer than maxBytes is sent, is not run again, and is a 409 then', async (t) => {

@@ -201,7 +201,6 @@ t.test('an invalid option is refused by its name, and one of enable() begins not
     [register, { windows: [{ from: 'today', until }] }, /windows\[0\]\.from: .*RFC 3339.*'today'/],
     [register, { windows: [{ from, till: until }] }, /^maintenance\.windows\[0\]\.till/, unknown],
     [register, { store: {} }, /^maintenance\.store: expected a store/],
-    [register, { pollInterval: 0 }, /^maintenance\.pollInterval: expected an integer from 10/],
     [register, { retryAfter: 0 }, /^maintenance\.retryAfter: expected an integer from 1 to 604800/],
     [enable, { until: 'soon' }, /^maintenance\.enable\(\)\.until/],
     [enable, { retryAfter: 0 }, /^maintenance\.enable\(\)\.retryAfter/],

@@ -11,8 +11,8 @@ import { until } from '../../support/until.js'
 
 const skip = await skipWithoutRedis()
 
-/** Milliseconds that no request takes, whatever becomes of Redis. */
-const longest = 5000
+/** Milliseconds that no request takes, whatever becomes of Redis, on a busy machine too. */
+const longest = 20_000
 
 /** As the page of the plugin says. */
 const recommended = {
@@ -84,13 +84,7 @@ t.test('of 200 concurrent requests, two instances serve as many as the quota all
   t.strictSame(lefts, [9, 8], 'a route with its own quota is counted separately')
 })
 
-const absences = {
-  'is gone': [(redis: PrivateRedis) => redis.kill(), (redis: PrivateRedis) => redis.restart()],
-  'does not answer': [
-    async (redis: PrivateRedis) => redis.pause(),
-    async (redis: PrivateRedis) => redis.resume(),
-  ],
-} as const
+const absences = { 'is gone': ['kill', 'restart'], 'does not answer': ['pause', 'resume'] } as const
 const clients: Readonly<Record<string, ClientOptions>> = {
   'recommended options': recommended,
   // It keeps what it cannot send, and tries again twenty times; so soon only for the sake of the test.
@@ -103,13 +97,13 @@ for (const [absence, [leave, comeBack]] of Object.entries(absences)) {
       const redis = await redisOf(t, { persistent: true })
       const one = await instance(t, redis, { max: 100, timeWindow: '1 hour' }, client)
       t.equal((await one.ask()).left, 99)
-      await leave(redis)
+      await redis[leave]()
       for (let rounds = 0; rounds < 2; rounds += 1) {
         const answers = await Promise.all(Array.from({ length: 50 }, () => one.ask()))
         t.ok(answers.every(({ status }) => status === 200))
       }
       t.strictSame(one.told('error'), ['rateLimit: requests cannot be counted, and are served uncounted'])
-      await comeBack(redis)
+      await redis[comeBack]()
       // A client finds out by itself when its server is back.
       const left = await until(
         async () => (await one.ask()).left,

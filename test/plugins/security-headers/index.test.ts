@@ -85,17 +85,6 @@ t.test('with the profile of helmet, the headers are those of @fastify/helmet byt
   }
 })
 
-t.test('with options of a route, the headers are those of @fastify/helmet with both', async (t) => {
-  const own: FastifyHelmetOptions = { frameguard: { action: 'deny' }, contentSecurityPolicy: false }
-  const theirs = Fastify()
-  await theirs.register(helmet, { crossOriginEmbedderPolicy: true })
-  theirs.get('/v1/users', { helmet: own }, () => ({}))
-  const ours = await appWith({ profile: 'helmet', crossOriginEmbedderPolicy: true })
-  const securityHeaders = { xFrameOptions: { action: 'deny' }, contentSecurityPolicy: false } as const
-  ours.get('/v1/users', { config: { securityHeaders } }, () => ({}))
-  t.same(await headersOf(ours, '/v1/users', overTls), await headersOf(theirs, '/v1/users', overTls))
-})
-
 t.test('headers that an earlier hook has set are kept, on the reply and on the raw response', async (t) => {
   const app = Fastify()
   app.addHook('onRequest', async (_request, reply) => {

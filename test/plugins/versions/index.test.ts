@@ -65,17 +65,6 @@ t.test('a deprecated version has its headers on errors and unknown paths, too', 
   }
 })
 
-t.test('a refusal of an earlier hook has the headers too', async (t) => {
-  const app = Fastify()
-  app.addHook('onRequest', async (_request, reply) => reply.code(429).send({}))
-  await app.register(versions, { versions: { 1: lifecycle }, now: () => before })
-  app.get('/v1/users', async () => ({}))
-  for (const url of ['/v1/users', '/v1/unknown']) {
-    const answer = await app.inject(url)
-    t.strictSame([answer.statusCode, told(answer)], [429, all], url)
-  }
-})
-
 t.test('after the sunset every path of the version is a 410, and no later hook runs', async (t) => {
   let time = before
   const ran: string[] = []
@@ -253,9 +242,10 @@ t.test('a route may have its own modes, and each rule can be off', async (t) => 
     const answer = await app.inject(`/v1/${path}`)
     t.strictSame([answer.statusCode, told(answer)], [status, expected], path)
   }
+  const { observations } = app.conventions.report()
   t.strictSame(
-    app.conventions.report().observations.map(({ rule, route }) => [rule, route]),
-    [['retired', 'GET /v1/counted']],
+    observations.map(({ rule, route }) => `${rule} ${route}`),
+    ['retired GET /v1/counted'],
   )
 })
 
@@ -281,8 +271,6 @@ t.test('invalid dates and names are refused at registration', async (t) => {
     [{ versions: { 1: { ends: '2027-01-01' } } }, /versions\.versions\.1\.ends/],
     [{ versions: { v1: {} } }, /versions\.versions\.v1: expected a major version/],
     [{ versions: { '01': {} } }, /major version/],
-    [{ versions: [] }, /expected an object/],
-    [{ now: 1 }, /versions\.now/],
   ]
   for (const [options, message] of rows) {
     await t.rejects(async () => Fastify().register(versions, options as VersionsOptions), { message })
