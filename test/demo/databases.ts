@@ -47,17 +47,12 @@ export async function onEachDatabase(suite: DatabaseSuite, { isBoth = true } = {
  * the other: each call empties it.
  */
 export async function emptyEmbeddedDatabase(): Promise<Database> {
-  return databaseOf(await emptyEmbeddedPool())
-}
-
-/** The pool of {@link emptyEmbeddedDatabase}. */
-export async function emptyEmbeddedPool(): Promise<PostgresPool> {
   embedded ??= openEmbeddedPool()
   const pool = await embedded
-  const database = databaseOf(pool)
+  const database = databaseOf({ ...pool, end: async () => {} })
   await query(database, 'drop schema public cascade')
   await query(database, 'create schema public')
-  return { ...pool, end: async () => {} }
+  return database
 }
 
 /** A database with nothing in it, for a test to which its kind does not matter. It ends with the test. */
