@@ -3,15 +3,17 @@
  * such as `createUser`, stand for a handler. Blocks that are not run are in the table below, with the reason; they are code
  * all the same, and import what exists. (`consumers.slow.test.ts` compiles the `ts` blocks.)
  */
+import diagnostics from 'node:diagnostics_channel'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import closeWithGrace from 'close-with-grace'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { conventions, serverOptions } from 'fastify-conventions'
+import { conventions, operationChannel, operations, problems, serverOptions } from 'fastify-conventions'
 import mercurius from 'mercurius'
 import t from 'tap'
+import { until } from '../support/until.js'
 import { blocksOf } from './markdown.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -19,8 +21,8 @@ const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
 
 /** Pages whose blocks another test runs. */
 const withOwnTest: Readonly<Record<string, string>> = {
-  'docs/commonjs-and-bundling.md': 'bundling.test.ts',
-  'docs/migration.md': 'migration.test.ts',
+  'docs/commonjs-and-bundling.md': 'programs.test.ts',
+  'docs/migration.md': 'programs.test.ts',
   'docs/recipes.md': 'recipes.test.ts',
   'docs/tutorial.md': 'tutorial.slow.test.ts',
 }
@@ -45,7 +47,7 @@ const notRun: readonly (readonly [page: string, part: string, reason: string])[]
   ['docs/into-a-running-service.md', 'assertConventions', inTestRunner],
   ['docs/lists.md', "by: ['time']", part],
   ['docs/operations.md', 'finishedWork', 'needs a database'],
-  ['docs/operations.md', 'prom-client', 'operations.test.ts runs it'],
+  ['docs/operations.md', 'prom-client', 'the test below runs it'],
   ['docs/problems.md', "throw new ProblemError('not-retryable'", part],
   ['docs/rate-limit.md', "from 'ioredis'", redis],
   ['docs/several-instances.md', "from 'ioredis'", redis],
@@ -117,6 +119,46 @@ t.test('the table has no row without a block, and no test that is missing', asyn
 t.test('a block that is wrong fails', async (t) => {
   await t.rejects(runs('await app.register(lists, { limit: 1 })'), /there is no such option/)
   await t.rejects(runs("app.get('/v1/users', { config: { lists: { by: 'name' } } }, handler)"))
+})
+
+t.test('docs/operations.md: prom-client counts events and observes durations', async (t) => {
+  const [counted, observed]: [object[], { labels: object; seconds: number }[]] = [[], []]
+  const Counter = class {
+    inc = (labels: object) => counted.push(labels)
+  }
+  const Histogram = class {
+    observe = (labels: object, seconds: number) => observed.push({ labels, seconds })
+  }
+  const subscribe = (channel: string, listener: (message: unknown) => void): void => {
+    t.equal(channel, operationChannel)
+    diagnostics.subscribe(channel, listener)
+    t.teardown(() => diagnostics.unsubscribe(channel, listener))
+  }
+  const blocks = blocksOf(readFileSync(`${root}docs/operations.md`, 'utf8'))
+  const recipe = blocks.find(({ text }) => text.includes("from 'prom-client'"))?.text ?? ''
+  await evaluate(recipe, { load: async () => ({ Counter, Histogram, subscribe }) })
+
+  const app = Fastify()
+  t.teardown(() => app.close())
+  await app.register(problems)
+  await app.register(operations, { drain: 0 })
+  app.operations.define('pay', async () => {})
+  app.operations.define('fail', async () => Promise.reject(new Error('it fails')))
+  await app.ready()
+  for (const name of ['pay', 'fail']) {
+    const { id } = await app.operations.start(name)
+    await until(
+      () => app.operations.find(id),
+      (found) => found?.status !== 'In progress',
+      5_000,
+      2,
+    )
+  }
+  const events = ['start', 'run', 'end']
+  const all = ['pay', 'fail'].flatMap((operation) => events.map((event) => ({ operation, event })))
+  t.strictSame(counted, all)
+  t.match(observed, [{ labels: { operation: 'pay', status: 'Succeeded' } }, { labels: { status: 'Failed' } }])
+  t.ok(observed.every(({ seconds }) => seconds >= 0 && seconds < 60))
 })
 
 /** Runs a block, and makes its apps ready. */

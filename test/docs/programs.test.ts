@@ -1,14 +1,17 @@
-/** docs/migration.md: the code before and after, run as it stands, sends what the tables say. */
-import { readFile } from 'node:fs/promises'
+/** docs/migration.md and docs/commonjs-and-bundling.md: their programs run as they stand, and do what the pages say. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
+import { userEnvironment } from '../support/child.js'
 import { blocksOf } from './markdown.js'
 
-// Inside the repository, so that the packages of the page are found there.
+// Inside the repository, so that the packages of the pages are found there.
 const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\.cache\/tests\/$/, '')
-const page = await readFile(join(root, 'docs', 'migration.md'), 'utf8')
+const pageOf = (name: string) => readFileSync(join(root, 'docs', name), 'utf8')
+const page = pageOf('migration.md')
 const json = { 'content-type': 'application/json' }
 let files = 0
 
@@ -50,10 +53,7 @@ t.test('from helmet, cors, rate-limit and etag', async (t) => {
     [{ method: 'DELETE', url: '/v1/users/1' }, [404, 405]],
   ] as const) {
     const answers = await both(before, after, request)
-    t.match(
-      answers,
-      statuses.map((statusCode) => ({ statusCode })),
-    )
+    t.strictSame([answers[0].statusCode, answers[1].statusCode], statuses)
   }
   const [oldError, error] = await both(before, after, { url: '/v1/nothing' })
   t.notOk('x-ratelimit-remaining' in oldError.headers)
@@ -70,7 +70,7 @@ t.test('from helmet, cors, rate-limit and etag', async (t) => {
 })
 
 t.test('from method-override', async (t) => {
-  const app = await appOf(t, blockOf('From Express', 1))
+  const app = await appOf(t, 'From Express', 1)
   app.post('/v1/forms', async () => ({}))
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const header = { 'x-http-method-override': 'DELETE' }
@@ -108,24 +108,59 @@ t.test('from json-mask', async (t) => {
     t.equal((await after.inject(`/v1/users/1?fields=${fields}`)).body, body)
 })
 
-function section(title: string): string {
-  const found = page.split(/^## /m).find((part) => part.startsWith(title))
-  if (found === undefined) throw new Error(`no section ${title}`)
-  return found
-}
+const [app = ''] = textsOf('cjs')
+const lambda = textsOf('js').at(-1) ?? ''
+const esbuild = join(root, 'node_modules/.bin/esbuild')
+const commands = textsOf('sh').map((line) => line.replace('npx esbuild', esbuild))
 
-function blockOf(title: string, index: number): string {
-  const block = blocksOf(section(title)).filter(({ language }) => language === 'js')[index]
-  if (block === undefined) throw new Error(`${title} has no block ${index + 1}`)
-  return block.text
+const call = `
+const event = (rawPath, method = 'GET', body) => ({
+  rawPath, rawQueryString: '', headers: {}, body, isBase64Encoded: false, requestContext: { http: { method, sourceIp: '192.0.2.1' } },
+})
+for (const asked of [event('/v1/orders/7'), event('/v1/Orders/7'), event('/v1/orders/7', 'DELETE')]) {
+  const { statusCode, headers, body } = await handler(asked)
+  console.log(statusCode, headers.ratelimit, Buffer.from(body, 'base64').toString())
+}
+process.exit()
+`
+const answers = /^200 .*r=999;t=60 \{"id":"7"\}\n404 .*path-uppercase.*\n405 .*method-not-allowed.*\n$/
+
+t.test('the handler of a function runs the hooks', async (t) => {
+  const folder = t.testdir({
+    'app.cjs': app,
+    'lambda.mjs': lambda,
+    'call.mjs': `import { handler } from './lambda.mjs'\n${call}`,
+  })
+  t.match(run(folder, `${process.execPath} call.mjs`), { status: 0, stdout: answers })
+})
+
+t.test('the commands bundle it, as CommonJS and as an ES module', async (t) => {
+  t.equal(commands.length, 2)
+  const folder = t.testdir({
+    'app.cjs': app,
+    'service.cjs': `const { buildApp } = require('./app.cjs')\nbuildApp().then((app) => app.inject('/v1/Orders/7')).then(({ statusCode }) => console.log(statusCode))`,
+    'service.mjs': lambda,
+    'call.mjs': `import { handler } from './dist/service.mjs'\n${call}`,
+  })
+  for (const command of commands) t.match(run(folder, command), { status: 0 })
+  t.match(run(folder, `${process.execPath} dist/service.cjs`), { status: 0, stdout: '404\n' })
+  t.match(run(folder, `${process.execPath} call.mjs`), { status: 0, stdout: answers })
+  const [, command = ''] = commands
+  run(folder, command.replace(/ \\\n +--banner.*/, ''))
+  t.match(run(folder, `${process.execPath} call.mjs`).stderr, 'Dynamic require of', 'the banner is needed')
+})
+
+function section(title: string): string {
+  return page.split(/^## /m).find((part) => part.startsWith(title)) ?? ''
 }
 
 async function appsOf(t: Test, title: string) {
-  return { before: await appOf(t, blockOf(title, 0)), after: await appOf(t, blockOf(title, 1)) }
+  return { before: await appOf(t, title, 0), after: await appOf(t, title, 1) }
 }
 
-/** Runs a block; it names its app `app`. */
-async function appOf(t: Test, code: string): Promise<FastifyInstance> {
+/** Runs a block of a section; it names its app `app`. */
+async function appOf(t: Test, title: string, index: number): Promise<FastifyInstance> {
+  const code = blocksOf(section(title)).filter(({ language }) => language === 'js')[index]?.text ?? ''
   const name = `app-${++files}.mjs`
   const quiet = code.replace(', logger: true', '').replace('{ logger: true }', '')
   const folder = join(t.testdir({ [name]: `${quiet}\nexport { app }\n` }), name)
@@ -136,4 +171,13 @@ async function appOf(t: Test, code: string): Promise<FastifyInstance> {
 
 async function both(before: FastifyInstance, after: FastifyInstance, request: InjectOptions) {
   return [await before.inject(request), await after.inject(request)] as const
+}
+
+function textsOf(language: string): string[] {
+  const blocks = blocksOf(pageOf('commonjs-and-bundling.md'))
+  return blocks.filter((block) => block.language === language).map(({ text }) => text)
+}
+
+function run(folder: string, command: string) {
+  return spawnSync('sh', ['-c', command], { cwd: folder, env: userEnvironment(), encoding: 'utf8' })
 }
