@@ -1,13 +1,12 @@
-/** `npm run release`: what it refuses, in a repository of its own. */
+/** `npm run release`: what it refuses, in a repository of its own. `npm run test:platforms`: its checks on this Node.js. */
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { userEnvironment } from '../support/child.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const program = join(root, 'scripts', 'release.mjs')
 const scripts = { lint: 'true', types: 'true', 'test:all': 'true', 'package:check': 'true' }
 const ready = {
   name: 'a-package-that-no-registry-has',
@@ -24,14 +23,11 @@ t.test('a repository that is ready has no reason against it', async (t) => {
   t.ok(reasons === '' || reasons === 'not released: npm publish fails', reasons)
 })
 
-t.test('a dirty tree is refused', async (t) => {
+t.test('a dirty tree and commits that are not pushed are refused', async (t) => {
   const folder = repository(t)
   writeFileSync(join(folder, 'new.txt'), '')
   t.match(release(folder), { status: 1, reasons: /the tree is dirty/ })
-})
-
-t.test('commits that are not pushed are refused', async (t) => {
-  const folder = repository(t)
+  git(folder, 'add', '.')
   appendFileSync(join(folder, 'CHANGELOG.md'), '- more\n')
   git(folder, 'commit', '-qam', 'more')
   t.match(release(folder), { status: 1, reasons: /HEAD is not what is pushed/ })
@@ -62,16 +58,37 @@ t.test('a version without a heading in the changelog is refused', async (t) => {
   t.match(release(repository(t, ready, '## 1.1\n')), { status: 1, reasons: /no heading ## 1\.2/ })
 })
 
+t.test('the checks pass', async (t) => {
+  const folder = t.testdir()
+  copyFileSync(join(root, 'test/platforms/checks.mjs'), join(folder, 'checks.mjs'))
+  const { REDIS_URL: _, ...env } = userEnvironment()
+  const checks = spawnSync(process.execPath, ['checks.mjs', 'esm'], { cwd: folder, env, encoding: 'utf8' })
+  const [first, ...results] = checks.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(first, { platform: `Node.js ${process.versions.node}`, fastify: /^5\./ })
+  t.strictSame(results.pop(), { end: true }, checks.stderr)
+  t.ok(results.length > 45)
+  for (const { name, error } of results) t.equal(error, null, name)
+  t.equal(checks.status, 0)
+})
+
+t.test('an unknown platform is refused', async (t) => {
+  const refused = run('test-platforms.mjs', ['perl'])
+  t.match(refused, { status: 2, stderr: 'not a platform: perl' })
+})
+
+t.test('a version that cannot be had is loud, and a failure unless that is allowed', async (t) => {
+  const [missing, stderr] = ['node@999', 'NOT CHECKED: node@999']
+  t.match(run('test-platforms.mjs', [missing]), { status: 1, stderr })
+  t.match(run('test-platforms.mjs', ['--allow-missing', missing]), { status: 0, stderr })
+})
+
 /** Makes a repository with one commit, which is pushed. */
-function repository(
-  t: Test,
-  manifest: object = ready,
-  changelog = '# Changelog\n\n## 1.2 (2026-11-22)\n',
-): string {
-  const folder = t.testdir({
-    remote: {},
-    work: { 'package.json': JSON.stringify(manifest), 'CHANGELOG.md': changelog },
-  })
+function repository(t: Test, manifest: object = ready, changelog = '## 1.2 (2026-11-22)\n'): string {
+  const files = { 'package.json': JSON.stringify(manifest), 'CHANGELOG.md': changelog }
+  const folder = t.testdir({ remote: {}, work: files })
   const work = join(folder, 'work')
   git(join(folder, 'remote'), 'init', '-q', '--bare')
   git(work, 'init', '-q', '-b', 'main')
@@ -89,17 +106,15 @@ function git(folder: string, ...args: string[]): void {
 }
 
 /** A dry run: its exit code, and the reasons that it prints. */
-function release(folder: string): { readonly status: number | null; readonly reasons: string } {
-  const env = {
-    ...userEnvironment(),
-    npm_config_fetch_retries: '0',
-    npm_config_registry: 'http://127.0.0.1:9',
-  }
-  const { status, stderr } = spawnSync(process.execPath, [program, '--dry-run'], {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-  })
+function release(folder: string) {
+  const { status, stderr } = run('release.mjs', ['--dry-run'], folder)
   const reasons = stderr.split('\n').filter((line) => line.startsWith('not released: '))
   return { status, reasons: reasons.join('\n') }
+}
+
+/** Runs a script without a registry. */
+function run(script: string, args: readonly string[], cwd = root) {
+  const withoutRegistry = { npm_config_fetch_retries: '0', npm_config_registry: 'http://127.0.0.1:9' }
+  const env = { ...userEnvironment(), ...withoutRegistry }
+  return spawnSync(process.execPath, [join(root, 'scripts', script), ...args], { cwd, env, encoding: 'utf8' })
 }
