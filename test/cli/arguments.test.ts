@@ -6,30 +6,30 @@ import { documentState } from '../../src/cli/document.js'
 const defaults = { file: 'app.js', format: 'table', mode: 'report', timeout: 60 }
 
 t.test('valid arguments', async (t) => {
-  const table: ReadonlyArray<readonly [args: string, expected: unknown]> = [
+  for (const [args, expected] of [
     ['check app.js', defaults],
     ['check app.js --format json', { ...defaults, format: 'json' }],
     ['--format=github check app.js', { ...defaults, format: 'github' }],
     ['check app.js --mode enforce --timeout 5', { ...defaults, mode: 'enforce', timeout: 5 }],
     ['--help', 'help'],
     ['check -h', 'help'],
-  ]
-  for (const [args, expected] of table) t.strictSame(readArguments(args.split(' ')), expected, args)
+  ] as const)
+    t.strictSame(readArguments(args.split(' ')), expected, args)
 })
 
 t.test('invalid arguments', async (t) => {
-  const table: ReadonlyArray<readonly [args: readonly string[], error: RegExp]> = [
-    [[], /expected the command check, received none/],
-    [['lint', 'app.js'], /expected the command check, received lint/],
-    [['check'], /expected one file/],
-    [['check', 'a.js', 'b.js'], /expected one file/],
-    [['check', 'a.js', '--format', 'yaml'], /--format: expected one of table, json, github, received yaml/],
-    [['check', 'a.js', '--mode', 'off'], /--mode: expected one of report, enforce, received off/],
-    [['check', 'a.js', '--timeout', '0'], /--timeout: expected seconds/],
-    [['check', 'a.js', '--timeout', 'soon'], /--timeout: expected seconds/],
-    [['check', 'a.js', '--fix'], /--fix/],
-  ]
-  for (const [args, error] of table) t.match(readArguments(args), { error }, args.join(' '))
+  t.match(readArguments([]), { error: /expected the command check, received none/ })
+  for (const [args, error] of [
+    ['lint app.js', /expected the command check, received lint/],
+    ['check', /expected one file/],
+    ['check a.js b.js', /expected one file/],
+    ['check a.js --format yaml', /--format: expected one of table, json, github, received yaml/],
+    ['check a.js --mode off', /--mode: expected one of report, enforce, received off/],
+    ['check a.js --timeout 0', /--timeout: expected seconds/],
+    ['check a.js --timeout soon', /--timeout: expected seconds/],
+    ['check a.js --fix', /--fix/],
+  ] as const)
+    t.match(readArguments(args.split(' ')), { error }, args)
 })
 
 t.test('the state of the OpenAPI document', async (t) => {

@@ -65,54 +65,41 @@ const undocumented = `export default async function (app, options) {
   app.decorate('swagger', () => { throw new Error('no such schema') })
 }
 `
-const stopped = registering.replace(
-  'const app = Fastify()',
-  "const app = Fastify()\n  await app.register(import('@fastify/swagger'))",
-)
+const withSwagger = "const app = Fastify()\n  await app.register(import('@fastify/swagger'))"
+const stopped = registering.replace('const app = Fastify()', withSwagger)
 const returnsItsContext = "export default async (app) => app.get('/v1/users', async () => ({ users: [] }))"
 const plural = /^GET \/v1\/user +pathGuard\.plural /m
 const forActions = ['--format', 'github', '--mode', 'enforce']
 
 type Row = readonly [about: string, source: string, code: number, out: readonly RegExp[], ...args: string[]]
+const ofPlugin = [
+  /^1 finding, 0 observations, 0 exceptions\n/,
+  /^Checked in part or not at all: 1 route \(no response schema/m,
+  /^GET \/v1\/user\/:id +pathGuard\.plural +boot stopped .* \/v1\/users\/:id$/m,
+  /^OpenAPI document: none, @fastify\/swagger is not registered$/m,
+]
+const unmade = /^OpenAPI document: cannot be made: no such schema$/m
+const notMade = /^OpenAPI document: not made, because findings stop the boot$/m
+const notice = /^::notice title=OpenAPI::OpenAPI document: 2\.0, 2 operations$/m
 const rows: readonly Row[] = [
-  [
-    'a plugin, as fastify-cli takes it',
-    plugin,
-    1,
-    [
-      /^1 finding, 0 observations, 0 exceptions\n/,
-      /^Checked in part or not at all: 1 route \(no response schema/m,
-      /^GET \/v1\/user\/:id +pathGuard\.plural +boot stopped .* \/v1\/users\/:id$/m,
-      /^OpenAPI document: none, @fastify\/swagger is not registered$/m,
-    ],
-  ],
-  [
-    'a CommonJS function that returns an app, whose routes are declared at once',
-    factory,
-    0,
-    [/^0 findings, /],
-  ],
+  ['a plugin, as fastify-cli takes it', plugin, 1, ofPlugin],
+  ['a CommonJS function that returns an app with routes', factory, 0, [/^0 findings, /]],
   ['a plugin with one parameter, which returns its context', returnsItsContext, 0, [/^0 findings, /]],
   ['a file that listens: it does not listen', listening, 1, [plural]],
   ['an app that a function with parameters makes', withParameters(''), 1, [plural]],
   ['an app that an async function with parameters makes', withParameters('async'), 1, [plural]],
+  ['an app whose OpenAPI document cannot be made', undocumented, 1, [/^0 findings, /, unmade]],
   [
-    'an app whose OpenAPI document cannot be made',
-    undocumented,
-    1,
-    [/^0 findings, /, /^OpenAPI document: cannot be made: no such schema$/m],
-  ],
-  [
-    'an app that its findings stop: its document is not made, and that is no further error',
+    'an app that its findings stop: that its document is not made is no error',
     stopped,
     1,
-    [/^1 finding, /, /^OpenAPI document: not made, because findings stop the boot$/m],
+    [/^1 finding, /, notMade],
   ],
   [
     'an app, with the state of its OpenAPI document, for GitHub Actions',
     instance,
     0,
-    [/^::notice title=OpenAPI::OpenAPI document: 2\.0, 2 operations$/m],
+    [notice],
     ...forActions,
   ],
 ]
@@ -129,10 +116,7 @@ for (const [about, source, expected, patterns, ...args] of rows) {
 
 t.test('an app that its function makes ready, and whose boot fails, is closed', async (t) => {
   const source = registering.replace('  return app', '  return app.ready()')
-  const { code, out, err } = await check('app.mjs', source)
-  t.equal(code, 1, err)
-  t.match(out, 'pathGuard.plural')
-  t.match(err, /^closed$/m)
+  t.match(await check('app.mjs', source), { code: 1, out: 'pathGuard.plural', err: /^closed$/m })
 })
 
 t.test('a file without a default export is told what to export, without a stack', async (t) => {
@@ -146,12 +130,9 @@ t.test('a file without a default export is told what to export, without a stack'
     t.match(err, /exports buildApp, and no app as its default: .*`export default \(\) => buildApp\(\)`/)
     t.notMatch(err, /\n +at /)
   }
-  const { code, err } = await check(
-    'app.mjs',
-    "import Fastify from 'fastify'\nawait Fastify().listen({ port: 1 })",
-  )
-  t.equal(code, 2)
-  t.match(err, /exports nothing, and no app as its default: `export default app`/)
+  const nothing = await check('app.mjs', "import Fastify from 'fastify'\nawait Fastify().listen({ port: 1 })")
+  const err = /exports nothing, and no app as its default: `export default app`/
+  t.match(nothing, { code: 2, err })
 })
 
 t.test('an app in TypeScript, by the lines of docs/check.md', async (t) => {
@@ -162,48 +143,33 @@ t.test('an app in TypeScript, by the lines of docs/check.md', async (t) => {
   writeFileSync(join(folder, 'app.ts'), typed)
   const tsx = pathToFileURL(resolve('node_modules/tsx/dist/loader.mjs')).href
   const cli = resolve('node_modules/tsx/dist/cli.mjs')
-  for (const { code, out, err } of [
-    await run(['check', join(folder, 'app.ts')], { NODE_OPTIONS: `--import ${tsx}` }),
-    await run(['check', join(folder, 'app.ts')], {}, [cli]),
-  ]) {
-    t.equal(code, 1, err)
-    t.match(out, /^GET \/v1\/user +pathGuard\.plural /m)
-  }
+  const args = ['check', join(folder, 'app.ts')]
+  for (const checked of [await run(args, { NODE_OPTIONS: `--import ${tsx}` }), await run(args, {}, [cli])])
+    t.match(checked, { code: 1, out: plural })
 })
 
 t.test('an app that registers conventions itself is checked as it is, and closed', async (t) => {
   const { code, out, err } = await check('app.mjs', registering, '--format', 'json')
   t.equal(code, 1, err)
-  const report = JSON.parse(out)
-  t.match(report, {
-    findings: [{ plugin: 'pathGuard', rule: 'plural', route: 'GET /v1/user', mode: 'enforce' }],
-    exceptions: [],
-    observations: [],
-    document: { isBroken: false, text: /^none, / },
-  })
-  t.equal(report.findings.length, 1)
+  const { findings, document, ...others } = JSON.parse(out)
+  const finding = { plugin: 'pathGuard', rule: 'plural', route: 'GET /v1/user', mode: 'enforce' }
+  t.match(findings, [finding])
+  t.match(document, { isBroken: false, text: /^none, / })
+  t.match([findings.length, others], [1, { exceptions: [], observations: [] }])
   t.match(err, /closed/)
 })
 
 t.test('an app that cannot be loaded: the reason, and 2', async (t) => {
-  const seconds = ['--timeout', '1.5']
+  const running = 'setInterval(() => {}, 1000)\n'
+  const slow = 'export const options = { pluginTimeout: 50 }\nexport default (app, options, done) => '
   const table: ReadonlyArray<readonly [file: string, source: string, reason: RegExp, ...args: string[]]> = [
     ['app.cjs', 'module.exports = async (app, options) => { throw new Error("away") }', /app\.cjs: away/],
     ['app.mjs', 'throw new Error("no configuration")', /app\.mjs: no configuration/],
     ['app.mjs', 'export default 7', /exports a number, and no app as its default/],
     ['app.mjs', 'export default () => 7', /its function without parameters returns no app/],
     ['app.mjs', 'process.exit(3)', /the process ended with code 3 before the app was ready/],
-    [
-      'app.mjs',
-      'export const options = { pluginTimeout: 50 }\nexport default (app, options, done) => void setInterval(() => {}, 1000)',
-      /app\.mjs: .*did not start in time/,
-    ],
-    [
-      'app.mjs',
-      'setInterval(() => {}, 1000)\nawait new Promise(() => {})',
-      /not ready after 1\.5 s/,
-      ...seconds,
-    ],
+    ['app.mjs', `${slow}void setInterval(() => {}, 1000)`, /app\.mjs: .*did not start in time/],
+    ['app.mjs', `${running}await new Promise(() => {})`, /not ready after 1\.5 s/, '--timeout', '1.5'],
   ]
   await Promise.all(
     table.map(async ([file, source, reason, ...args]) => {
