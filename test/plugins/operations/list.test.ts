@@ -7,10 +7,8 @@ import type { StatusDocument } from '../../../src/plugins/operations/index.js'
 import { headerOf, injected, isProblem } from '../../support/problem.js'
 import { openProcess, type ProcessOptions } from './process.js'
 
-const kinds = ['alone', 'preset'] as const
-
 /** A process whose callers are known by the header `x-user`. */
-async function service(t: Test, kind: (typeof kinds)[number], options: ProcessOptions = {}) {
+async function service(t: Test, kind = 'alone', options: ProcessOptions = {}) {
   const process = await openProcess(t, {
     identify: ({ headers }) => (headers['x-user'] === undefined ? null : String(headers['x-user'])),
     isShared: false,
@@ -27,7 +25,7 @@ async function service(t: Test, kind: (typeof kinds)[number], options: ProcessOp
     clock,
     ask,
     /** Starts an operation and returns its id, a millisecond after the last one. */
-    async begin(input: string, owner: string | null = 'a') {
+    async begin(input = 'wait', owner: string | null = 'a') {
       await clock.advance(1)
       return process.begin({ owner }, input)
     },
@@ -40,32 +38,28 @@ async function service(t: Test, kind: (typeof kinds)[number], options: ProcessOp
   }
 }
 
-for (const kind of kinds) {
+for (const kind of ['alone', 'preset']) {
   t.test(`${kind}: a caller gets their own operations alone, the newest first`, async (t) => {
     const { app, begin, list, ask } = await service(t, kind)
     const first = await begin('done')
-    const second = await begin('wait')
+    const second = await begin()
     await begin('wait', 'b')
     await begin('wait', null)
     await app.operations.start('work', 'wait')
     const { ids, documents, answer, link } = await list('')
     t.strictSame(ids, [second, first])
-    t.match(documents, [
-      { status: 'In progress', link: { href: `/v1/operations/${second}` } },
-      { status: 'Succeeded' },
-    ])
+    const running = { status: 'In progress', link: { href: `/v1/operations/${second}` } }
+    t.match(documents, [running, { status: 'Succeeded' }])
     t.match(answer.body, kind === 'preset' ? '"id_str":"9007199254740993"' : '"id":9007199254740993}')
     t.equal(headerOf(answer, 'cache-control'), 'no-store')
     t.equal(link, undefined)
-    t.strictSame((await list('', 'nobody')).ids, [])
     t.equal((await ask('/v1/operations', null)).body, '{"operations":[]}', 'also not those without owner')
-    t.equal((await ask('/v1/operations', 'a', { method: 'HEAD' })).status, 200)
   })
 
   t.test(`${kind}: the links lead through all pages, each operation once`, async (t) => {
     const { app, begin, list, clock } = await service(t, kind)
     const begun: string[] = []
-    for (let number = 0; number < 7; number += 1) begun.push(await begin('wait'))
+    for (let number = 0; number < 7; number += 1) begun.push(await begin())
     clock.skip(5)
     const atOnce = () => app.operations.start('work', 'wait', { owner: 'a' })
     for (let number = 0; number < 4; number += 1) begun.push((await atOnce()).id)
@@ -77,27 +71,24 @@ for (const kind of kinds) {
       seen.push(...ids)
       pages += 1
       // Operations that are started meanwhile are on none of the later pages.
-      await begin('wait')
-      const next = link === undefined ? null : /^<\/v1\/operations(\?[^>]*)>; rel="next"$/.exec(link)
-      t.ok(link === undefined || next !== null, `${link}`)
-      if (next !== null) t.match(next[1], /^\?limit=3&before_time=[^&]*&before_id=[0-9a-f]{32}$/)
-      query = next?.[1]
+      await begin()
+      query =
+        link &&
+        /^<\/v1\/operations(\?limit=3&before_time=[^&]*&before_id=[^>]*)>; rel="next"$/.exec(link)?.[1]
     }
     t.equal(pages, 4)
-    t.equal(seen.length, 11)
-    t.strictSame(new Set(seen), new Set(begun))
+    t.strictSame(seen.toSorted(), begun.toSorted())
   })
 
   t.test(`${kind}: an invalid parameter is a 400, and a limit that is too large is lowered`, async (t) => {
     const { begin, list, ask } = await service(t, kind)
-    for (let number = 0; number < 101; number += 1) await begin('wait')
+    for (let number = 0; number < 101; number += 1) await begin()
     const { ids, link } = await list('?limit=1000')
     t.equal(ids.length, 100)
     t.match(link, 'limit=1000')
     t.equal((await list('')).ids.length, 50)
     for (const query of [
-      ...['limit=0', 'limit=-1', 'limit=x', 'limit=1&limit=2'],
-      ...['before_time=yesterday', `before_id=${'0'.repeat(32)}`],
+      ...['limit=0', 'limit=x', 'limit=1&limit=2', 'before_time=yesterday', `before_id=${'0'.repeat(32)}`],
       'before_time=2026-11-20T08:00:00Z&before_id=7',
     ]) {
       const refused = await ask(`/v1/operations?${query}`)
@@ -111,17 +102,16 @@ for (const kind of kinds) {
 
 t.test('an operation whose result is deleted is not in the list', async (t) => {
   const { begin, list, clock } = await service(t, 'alone', { retention: '1 hour' })
-  const old = await begin('done')
+  await begin('done')
   await clock.advance(1)
-  t.match((await list('')).documents, [{ id: old, status: 'Succeeded' }])
   clock.skip(3_600_000)
-  const next = await begin('wait')
+  const next = await begin()
   t.strictSame((await list('')).ids, [next])
 })
 
 t.test('`fields` narrows each operation; `lists` refuses what the list does not support', async (t) => {
   const { app, begin, ask } = await service(t, 'preset')
-  const id = await begin('wait')
+  const id = await begin()
   const narrow = await ask('/v1/operations?fields=id,status')
   t.strictSame(JSON.parse(narrow.body), { operations: [{ id, status: 'In progress' }] })
   t.strictSame(conventionsReport(app)?.observations, [], 'it keeps the conventions')
@@ -131,10 +121,10 @@ t.test('`fields` narrows each operation; `lists` refuses what the list does not 
 t.test('a parameter that the list does not have is treated as by the other lists of the app', async (t) => {
   const customOptions = { removeAdditional: false as const }
   const ownCompiler = AjvCompiler()({}, { customOptions: { ...customOptions, coerceTypes: true } })
-  for (const [name, ajv, validatorCompiler] of [
-    ['the default of Fastify', {}, undefined],
-    ['removeAdditional: false', { customOptions }, undefined],
-    ['a compiler of the app', {}, ownCompiler],
+  for (const [name, status, ajv, validatorCompiler] of [
+    ['the default of Fastify', 200, {}],
+    ['removeAdditional: false', 400, { customOptions }],
+    ['a compiler of the app', 400, {}, ownCompiler],
   ] as const) {
     const app = Fastify({ ...serverOptions(), ajv } as FastifyServerOptions)
     t.teardown(() => app.close())
@@ -142,18 +132,16 @@ t.test('a parameter that the list does not have is treated as by the other lists
     await app.register(conventions, { operations: { identify: () => '42' } })
     app.operations.define('work', async () => {})
     const querystring = { type: 'object', additionalProperties: false, properties: {} }
-    app.get('/v1/users', { schema: { querystring }, config: { lists: {} } }, async (_request, reply) =>
-      reply.list([]),
-    )
-    for (const query of ['status=Failed', 'limit=1', 'fields=id', 'limit=1&limitt=2']) {
+    const users = { schema: { querystring }, config: { lists: {} } }
+    app.get('/v1/users', users, async (_request, reply) => reply.list([]))
+    for (const query of ['status=Failed', 'fields=id', 'limit=1&limitt=2']) {
       const read = async (list: string) => {
         const { statusCode, payload } = await app.inject(`/v1/${list}?${query}`)
         return [statusCode, JSON.parse(payload).errors]
       }
       t.strictSame(await read('operations'), await read('users'), `${name}: ${query}`)
     }
-    const status = (await app.inject('/v1/operations?status=Failed')).statusCode
-    t.equal(status, name === 'the default of Fastify' ? 200 : 400, name)
+    t.equal((await app.inject('/v1/operations?status=Failed')).statusCode, status, name)
   }
 })
 

@@ -3,13 +3,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import t, { type Test } from 'tap'
-import {
-  type ConventionsOptions,
-  conventions,
-  conventionsReport,
-  maintenance,
-  problems,
-} from '../../../src/index.js'
+import { conventions, conventionsReport, maintenance, problems } from '../../../src/index.js'
 import { operations } from '../../../src/plugins/operations/index.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { withoutReferences } from '../../support/openapi.js'
@@ -18,7 +12,7 @@ import { handEngine, openProcess, type ProcessOptions } from './process.js'
 import { lease, start as startOfClock } from './samples.js'
 
 /** A process with the whole preset, whose operation creates something. */
-async function preset(t: Test, options: ConventionsOptions = {}, own: ProcessOptions = {}) {
+async function preset(t: Test, options: ProcessOptions['preset'] = {}, own: ProcessOptions = {}) {
   const outcome = { resource: '/v1/payments/8', result: { payment_id: 9007199254740993n, note: 'a' } }
   const given = { preset: { ...options, identify: () => null }, isShared: false, ...own }
   const { end, ...process } = await openProcess(t, given)
@@ -26,7 +20,7 @@ async function preset(t: Test, options: ConventionsOptions = {}, own: ProcessOpt
 }
 
 t.test('the whole preset boots without findings and warnings, also with a path of its own', async (t) => {
-  for (const path of ['/v1/operations', '/v2/jobs', '/v1/background-tasks']) {
+  for (const path of ['/v1/operations', '/v2/background-jobs']) {
     const { app, lines, start, end, ask } = await preset(t, {}, { path })
     const location = await start()
     t.ok(location.startsWith(`${path}/`))
@@ -79,30 +73,20 @@ t.test('fields: a poll can be narrowed to what is asked for', async (t) => {
   t.match(headerOf(narrow, 'retry-after'), /^\d+$/)
   isProblem(t, await select('owner'), { status: 400, code: 'fields-invalid' })
   await end()
-  const [status, resourceLocation] = ['Succeeded', '/v1/payments/8']
-  t.strictSame(JSON.parse((await select('status,resourceLocation')).body), { status, resourceLocation })
+  t.equal((await select('resourceLocation')).body, '{"resourceLocation":"/v1/payments/8"}')
 })
 
 t.test('formats: a status document is JSON, whatever format the client accepts', async (t) => {
-  const { ask } = await openProcess(t, { preset: { formats: {} }, works: false, prepare: addRoutes })
-  for (const [method, url] of [
-    ['POST', '/v1/orders'],
-    ['GET', '/v1/invoices/7'],
-  ] as const) {
-    const { status, body, headers } = await ask({ method, url, headers: { accept: 'application/xml' } })
-    t.match(
-      { status, headers },
-      { status: 202, headers: { 'content-type': /^application\/json/, vary: /accept/i } },
-    )
-    t.match(JSON.parse(body), { status: 'In progress' })
-  }
-  t.equal((await ask({ url: '/v1/invoices/8?format=xml' })).body.slice(0, 5), '<?xml')
-
-  function addRoutes(app: FastifyInstance) {
+  const prepare = (app: FastifyInstance) => {
     const config = { formats: ['xml'] } as const
     app.post('/v1/orders', { config }, async (_, reply) => reply.startOperation('work'))
     app.get('/v1/invoices/7', { config }, async (_, reply) => reply.notReady(5))
-    app.get('/v1/invoices/8', { config }, async () => ({ id: 8 }))
+  }
+  const { ask } = await openProcess(t, { preset: { formats: {} }, works: false, prepare })
+  for (const request of [{ method: 'POST', url: '/v1/orders' }, { url: '/v1/invoices/7' }] as const) {
+    const answer = await ask({ ...request, headers: { accept: 'application/xml' } })
+    t.match(answer, { status: 202, headers: { 'content-type': /^application\/json/, vary: /accept/i } })
+    t.match(JSON.parse(answer.body), { status: 'In progress' })
   }
 })
 
@@ -122,10 +106,9 @@ t.test('report mode and a serializer of the app: operations work, and send a Big
 })
 
 t.test('where callers are not known, the report says who can see an operation', async (t) => {
-  const later = { problem: /^there is no list of operations/, instead: /^bearer before/ }
   for (const [options, told, comesLater] of [
     [{}, { problem: /^all callers who know the id/ }],
-    [{}, later, true],
+    [{}, { problem: /^there is no list of operations/, instead: /^bearer before/ }, true],
     [{ identify: () => 'ann' }, null],
   ] as const) {
     const app = Fastify()
@@ -147,9 +130,7 @@ t.test('registered before its neighbours it writes what they set up', async (t) 
   t.teardown(() => app.close())
   await app.register(operations, { drain: 0 })
   await app.register(conventions, { operations: false, problems: { typeBase: 'https://example.com/' } })
-  app.operations.define('work', async () => {
-    throw new Error('no')
-  })
+  app.operations.define('work', () => Promise.reject(new Error('no')))
   app.post('/v1/payments', async (_, reply) => reply.startOperation('work'))
   const answer = await app.inject({ method: 'POST', url: '/v1/payments', headers: { prefer: 'wait=5' } })
   t.match(answer.json(), { error: { type: 'https://example.com/internal-server-error' } })
@@ -173,10 +154,8 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   const { paths = {} } = withoutReferences(app.swagger())
   const link = { required: ['rel', 'method', 'href'] }
   const schema = { properties: { status: {}, link, resourceLocation: {}, result: { properties: { fee } } } }
-  const accepted = {
-    headers: { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} },
-    content: { 'application/json': { schema } },
-  }
+  const headers = { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} }
+  const accepted = { headers, content: { 'application/json': { schema } } }
   const responsesOf = (path: string) => paths[path]?.post?.responses
   const own = responsesOf('/v1/payments/{id}/retry')
   t.match(own, { 200: { content: {} }, 202: accepted, 404: {}, 303: undefined }, 'what it says itself stays')
@@ -197,19 +176,13 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
     t.match(paths[path]?.[method], { operationId, responses })
   }
   const polled = paths['/v1/operations/{id}']?.get?.responses
-  const headers = { 'Retry-After': { schema: { type: 'integer' } } }
-  const code = { type: 'string', description: 'Stable name of the cause' }
-  const problem = { properties: { error: { properties: { code } } } }
-  t.match(polled?.['200'], { headers, content: { 'application/json': { schema: problem } } })
+  const problem = { properties: { error: { properties: { code: { type: 'string' } } } } }
+  t.match(polled?.['200'], { content: { 'application/json': { schema: problem } } })
   const { parameters = [], responses } = paths['/v1/operations']?.get ?? {}
-  const schemas = (parameters as { name: string; schema: object }[]).map(({ name, schema }) => [name, schema])
-  t.match(Object.fromEntries(schemas), {
-    limit: { type: 'integer', minimum: 1, default: 50 },
-    before_time: { type: 'string', format: 'date-time' },
-    before_id: { type: 'string' },
-    fields: {},
-  })
-  t.equal(schemas.length, 4)
+  const named = (parameters as { name: string; schema: object }[]).map(({ name, schema }) => [name, schema])
+  const integer = { type: 'integer', minimum: 1, default: 50 }
+  const time = { type: 'string', format: 'date-time' }
+  t.match(Object.fromEntries(named), { limit: integer, before_time: time, before_id: {}, fields: {} })
   const page = { properties: { operations: { type: 'array' } } }
   t.match(responses?.['200'], { headers: { Link: {} }, content: { 'application/json': { schema: page } } })
 })
