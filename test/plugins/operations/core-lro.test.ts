@@ -1,7 +1,4 @@
-/**
- * A generic client of long-running operations ends right: @azure/core-lro, over sockets, knowing nothing
- * of this service.
- */
+/** A generic client of long-running operations, @azure/core-lro, over sockets. */
 import { once } from 'node:events'
 import { createHttpPoller, type LongRunningOperation, type LroResponse } from '@azure/core-lro'
 import Fastify from 'fastify'
@@ -14,13 +11,12 @@ const time = '2026-01-02T03:04:05Z'
 const intervalInMs = 10
 
 t.test('its result is what was created, whatever status that has, or else its document', async (t) => {
-  const rows: readonly (readonly [work: string, created: object, result: object])[] = [
+  for (const [work, created, result] of [
     ['create', {}, { id: 8, name: 'Eve' }],
-    ...['failed', 'In progress'].map((status) => ['create', { status }, { id: 8, status }] as const),
+    ['create', { status: 'failed' }, { id: 8, status: 'failed' }],
     ['verify', {}, { status: 'Succeeded' }],
     ['count', {}, { status: 'Succeeded', result: { counted: 3 } }],
-  ]
-  for (const [work, created, result] of rows) {
+  ] as const) {
     const { poller, polls } = await start(t, work, created)
     t.match(await poller.pollUntilDone(), result)
     t.equal(poller.getOperationState().status, 'succeeded')
@@ -38,7 +34,6 @@ t.test('a failure and a cancellation are errors that say why', async (t) => {
   t.equal((await cancel()).status, 204)
   await t.rejects(poller.pollUntilDone(), { message: /operation-cancelled/ })
   t.equal(poller.getOperationState().status, 'failed')
-  t.ok(poller.isDone())
 })
 
 /** Starts an operation of the real plugin, and a poller that follows it. */

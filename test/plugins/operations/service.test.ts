@@ -4,13 +4,13 @@ import t from 'tap'
 import { inProcessEngine, memoryOperationStore } from '../../../src/plugins/operations/index.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { headerOf } from '../../support/problem.js'
-import { handEngine, openProcess } from './process.js'
+import { handEngine, openProcess, type ProcessOptions } from './process.js'
 import { lease, start, sure } from './samples.js'
 
 const hour = 3_600_000
 
 t.test(
-  'a close lets runs end for `drain`, aborts, waits for `unwind`, and hands back what is left',
+  'a close lets runs end for `drain`, aborts, waits for `unwind`, and hands back the rest',
   async (t) => {
     for (const isShared of [true, false]) {
       const [clock, memory] = [manualClock(start), memoryOperationStore()]
@@ -126,24 +126,20 @@ t.test('Retry-After: that of the definition, or of the options, or the delay of 
 })
 
 t.test('work() before the start lets the process work from the start on', async (t) => {
-  const { begin, app, clock, contexts } = await openProcess(t, {
-    works: false,
-    prepare: (app) => app.operations.work(),
-  })
+  const prepare: ProcessOptions['prepare'] = (app) => app.operations.work()
+  const { begin, clock, contexts } = await openProcess(t, { works: false, prepare })
   await begin()
   await clock.advance(0)
   t.equal(contexts.length, 1)
-  await app.operations.work()
-  await app.close()
-  t.equal(clock.waiting(), 0)
 })
 
 t.test('a process that closes while its engine begins to work sweeps nothing', async (t) => {
   let begin = () => {}
-  const begun = new Promise<void>((resolve) => {
-    begin = resolve
-  })
-  const engine = handEngine({ work: () => begun })
+  const work = () =>
+    new Promise<void>((resolve) => {
+      begin = resolve
+    })
+  const engine = handEngine({ work })
   const { app, clock, store } = await openProcess(t, { engine, works: false })
   const working = app.operations.work()
   await app.close()
