@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { obstacleToPgBouncer, startPgBouncer } from '../stores/pgbouncer.js'
-import { survivesDeploys, survivesFaults, survivesRestarts } from './fault-rows.js'
+import { survivesDeploys, survivesFaults, survivesRestarts } from './fleet.js'
 
 const skip = await skipWithoutPostgres()
 const skipBouncer = skip || (!process.env.CI && (await obstacleToPgBouncer()))

@@ -4,8 +4,16 @@ import t, { type Test } from 'tap'
 import { redisClient, redisOf, skipWithoutRedis } from '../../../support/redis.js'
 import { startRelay } from '../../../support/tcp-relay.js'
 import { until } from '../../../support/until.js'
-import { allSucceed, survivesDeploys, survivesFaults, survivesRestarts } from './fault-rows.js'
-import { endOf, startMember, startWork, stateOf } from './fleet.js'
+import {
+  allSucceed,
+  endOf,
+  startMember,
+  startWork,
+  stateOf,
+  survivesDeploys,
+  survivesFaults,
+  survivesRestarts,
+} from './fleet.js'
 
 const skip = await skipWithoutRedis()
 const lease = 2_000
