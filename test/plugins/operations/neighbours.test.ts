@@ -187,8 +187,8 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   t.match(responses?.['200'], { headers: { Link: {} }, content: { 'application/json': { schema: page } } })
 })
 
-/** A process with `maintenance`; it has it when it gets ready, if it is told so. */
-function maintained(t: Test, options: ProcessOptions = {}, mode: 'enforce' | 'report' | null = null) {
+/** A process with `maintenance`, which begins before the process is ready if it has a mode. */
+async function maintained(t: Test, options: ProcessOptions = {}, mode: 'enforce' | 'report' | null = null) {
   const clock = manualClock(startOfClock)
   const { now, schedule } = clock
   const prepare = async (app: FastifyInstance) => {
@@ -196,14 +196,16 @@ function maintained(t: Test, options: ProcessOptions = {}, mode: 'enforce' | 're
     if (mode !== null)
       app.addHook('onReady', async () => void (await app.maintenance.enable({ retryAfter: 60 })))
   }
-  return openProcess(t, { clock, prepare, ...options })
+  const process = await openProcess(t, { clock, prepare, ...options })
+  const { maintenance: state } = process.app
+  const enable = () => state.enable({ retryAfter: 60 }).then(() => clock.advance(0))
+  return { ...process, enable, disable: () => state.disable().then(() => clock.advance(0)) }
 }
 
 t.test('no run begins while there is maintenance; those that run go on; others begin later', async (t) => {
-  const { app, clock, memory, contexts, begin, end, record } = await maintained(t, { works: false })
+  const process = await maintained(t, { works: false })
+  const { app, clock, memory, contexts, begin, record, enable, disable } = process
   const first = await begin()
-  const enable = () => app.maintenance.enable({ retryAfter: 60 }).then(() => clock.advance(0))
-  const disable = () => app.maintenance.disable().then(() => clock.advance(0))
   await enable()
   await disable()
   await clock.advance(3 * lease)
@@ -216,35 +218,29 @@ t.test('no run begins while there is maintenance; those that run go on; others b
   t.equal(contexts.length, 1)
   await enable()
   const second = await begin()
-  await end()
+  await process.end()
   t.match(await record(first), { status: 'Succeeded' })
   const other = await openProcess(t, { clock, memory })
   await clock.advance(2 * lease)
   t.equal(contexts.length, 1)
   t.match(other.contexts, [{ operationId: second }], 'others get what is due')
-  await disable()
-  await begin()
-  await clock.advance(0)
-  t.equal(contexts.length, 2)
 })
 
 t.test('an app that gets ready in maintenance begins no run, except in report mode', async (t) => {
   for (const mode of ['enforce', 'report'] as const) {
-    const { app, clock, contexts, begin } = await maintained(t, { isShared: false }, mode)
+    const { clock, contexts, begin, disable } = await maintained(t, { isShared: false }, mode)
     await begin()
     await clock.advance(60_000)
     t.equal(contexts.length, mode === 'report' ? 1 : 0)
-    await app.maintenance.disable()
-    await clock.advance(0)
+    await disable()
     t.equal(contexts.length, 1)
   }
 })
 
 t.test('an engine that cannot pause is in the log', async (t) => {
   const engine = handEngine({ pause: async () => Promise.reject(new Error('no connection')) })
-  const { app, clock, lines } = await maintained(t, { engine })
-  await app.maintenance.enable({ retryAfter: 60 })
-  await clock.advance(0)
+  const { enable, lines } = await maintained(t, { engine })
+  await enable()
   const told = lines.filter(({ level }) => level === 50)
   t.match(told, [{ msg: 'operations: work cannot pause', err: { message: 'no connection' } }])
 })

@@ -7,16 +7,14 @@ import { cors } from '../../../src/plugins/cors/index.js'
 import type { OperationEngine } from '../../../src/plugins/operations/engines/engine.js'
 import {
   type OperationContext,
-  type OperationsOptions,
   operations,
   type StatusDocument,
 } from '../../../src/plugins/operations/index.js'
-import { begin, finish, newOperationId } from '../../../src/plugins/operations/record.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
 import { headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
 import { until as untilEnough } from '../../support/until.js'
-import { claimed, newOperation, succeeded, sure } from './samples.js'
+import { sure } from './samples.js'
 
 /** What the rows are run on: a new store, and an engine with a queue of its own. */
 export interface ProtocolSetUp {
@@ -45,11 +43,8 @@ const hasBegun = ({ progress }: StatusDocument) => progress === 0.4
 const isFinal = ({ status }: StatusDocument) => status !== 'In progress'
 
 export function protocolRows(t: Test, setUp: ProtocolSetUp) {
-  const row = (
-    name: string,
-    check: (t: Test, service: Service) => Promise<void>,
-    options: OperationsOptions = {},
-  ) => t.test(name, async (t) => check(t, await openService(t, setUp, options)))
+  const row = (name: string, check: (t: Test, service: Service) => Promise<void>) =>
+    t.test(name, async (t) => check(t, await openService(t, setUp)))
 
   row('start: 202 with where to ask, when, and the document that a poll gives', async (t, service) => {
     const { ask, until, letGo } = service
@@ -228,31 +223,11 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp) {
       }
     }
   })
-
-  const takeOver = async (t: Test, { store, until, runs }: Service) => {
-    const now = Date.now()
-    const waiting = begin(newOperationId(), newOperation({ name: 'payments.retry' }), now, now + 1_000)
-    await store.create(waiting, '{"does":"creates"}')
-    // A process claims the operation, and dies.
-    const running = claimed(waiting, now, false, 1_000)
-    t.ok(await store.replace(waiting, running))
-    const { id } = waiting
-    const ended = await until(`/v1/operations/${id}`)
-    t.match(ended, { status: 'Succeeded', resourceLocation: '/v1/payments/8' })
-    t.strictSame(runs, [{ operationId: id, run: 2 }])
-    const late = finish(running, 1, succeeded, Date.now(), day)
-    t.notOk(await store.replace(running, sure(late)), 'its result is ignored')
-  }
-  row('a worker that is killed is followed by another within its lease', takeOver, {
-    lease: 1_000,
-    polls: false,
-  })
 }
 
-async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOptions) {
+async function openService(t: Test, setUp: ProtocolSetUp) {
   const store = await setUp.openStore(t)
   const engine = setUp.openEngine()
-  const runs: { operationId: string; run: number }[] = []
   const held = new Map<string, () => void>()
   const gone = new Set<string>()
   let shift = 0
@@ -265,7 +240,6 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
     engine,
     identify: ({ headers }) => String(headers['x-caller'] ?? '') || null,
     now: () => Date.now() + shift,
-    ...options,
   })
 
   const passes = (key: string, signal: AbortSignal | null) =>
@@ -274,8 +248,7 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
       held.set(key, resolve)
       signal?.addEventListener('abort', () => reject(signal.reason))
     })
-  const work = async ({ input, signal, progress, operationId, run }: OperationContext<Work>) => {
-    runs.push({ operationId, run })
+  const work = async ({ input, signal, progress }: OperationContext<Work>) => {
     const { does, key = '' } = input
     if (does === 'creates') return { resource: '/v1/payments/8' }
     if (does === 'gives a result') return { result: { big: 9007199254740993n, text: 'ü' } }
@@ -337,9 +310,7 @@ async function openService(t: Test, setUp: ProtocolSetUp, options: OperationsOpt
 
   return {
     origin,
-    store,
     ask,
-    runs,
     start,
     until,
     /** Starts an operation, and waits for its end; its path. */

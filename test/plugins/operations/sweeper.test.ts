@@ -156,24 +156,6 @@ t.test('a store whose clock hangs does not end the sweeps', async (t) => {
   t.strictSame(queued(), [id])
 })
 
-t.test('a sweep ends at the next record when the process closes', async (t) => {
-  const { clock, engine, begin, app, queued } = await sweeping(t)
-  for (let count = 0; count < 50; count += 1) await begin()
-  const { enqueue } = engine
-  let closed: Promise<unknown> | null = null
-  engine.enqueue = async (job) => {
-    if (engine.jobs.length === 10) {
-      closed = app.close()
-      await new Promise(setImmediate)
-    }
-    return enqueue(job)
-  }
-  await clock.advance(lease)
-  await closed
-  t.equal(queued().length, 11)
-  t.equal(clock.waiting(), 0)
-})
-
 t.test('a record that cannot be changed or added blocks neither the others nor the expiry', async (t) => {
   const { clock, memory, store, engine, begin, endElsewhere, ...process } = await sweeping(t)
   const over = await begin()

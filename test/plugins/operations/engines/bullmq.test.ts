@@ -150,21 +150,4 @@ t.test('the start fails with the cause if the server cannot be used', { skip }, 
   t.strictSame(worker.log, [unreachable])
 })
 
-t.test('nothing is written to the console', { skip }, async (t) => {
-  const redis = await redisOf(t)
-  const client = redisClient(t, redis.url)
-  await client.config('SET', 'maxmemory-policy', 'volatile-lru')
-  const written = [t.capture(console, 'error'), t.capture(console, 'warn')]
-  const worker = fakeWorker()
-  const options = { redis: { url: redis.url, maxRetriesPerRequest: 3 } }
-  const engine = await started(t, bullmqEngine(options), worker)
-  await engine.enqueue(newJob())
-  await until(() => worker.ran.length === 1, 'it runs')
-  await redis.restart('SIGKILL')
-  await until(() => isDone(engine.enqueue(newJob())), 'Redis is back')
-  await redis.kill()
-  await engine.close()
-  for (const calls of written) t.strictSame(calls(), [])
-})
-
 const connections = async (client: Redis) => String(await client.client('LIST')).match(/\n/g)?.length

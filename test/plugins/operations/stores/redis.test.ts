@@ -116,22 +116,6 @@ t.test('in Redis', { skip }, async (t) => {
     t.equal(await one.zcard(`${prefix}:due:2`), 1)
   })
 
-  await t.test('of 10,000 records only those asked for are read, by two commands', async (t) => {
-    await one.flushall()
-    const records = Array.from({ length: 10_000 }, (_, number) => started({ dueAt: time + number }))
-    await Promise.all(records.map((record) => store.create(record, null)))
-    const { sent, names, stop } = await monitored(one)
-    t.same(await store.takeDue(time + 9_000, time + 99_000, 50), records.slice(0, 50))
-    const record = started({ owner: '42' })
-    await store.create(record, '{}')
-    t.match(await store.get(record.id), { id: record.id })
-    await until(() => names().includes('get'))
-    stop()
-    const reads = names().filter((name) => ['eval', 'evalsha', 'mget', 'get'].includes(name))
-    t.same(reads, ['evalsha', 'mget', 'evalsha', 'get'])
-    t.equal(sent.find(([name]) => name === 'mget')?.length, 51)
-  })
-
   await t.test('a full Redis refuses starts; heartbeats, checks and ends get through', async (t) => {
     await one.flushall()
     const records = [started({ owner: '42' }), started({ owner: '42' }), started()]
