@@ -117,12 +117,11 @@ t.test('an owner that is not an id is a 500, and is refused by start()', async (
 })
 
 t.test('who may not be told whether there is an operation is not told by an error either', async (t) => {
-  const { ask, post, start } = await openProcess(t, {
-    identify: ({ headers }) => {
-      if (headers['x-caller'] === undefined) throw new ProblemError('unauthorized')
-      return 'ann'
-    },
-  })
+  const identify: OperationsOptions['identify'] = ({ headers }) => {
+    if (headers['x-caller'] === undefined) throw new ProblemError('unauthorized')
+    return 'ann'
+  }
+  const { ask, post, start } = await openProcess(t, { identify })
   const path = await start({ 'x-caller': 'ann' })
   const unauthorized = { status: 401, code: 'unauthorized' }
   for (const url of [path, `/v1/operations/${'0'.repeat(32)}`, '/v1/operations/x']) {
@@ -182,11 +181,8 @@ t.test('a client that goes away while it waits leaves nothing behind; the operat
 })
 
 t.test('a full queue and a full store: nothing is started until there is room again', async (t) => {
-  const { schedule } = manualClock(startOfClock)
-  for (const options of [
-    { engine: inProcessEngine({ concurrency: 1, maxQueued: 1, schedule }) },
-    { memory: memoryOperationStore({ maxOperations: 2 }) },
-  ]) {
+  const engine = inProcessEngine({ concurrency: 1, maxQueued: 1 })
+  for (const options of [{ engine }, { memory: memoryOperationStore({ maxOperations: 2 }) }]) {
     const { post, start, end } = await openProcess(t, { ...options, isShared: false })
     for (let count = 0; count < 2; count += 1) await start()
     const refused = await post({ prefer: 'wait=3' })
@@ -420,17 +416,15 @@ t.test('not ready: whole seconds, and a progress that is made one from 0 to 1', 
 })
 
 t.test('a start that fails lets go of what it had taken', async (t) => {
-  const released: string[] = []
-  const engine = handEngine({
-    isShared: false,
-    start: async () => Promise.reject(new Error('run its migration')),
-    close: async () => void released.push('engine'),
+  let closes = 0
+  const start = async () => Promise.reject(new Error('run its migration'))
+  const app = await bare(t, {
+    engine: handEngine({ isShared: false, start, close: async () => void closes++ }),
   })
-  const app = await bare(t, { engine })
   app.operations.define('work', never)
   await t.rejects(async () => app.ready(), /run its migration/)
   await app.close()
-  t.strictSame(released, ['engine'])
+  t.equal(closes, 1)
 })
 
 t.test('a start with the same Idempotency-Key of the same caller is the first one', async (t) => {
@@ -440,11 +434,9 @@ t.test('a start with the same Idempotency-Key of the same caller is the first on
   const first = await start({ ...key, ...ann })
   t.equal(await start({ ...key, ...ann }), first)
   const others = [{ ...key, 'x-caller': 'bob' }, { ...ann, 'idempotency-key': 'b' }, ann, ann, key, key]
-  const paths = [first]
-  for (const headers of others as Record<string, string>[]) paths.push(await start(headers))
-  const runs = contexts.map(({ operationId }) => `/v1/operations/${operationId}`)
-  t.strictSame(runs, paths)
-  t.equal(new Set(runs).size, 7, 'another caller, another key, none, and callers who are not known')
+  for (const headers of others as Record<string, string>[]) await start(headers)
+  const runs = new Set(contexts.map(({ operationId }) => operationId))
+  t.equal(runs.size, 7, 'another caller, another key, none, and callers who are not known')
 })
 
 t.test('a start whose process died before it was queued is queued by the same start again', async (t) => {

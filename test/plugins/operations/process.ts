@@ -2,13 +2,11 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions, type InjectOp
 import type { Test } from 'tap'
 import { type ConventionsOptions, conventions, problems, serverOptions } from '../../../src/index.js'
 import {
-  type InternalStartOptions,
   inProcessEngine,
   memoryOperationStore,
   type OperationContext,
   type OperationDefinition,
   type OperationEngine,
-  type OperationHandler,
   type OperationJob,
   OperationQueueFullError,
   type OperationStore,
@@ -64,7 +62,7 @@ export async function openProcess(
   const held: { resolve(outcome: unknown): void; reject(error: unknown): void }[] = []
   const hold = (context: OperationContext) => {
     contexts.push(context)
-    return new Promise((resolve, reject) => held.push({ resolve, reject }))
+    return new Promise<object>((resolve, reject) => held.push({ resolve, reject }))
   }
 
   const app: FastifyInstance = Fastify({ ...serverOptions(), logger } as FastifyServerOptions)
@@ -76,7 +74,7 @@ export async function openProcess(
   if (preset === null) await app.register(problems).register(operations, own)
   else await app.register(conventions, { ...preset, operations: own })
   await prepare?.(app)
-  app.operations.define(name, { cancellable: true, ...definition }, (work ?? hold) as OperationHandler)
+  app.operations.define(name, { cancellable: true, ...definition }, (work ?? hold) as typeof hold)
   const config = { operations: { starts: name } }
   app.post('/v1/works', { config }, async (request, reply) => reply.startOperation(name, request.body))
   t.teardown(async () => {
@@ -109,7 +107,7 @@ export async function openProcess(
       return sure(headerOf(answer, 'location'))
     },
     /** Starts an operation apart from any request; its id. */
-    begin: async (options?: InternalStartOptions, input?: unknown) =>
+    begin: async (options?: Parameters<typeof app.operations.start>[2], input?: unknown) =>
       (await app.operations.start(name, input, options)).id,
     /** Waits for the end of an operation; its document. */
     ended: (path: string) =>

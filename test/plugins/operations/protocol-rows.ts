@@ -1,5 +1,6 @@
 /** Every row of the protocol over real sockets, for whatever store and engine. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { createHttpPoller } from '@azure/core-lro'
 import Fastify from 'fastify'
 import type { Test } from 'tap'
 import { ProblemError, problems, serverOptions } from '../../../src/index.js'
@@ -17,7 +18,7 @@ import { until as untilEnough } from '../../support/until.js'
 import { sure } from './samples.js'
 
 /** What the rows are run on: a new store, and an engine with a queue of its own. */
-export interface ProtocolSetUp {
+interface ProtocolSetUp {
   openStore(t: Test): OperationStore | Promise<OperationStore>
   openEngine(): OperationEngine
 }
@@ -187,16 +188,37 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp) {
     t.equal((await ask('nothing', 'wait=0')).status, 202, 'not where it did not wait')
   })
 
+  row('a generic client ends right: @azure/core-lro', async (t, service) => {
+    for (const [does, result] of [
+      // What was created, whatever status that has.
+      ['creates', { id: '8', status: 'pending' }],
+      ['nothing', { status: 'Succeeded' }],
+      ['gives a result', { status: 'Succeeded', result: { text: 'ü' } }],
+    ] as const) {
+      const { poller } = await service.poller(does)
+      t.match(await poller.pollUntilDone(), result)
+      t.equal(poller.getOperationState().status, 'succeeded')
+    }
+    const { poller: failing } = await service.poller('refuses')
+    await t.rejects(failing.pollUntilDone(), { message: /not-retryable.*It is paid/ })
+    const { poller, path } = await service.poller('waits')
+    await poller.poll()
+    t.notOk(poller.isDone())
+    await service.ask('DELETE', path())
+    await t.rejects(poller.pollUntilDone(), { message: /operation-cancelled/ })
+    t.equal(poller.getOperationState().status, 'failed')
+  })
+
   row('an unknown operation and one of another caller are the same 404', async (t, service) => {
     const path = await service.start({ does: 'waits' })
     for (const [method, suffix] of requests) {
       for (const caller of ['bob', '']) {
-        const documents = []
-        for (const other of [path, `/v1/operations/${'0'.repeat(32)}`]) {
+        const documentOf = async (other: string) => {
           const answer = await service.ask(method, other + suffix, { caller })
-          documents.push({ ...isProblem(t, answer, absent), instance: '' })
+          return { ...isProblem(t, answer, absent), instance: '' }
         }
-        t.strictSame(documents[0], documents[1], `${method} ${suffix}`)
+        const unknown = await documentOf(`/v1/operations/${'0'.repeat(32)}`)
+        t.strictSame(await documentOf(path), unknown, `${method} ${suffix}`)
       }
     }
     const polled = JSON.parse((await service.ask('GET', path)).body)
@@ -213,10 +235,11 @@ export function protocolRows(t: Test, setUp: ProtocolSetUp) {
       [120_000, [404, 404, 404]],
     ] as const) {
       service.later(wait)
-      const statuses = []
-      for (const [method, suffix] of requests)
-        statuses.push((await service.ask(method, path + suffix)).status)
-      t.strictSame(statuses, expected)
+      const asked = requests.map(([method, suffix]) => service.ask(method, path + suffix))
+      t.strictSame(
+        (await Promise.all(asked)).map(({ status }) => status),
+        expected,
+      )
       if (expected[0] === 410) {
         isProblem(t, await service.ask('GET', path), { status: 410, code: 'operation-gone' })
         isProblem(t, await service.ask('GET', path, { caller: 'bob' }), absent)
@@ -240,6 +263,7 @@ async function openService(t: Test, setUp: ProtocolSetUp) {
     engine,
     identify: ({ headers }) => String(headers['x-caller'] ?? '') || null,
     now: () => Date.now() + shift,
+    retryAfter: 1,
   })
 
   const passes = (key: string, signal: AbortSignal | null) =>
@@ -308,8 +332,24 @@ async function openService(t: Test, setUp: ProtocolSetUp) {
     return sure(headerOf(answer, 'location'))
   }
 
+  /** A client that starts an operation and follows it, knowing nothing of this service. */
+  const poller = async (does: Deed) => {
+    let location = ''
+    const send = async (path: string, method: string) => {
+      const { status: statusCode, headers, body: text } = await ask(method, path, { body: { does } })
+      location = headers.location ?? location
+      const body: unknown = JSON.parse(text)
+      return { flatResponse: body, rawResponse: { statusCode, headers, body } }
+    }
+    const sendInitialRequest = () => send(retry, 'POST')
+    const sendPollRequest = (path: string) => send(path, 'GET')
+    const start = { requestMethod: 'POST', requestPath: retry, sendInitialRequest, sendPollRequest }
+    return { poller: await createHttpPoller(start, { intervalInMs: 10 }), path: () => location }
+  }
+
   return {
     origin,
+    poller,
     ask,
     start,
     until,

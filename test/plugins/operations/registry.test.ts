@@ -1,7 +1,6 @@
 /** The registry, the only place that changes records: what a claim does, a store that does not work, and its clock. */
 import t from 'tap'
 import { storeClock } from '../../../src/plugins/operations/core.js'
-import { memoryOperationStore } from '../../../src/plugins/operations/index.js'
 import { levels } from '../../support/logs.js'
 import { isProblem } from '../../support/problem.js'
 import { handEngine, openProcess } from './process.js'
@@ -179,14 +178,4 @@ t.test('the time is that of the store, also if the clock of the process is an ho
     moved.push(clock.now() - Math.floor(timeOrigin + steady))
   }
   t.strictSame(moved, [hour, hour, hour, -hour], 'a difference within the time of the answer moves nothing')
-})
-
-t.test('a store without a clock has that of the process; a clock of the options replaces both', async (t) => {
-  t.intercept(Date, 'now', { value: () => 7_000 })
-  const local = storeClock(memoryOperationStore(), undefined)
-  await local.sync()
-  t.equal(local.now(), 7_000)
-  const given = storeClock({ time: async () => hour }, () => 42.9)
-  await given.sync()
-  t.equal(given.now(), 42)
 })

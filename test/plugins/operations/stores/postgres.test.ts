@@ -1,14 +1,11 @@
 // Own process: waits for PostgreSQL
 /** The store of operations in PostgreSQL: a real server, and two pools of connections to it. */
 import { randomBytes } from 'node:crypto'
-import { type Pool, type PoolConfig, types } from 'pg'
+import { type Pool, types } from 'pg'
 import t, { type Test } from 'tap'
 import { claim, type OperationRecord, renew } from '../../../../src/plugins/operations/record.js'
 import { type PostgresPool, postgresOperationStore } from '../../../../src/stores/postgres.js'
-import {
-  type OperationStoreSetUp,
-  operationStoreContract,
-} from '../../../../src/testing/operation-store-contract.js'
+import { operationStoreContract } from '../../../../src/testing/operation-store-contract.js'
 import { keepsContract } from '../../../support/contract.js'
 import { poolOf, postgresOf, skipWithoutPostgres } from '../../../support/postgres.js'
 import { until as untilEnough } from '../../../support/until.js'
@@ -19,30 +16,27 @@ const skip = await skipWithoutPostgres()
 const defaultTable = 'fastify_conventions_operations'
 
 /** What the contract needs to open stores in the tables of these pools. */
-function setUpOf(one: Pool, other: Pool): OperationStoreSetUp {
-  return {
-    async open() {
-      await one.query(`DROP TABLE IF EXISTS ${defaultTable}`)
-      const stores = [postgresOperationStore(one), postgresOperationStore(other)] as const
-      await stores[0].migrate()
-      return stores
-    },
-  }
-}
+const setUpOf = (one: Pool, other: Pool) => ({
+  async open() {
+    await one.query(`DROP TABLE IF EXISTS ${defaultTable}`)
+    const stores = [postgresOperationStore(one), postgresOperationStore(other)] as const
+    await stores[0].migrate()
+    return stores
+  },
+})
 
 t.test('in PostgreSQL', { skip }, async (t) => {
   const postgres = await postgresOf(t)
 
+  const getTypeParser = (oid: number, format: 'text' | 'binary' = 'text') =>
+    oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format)
   const pools = {
     'as pg makes them': {},
     'that read large integers as BigInt and isolate transactions from each other': {
-      types: {
-        getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-          oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format ?? 'text'),
-      } as unknown as NonNullable<PoolConfig['types']>,
+      types: { getTypeParser } as unknown as typeof types,
       options: '-c default_transaction_isolation=serializable',
     },
-  } satisfies Readonly<Record<string, PoolConfig>>
+  }
   for (const [which, config] of Object.entries(pools)) {
     const [one, other] = [poolOf(t, postgres.url, config), poolOf(t, postgres.url, config)]
     await keepsContract(t, operationStoreContract(setUpOf(one, other)), `pools ${which}: `)

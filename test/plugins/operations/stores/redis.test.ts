@@ -1,6 +1,6 @@
 // Own process: waits for Redis
 /** The store of operations in Redis: a real server, and two clients of it. */
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import t from 'tap'
 import type { OperationRecord } from '../../../../src/plugins/operations/record.js'
 import { OperationStoreFullError } from '../../../../src/plugins/operations/stores/store.js'
@@ -30,17 +30,16 @@ const until = (isSo: () => boolean | Promise<boolean>) => untilEnough(async () =
 
 t.test('in Redis', { skip }, async (t) => {
   const { url } = await redisOf(t)
+  const hasty = { enableAutoPipelining: true, enableOfflineQueue: false, lazyConnect: true }
   const clients = {
     'as ioredis makes them': {},
     'that prefix keys, answer numbers as text, collect commands and do not wait for the server': {
+      ...hasty,
       keyPrefix: 'app:',
       stringNumbers: true,
-      enableAutoPipelining: true,
-      enableOfflineQueue: false,
-      lazyConnect: true,
     },
-    'that speak RESP3': { protocol: 3 },
-  } satisfies Readonly<Record<string, Omit<RedisOptions, 'replyMapping'>>>
+    'that speak RESP3': { protocol: 3 as const },
+  }
   for (const [which, options] of Object.entries(clients)) {
     const [one, other] = [redisClient(t, url, options), redisClient(t, url, options)]
     if ('lazyConnect' in options) await Promise.all([one.connect(), other.connect()])
