@@ -92,20 +92,23 @@ t.test('headers, 304 and refusals are counted by rule and route, and logged once
   ] as const)
     await app.inject({ method, url, headers })
   const { observations } = app.conventions.report()
+  const tagged = 'cache-control: no-cache, etag: "p861bjkwuhn5"'
   t.strictSame(
-    observations.map(({ route, rule, status, effect, count }) => [route, rule, status ?? effect, count]),
+    observations.map(({ route, rule, status, effect, count, example }) => [
+      ...[route, rule, status ?? effect, count, example],
+    ]),
     [
-      ['GET /v1/plain', 'last-modified', 'none', 1],
-      ['GET /v1/plain', 'headers', 'header added', 1],
-      ['GET /v1/plain', 'not-modified', 'changed', 1],
-      ['GET /v1/plain', 'precondition', 412, 1],
-      ['GET /v1/buffer', 'last-modified', 'none', 1],
-      ['GET /v1/buffer', 'headers', 'header added', 1],
-      ['GET /v1/thrown', 'headers', 'header added', 1],
-      ['PUT /v1/guarded', 'headers', 'header added', 2],
-      ['PUT /v1/guarded', 'precondition', 428, 1],
-      ['PUT /v1/guarded', 'precondition', 412, 1],
-      ['POST /v1/users', 'headers', 'header added', 1],
+      ['GET /v1/plain', 'last-modified', 'none', 1, 'a 200 without Last-Modified'],
+      ['GET /v1/plain', 'headers', 'header added', 1, tagged],
+      ['GET /v1/plain', 'not-modified', 'changed', 1, 'would be answered with 304'],
+      ['GET /v1/plain', 'precondition', 412, 1, 'its precondition fails'],
+      ['GET /v1/buffer', 'last-modified', 'none', 1, 'a 200 without Last-Modified'],
+      ['GET /v1/buffer', 'headers', 'header added', 1, tagged],
+      ['GET /v1/thrown', 'headers', 'header added', 1, 'cache-control: no-store'],
+      ['PUT /v1/guarded', 'headers', 'header added', 2, 'cache-control: no-store'],
+      ['PUT /v1/guarded', 'precondition', 428, 1, 'has no precondition'],
+      ['PUT /v1/guarded', 'precondition', 412, 1, 'would be refused if its precondition fails'],
+      ['POST /v1/users', 'headers', 'header added', 1, 'cache-control: no-store'],
     ],
   )
   t.equal(logs.lines.filter(({ msg }) => msg === 'convention not kept').length, 4)
