@@ -46,14 +46,12 @@ t.test('the media types of success in a response schema', async (t) => {
   const object = { type: 'object' }
   const rows: readonly (readonly [response: unknown, produced: readonly string[] | null])[] = [
     [undefined, null],
-    ['200', null],
     [{ 200: object }, json],
-    [{ '2xx': object }, json],
     [{ '2XX': object }, json],
     [{ 200: { $ref: 'user#' } }, json],
     [{ 404: object }, null],
     [{ '4xx': object, 200: object }, json],
-    [{ 200: { type: 'null' }, 201: object }, json],
+    [{ 200: { type: 'null' } }, null],
     [{ 200: { type: 'string' }, 201: object }, null],
     [{ 202: object }, json],
     [{ 204: { description: 'Deleted' } }, null],

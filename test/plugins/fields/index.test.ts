@@ -7,13 +7,9 @@ import { type Answers, isUntouched, unwritten } from '../../support/untouched.js
 import { array, bodyOf, int64, object, text } from './one-route.js'
 
 const deep = object({ b: object({ c: object({ d: object({ e: text }) }) }) })
-const properties = {
-  id: int64,
-  name: text,
-  age: { type: 'integer' },
-  address: object({ city: text, zip: text }),
-}
-const user = object({ ...properties, a: deep }, { required: ['id', 'name', 'age'] })
+const address = object({ city: text, zip: text })
+const members = { id: int64, name: text, age: { type: 'integer' }, address, a: deep }
+const user = object(members, { required: ['id', 'name', 'age'] })
 const ada = {
   id: 9_007_199_254_740_993n,
   name: 'Ada',
@@ -179,6 +175,7 @@ const named = object({ id: { type: 'integer' }, name: text })
 const eve = { id: 1, name: 'Eve' }
 const response = { 200: named, 202: named, 204: { type: 'null' }, '4xx': named, '5xx': named }
 const schema = { response }
+const length2 = { connection: 'close', 'content-length': '2' }
 
 const answers: Answers = {
   ...unwritten({ schema }),
@@ -190,11 +187,7 @@ const answers: Answers = {
   'not-modified': [(reply) => reply.code(304).send(), { schema }],
   'sent-error': [(reply) => reply.code(404).send(eve), { schema }],
   'not-found': [(reply) => reply.callNotFound(), { schema }],
-  hijacked: [
-    (reply) =>
-      void reply.hijack().raw.writeHead(200, { connection: 'close', 'content-length': '2' }).end('{}'),
-    { schema },
-  ],
+  hijacked: [(reply) => void reply.hijack().raw.writeHead(200, length2).end('{}'), { schema }],
   'no-schema': [() => eve],
   'no-response-schema': [() => eve, { schema: { querystring: { type: 'object' } } }],
   'string-schema': [() => 'text', { schema: { response: { 200: text } } }],
