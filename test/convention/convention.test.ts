@@ -8,7 +8,7 @@ import Fastify, {
 } from 'fastify'
 import t from 'tap'
 import { convention } from '../../src/convention/convention.js'
-import type { Phase } from '../../src/convention/order.js'
+import { order, type Phase, phases, placeOf } from '../../src/convention/order.js'
 import { witness } from '../../src/convention/run.js'
 import type { RequestStep, StepResult } from '../../src/convention/steps.js'
 import { conventions } from '../../src/preset.js'
@@ -435,6 +435,14 @@ t.test('without problems, the log says at boot that other errors stay as they ar
     for (const one of plugins) await app.register(one, options as object)
     await app.ready()
     t.equal(logs.lines.filter(({ msg }) => msg?.includes('without the plugin problems')).length, count)
+  }
+})
+
+t.test('a step has one place in a phase; hooks of the app come before those of the route', async (t) => {
+  for (const phase of phases) {
+    t.equal(new Set(order[phase]).size, order[phase].length, phase)
+    const sides = ['hooks of the app', 'hooks of the route'].map((step) => placeOf(phase, step).side)
+    t.strictSame(sides, ['beforeRoute', 'afterRoute'], phase)
   }
 })
 

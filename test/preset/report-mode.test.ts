@@ -18,11 +18,8 @@ t.test('each rule is counted and logged once, with the first example and its req
   t.strictSame(counts, [1, 2], 'a report that was given does not change later')
   const found = { route: 'GET /v1/Users', effect: 'refused', status: 404, example: '/v1/Users' }
   const body = { route: 'GET /v1/conflicts', example: '409 without a problem document' }
-  t.match(
-    after.observations.find(({ rule }) => rule === 'body'),
-    body,
-  )
-
+  const ofBody = after.observations.find(({ rule }) => rule === 'body')
+  t.match(ofBody, body)
   const seen = logs.lines.filter(({ convention }) => convention === 'pathGuard.uppercase')
   t.equal(seen.length, 1)
   const msg = 'convention not kept'

@@ -3,21 +3,13 @@ import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import conventions, { serverOptions } from '../../src/index.js'
-import {
-  assertConventions,
-  type ProbeOptions,
-  type ProbeRule,
-  probeConventions,
-} from '../../src/testing/index.js'
+import { assertConventions, type ProbeRule, probeConventions } from '../../src/testing/index.js'
 
-const item = {
-  type: 'object',
-  properties: {
-    id: { type: 'integer', format: 'int64' },
-    name: { type: 'string' },
-    updated_at: { type: 'string', format: 'date-time' },
-  },
-}
+const [id, updated_at] = [
+  { type: 'integer', format: 'int64' },
+  { type: 'string', format: 'date-time' },
+]
+const item = { type: 'object', properties: { id, name: { type: 'string' }, updated_at } }
 const list = { type: 'object', properties: { users: { type: 'array', items: item } } }
 const rows = [5n, 3n, 1n].map((offset) => ({
   id: 9_007_199_254_740_992n + offset,
@@ -240,7 +232,7 @@ t.test('an app in front that changes nothing, or the form of a field, keeps all 
 t.test('an exception takes a route out, or with `except` single rules of it', async (t) => {
   const app = await keptApp()
   t.teardown(() => app.close())
-  const probe = async (exceptions: ProbeOptions['exceptions'] = []) => {
+  const probe = async (...exceptions: { url: string; except?: ProbeRule[]; reason: string }[]) => {
     const { verdicts } = await probeConventions(app, { exceptions })
     return new Set(verdicts.map(({ rule, url }) => `${rule} ${url}`))
   }
@@ -248,16 +240,13 @@ t.test('an exception takes a route out, or with `except` single rules of it', as
   const url = '/v1/users/:id'
   const reason = 'of another team'
   t.ok(all.has(`caching ${url}`) && all.has(`methods ${url}`), [...all].join())
-  const withoutRule = await probe([{ url, except: ['caching'], reason }])
-  t.strictSame(
-    [...all].filter((one) => !withoutRule.has(one)),
-    [`caching ${url}`],
-  )
-  const withoutRoute = await probe([{ url, reason }])
-  t.strictSame(
-    [...all].filter((one) => !withoutRoute.has(one)),
-    [...all].filter((one) => one.endsWith(` ${url}`)),
-  )
+  const withoutRule = await probe({ url, except: ['caching'], reason })
+  const ofRule = [...all].filter((one) => !withoutRule.has(one))
+  t.strictSame(ofRule, [`caching ${url}`])
+  const withoutRoute = await probe({ url, reason })
+  const ofRoute = [...all].filter((one) => !withoutRoute.has(one))
+  const expected = [...all].filter((one) => one.endsWith(` ${url}`))
+  t.strictSame(ofRoute, expected)
 })
 
 t.test('routes are read with their constraints, and only where their parameters are known', async (t) => {
@@ -280,15 +269,7 @@ t.test('routes are read with their constraints, and only where their parameters 
   const params = (name: string, url: string) => (url.startsWith('/users') ? `a/${name}` : undefined)
   const { verdicts, notProbed } = await probeConventions(app, { params })
   const read = verdicts.filter(({ rule }) => rule === 'integerTwins').map(({ request }) => request)
-  const plain = [
-    'GET /',
-    'GET /orders',
-    'GET /orders/8',
-    'GET /shops',
-    'GET /teams',
-    'GET /teams/6',
-    'GET /users',
-  ]
+  const plain = '/ /orders /orders/8 /shops /teams /teams/6 /users'.split(' ').map((path) => `GET ${path}`)
   const constrained = ['GET /host, host: a.example', 'GET /two, accept-version: 2.0.0']
   const ofUsers = ['GET /users/a%2Fid/a', 'GET /users/a%2Fid/b']
   t.strictSame(read.sort(), [...plain, ...constrained, ...ofUsers].sort())
@@ -305,7 +286,7 @@ t.test('routes are read with their constraints, and only where their parameters 
 t.test('integers without the twin that they need', async (t) => {
   const without = 'id: 9007199254740993 without a twin'
   const others = '"none":[],"none_str":"x","a":[{}],"a_str":"x","b":[null],"c":9007199254740991,"d":1.5'
-  const rows: readonly (readonly [json: string, received: string | null])[] = [
+  for (const [json, received] of [
     ['{"id":9007199254740993}', without],
     ['{"id":-9007199254740992.0}', 'id: -9007199254740992 without a twin'],
     ['{"a":{"id":9007199254740993}}', without],
@@ -315,18 +296,14 @@ t.test('integers without the twin that they need', async (t) => {
     ['{"ids":[1,{}],"ids_str":"x","more":[null,5],"more_str":["6"]}', 'more: ,5 with the twin 6'],
     ['{"ids":[5],"idsStr":["6"]}', 'ids: 5 with the twin 6'],
     [`{"id":5,"id_str":"5",${others}}`, null],
-  ]
-  for (const [json, expected] of rows) {
+  ] as const) {
     const app = Fastify()
     app.get('/x', ({ headers }, reply) =>
       reply.type('application/json').send(headers.authorization === 'mine' ? json : '{}'),
     )
     const { verdicts } = await probeConventions(app, { headers: { authorization: 'mine' } })
-    t.match(
-      verdicts.find(({ rule }) => rule === 'integerTwins'),
-      { received: expected },
-      json,
-    )
+    const verdict = verdicts.find(({ rule }) => rule === 'integerTwins')
+    t.match(verdict, { received }, json)
     await app.close()
   }
 })
@@ -366,8 +343,8 @@ t.test('the error of an assertion says what was sent, what is expected, and what
   const answer = async ({ headers }: FastifyRequest, reply: FastifyReply) =>
     headers['if-none-match'] === '*'
       ? reply
-          .code(304)
           .headers({ ...fields, 'content-location': '/' })
+          .code(304)
           .send()
       : reply.headers(fields).send({ userList: users, next: 2 })
   app.get('/v1/user-list', answer)
