@@ -50,7 +50,8 @@ t.test('an excepted route boots and answers as without the preset', async (t) =>
 t.test('except names the conventions that do not hold, also if the route has options for one', async (t) => {
   const app = Fastify()
   const except: readonly ConventionName[] = ['pathGuard', 'responseRules']
-  await app.register(conventions, { exceptions: [{ url: '/getUser/:id', reason, except }] })
+  const own = [reason, 'another'].map((one) => ({ url: '/getUser/:id', reason: one, except }))
+  await app.register(conventions, { exceptions: own })
   const config = { pathGuard: { rules: { plural: 'enforce' } } } as const
   const before = structuredClone(config)
   app.get('/getUser/:id', { config }, async () => ({ userName: 'Ada' }))
@@ -58,6 +59,8 @@ t.test('except names the conventions that do not hold, also if the route has opt
   t.strictSame(response.json(), { userName: 'Ada' })
   t.match(response.headers, { etag: /./, 'x-content-type-options': 'nosniff' }, 'the others hold')
   t.strictSame(config, before, 'the config of the app is unchanged')
+  const ofGuard = app.conventions.report().exceptions.filter(({ plugin }) => plugin === 'pathGuard')
+  t.strictSame([ofGuard.length, ofGuard[0]?.reason], [1, reason], 'the first exception gives the reason')
 })
 
 t.test('an exception that matches no route is a finding; an invalid one is an error', async (t) => {
