@@ -73,9 +73,8 @@ t.test('invalid arguments are corrected, and are not a second error', async (t) 
     ['funds', null, { code: 'funds', statusCode: 500 }],
     ['funds', { status: '409' }, { code: 'funds', statusCode: 500 }],
     ['not-found', invalid, { statusCode: 404, ...none, extensions: undefined }],
-  ] as const) {
+  ] as const)
     t.match(new ProblemError(code as string, options as object), expected, `${code}`.slice(0, 20))
-  }
 })
 
 t.test('isProblemError() recognizes errors of each copy of the package', async (t) => {

@@ -70,9 +70,8 @@ t.test('a status that is declared, or that a class or the default covers, is not
     [{ '4XX': user }, ['200', '304', '4XX']],
     [{ '3XX': user }, ['200', '3XX', '412']],
     [{ default: user }, ['200', '304', 'default']],
-  ] as const) {
+  ] as const)
     t.strictSame(Object.keys(responses({ 200: user, ...declared }, reads)).sort(), expected)
-  }
   t.strictSame(responses({ 200: user, 412: user }, reads)['412'], user)
   const invalid = { problems: problemsOf({ validation: 'The input is invalid' }) }
   t.strictSame(Object.keys(responses({ default: user }, invalid)), ['default'])

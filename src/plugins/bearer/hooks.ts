@@ -20,7 +20,7 @@ const maxTokenLength = 16_384
 const scheme = /^bearer(?: |$)/i
 const form = /^bearer +([\w.~+/-]+=*) *$/i
 
-export function credentialsOf({
+function credentialsOf({
   headers,
   rawHeaders,
 }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): Credentials {

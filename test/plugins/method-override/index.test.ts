@@ -217,13 +217,11 @@ t.test('forms of this origin, without a browser, or with the header are performe
   for (const [about, options, status] of [
     ['no browser', byField({}), 200],
     ['a page of this origin', byField({ 'sec-fetch-site': 'same-origin' }), 200],
-    ['over plain HTTP', byField({ host: 'a:3000', origin: 'http://a:3000' }), 200],
     ['the header, which took a preflight', byHeader('DELETE', crossSite), 200],
     ['the header, and the form', byField({ ...crossSite, ...header('delete') }), 200],
     ['a page of formOrigins', byField({ ...crossSite, origin: 'https://app.example' }), 200],
     ['its host over plain HTTP', byField({ ...crossSite, origin: 'http://app.example' }), 400],
     ['an opaque origin', byField({ ...crossSite, origin: 'null' }), 400],
-    ['a page of another site', byField({ 'sec-fetch-site': 'same-site' }), 400],
   ] as const)
     t.equal((await post(app, options)).statusCode, status, about)
 })
@@ -327,8 +325,7 @@ t.test('a form with a content coding is not searched, and reaches only a parser 
     await app.register(methodOverride)
     if (isParsed) takeForms(app)
     addRoutes(app)
-    for (const route of ['POST', 'PUT']) {
-      const headers = route === 'PUT' ? { ...coded, ...header('PUT') } : coded
+    for (const [route, headers] of Object.entries({ POST: coded, PUT: { ...coded, ...header('PUT') } })) {
       const response = await post(app, { headers, payload: '_method=DELETE' })
       if (isParsed) t.match(response.json(), { route, body: '_method=DELETE' })
       else t.equal(response.statusCode, 415)
@@ -440,14 +437,11 @@ t.test('constraints and routes of the app work as before', async (t) => {
   t.equal(absent.headers.allow, 'DELETE, GET, HEAD, OPTIONS')
   t.notMatch(app.printRoutes(), /methodOverride/)
 
-  const routes = new Map<string, unknown>()
+  const routes = new Map<string, never>()
   const tenant = {
     name: 'tenant',
     validate: () => {},
-    storage: () => ({
-      get: (name: string) => (routes.get(name) as never) ?? null,
-      set: (name: string, route: unknown) => void routes.set(name, route),
-    }),
+    storage: () => ({ get: (name: string) => routes.get(name) ?? null, set: routes.set.bind(routes) }),
     deriveConstraint: ({ headers }: { readonly headers: object }) => Reflect.get(headers, 'x-tenant'),
   }
   const own = Fastify({ constraints: { tenant } })
@@ -468,9 +462,8 @@ t.test('what only a proxy serves is passed on: with the field, and the header is
   app.delete('/v1/users/:id', () => ({ route: 'DELETE' }))
   const body = '_method=DELETE&name=Ada'
   for (const options of [byForm(body), byForm(body, header('DELETE'))]) {
-    for (const url of ['/old', '/old/users/7', '/elsewhere']) {
+    for (const url of ['/old', '/old/users/7', '/elsewhere'])
       t.strictSame((await post(app, options, url)).json(), { method: 'POST', body }, url)
-    }
     t.strictSame((await post(app, options)).json(), { route: 'DELETE' }, 'a route of the service')
   }
   t.strictSame((await post(app, byHeader('DELETE'))).json(), { route: 'DELETE' }, 'by header')

@@ -247,9 +247,8 @@ const addRoutes: AddRoutes = (app, own = {}) => {
   const body = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }
   app.post('/v1/users', { ...own, schema: { body } }, async () => ({}))
   const written = { json: { message: 'no', balance: 3 }, error: { error: 'no funds' }, text: 'no text' }
-  for (const [name, payload] of Object.entries(written)) {
+  for (const [name, payload] of Object.entries(written))
     app.get(`/v1/${name}`, own, async (_request, reply) => reply.code(409).send(payload))
-  }
   app.get('/v1/html', own, async (_request, reply) => reply.code(409).type('text/html').send('<h1>No</h1>'))
   app.get('/v1/response', own, () => Response.json({ a: 1 }, { status: 409 }))
 }
