@@ -104,6 +104,11 @@ t.test('it does not start in production', async (t) => {
 
 t.test('options that are wrong throw when it is registered', async (t) => {
   const anOrigin = "expected an origin such as 'http://localhost:3000', received"
+  const aPath = "expected a path or URL such as '/login/callback', received"
+  const [noPath, admin] = [
+    { id: 'x', redirectUris: ['callback'] },
+    { id: 'x', scopes: ['admin'] },
+  ]
   const aUrl = "expected a URL such as 'https://api.example.com', received"
   for (const [wrong, message] of [
     [{ issuer: 'http://localhost:3000/' }, `issuer: ${anOrigin} 'http://localhost:3000/'`],
@@ -112,14 +117,8 @@ t.test('options that are wrong throw when it is registered', async (t) => {
     [{ audience: undefined }, `audience: ${aUrl} undefined`],
     [{ audience: 'shop' }, `audience: ${aUrl} 'shop'`],
     [{ scopes: ['a b'] }, "scopes[0]: expected a scope without spaces (RFC 6749 §3.3), received 'a b'"],
-    [
-      { clients: [{ id: 'x', redirectUris: ['callback'] }] },
-      "clients[0].redirectUris[0]: expected a path or URL such as '/login/callback', received 'callback'",
-    ],
-    [
-      { clients: [{ id: 'x', scopes: ['admin'] }] },
-      "clients[0].scopes: expected scopes of devIssuer.scopes, received 'admin'",
-    ],
+    [{ clients: [noPath] }, `clients[0].redirectUris[0]: ${aPath} 'callback'`],
+    [{ clients: [admin] }, "clients[0].scopes: expected scopes of devIssuer.scopes, received 'admin'"],
     [{ users: 'ada' }, "users: expected an array of users, or a function that returns them, received 'ada'"],
     [{ users: [{ id: 'ada' }] }, 'users[0].name: expected a non-empty string, received undefined'],
   ] as const) {

@@ -382,12 +382,10 @@ t.test('a verification that began before the keys changed is not kept', async (t
 
 t.test('the OpenAPI document has the scheme, and each route its requirement and refusals', async (t) => {
   const schema = { response: { 200: { type: 'object', properties: {} } } }
-  async function documentWith(options: object = {}, own = {}, openapi = '3.1.0', isFirst = false) {
+  async function documentWith(options: object = {}, own = {}, openapi = '3.1.0') {
     const app = Fastify()
-    const add = () => app.register(bearer, { ...issuer.options, scopes: ['api'], ...options })
-    if (isFirst) await add()
+    await app.register(bearer, { ...issuer.options, scopes: ['api'], ...options })
     await app.register(swagger, { openapi: { openapi, components: { securitySchemes: own } } })
-    if (!isFirst) await add()
     app.get('/users', { schema }, async () => ({}))
     app.get('/plain', async () => ({}))
     app.get('/optional', { schema, config: { bearer: { optional: true } } }, async () => ({}))
@@ -415,7 +413,6 @@ t.test('the OpenAPI document has the scheme, and each route its requirement and 
   const challenge = { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } }
   const of401 = { ...challenge, description: /no token/ }
   t.match(described.ofUsers, { 400: challenge, 401: of401, 403: challenge })
-  t.same(await documentWith({}, {}, '3.1.0', true), described, 'in any order of the plugins')
   const opaque = { jwks: undefined, introspection: { clientId: 'a', clientSecret: 'b' } }
   const { schemes } = await documentWith(opaque)
   t.notMatch(schemes, { bearer: { bearerFormat: /./ } }, 'an opaque token has no format')
@@ -438,11 +435,9 @@ t.test('invalid options are refused', async (t) => {
     [{ issuer: undefined }, /bearer\.issuer: expected an absolute URL/],
     [{ audience: undefined }, /bearer\.audience\[0\]: expected an audience such as/],
     [{ audience: [] }, /bearer\.audience: expected at least one/],
-    [{ issuer: 'id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'http://id.test' }, /bearer\.issuer: expected an https URL, or http on the loopback/],
     [{ issuer: 'https://a@id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'https://id.test/#a' }, /bearer\.issuer: expected an absolute URL/],
-    [{ issuer: 'ftp://id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'xhttps://id.test' }, /bearer\.issuer: expected an absolute URL/],
     [{ issuer: 'http://127.0.0.1.evil.test' }, /bearer\.issuer: expected an https URL/],
     [{ issuer: 'http://my-localhost' }, /bearer\.issuer: expected an https URL/],
@@ -454,8 +449,6 @@ t.test('invalid options are refused', async (t) => {
     [{ jwks: { keys: [] } }, /bearer\.jwks: expected an object with keys: public keys/],
     [{ jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } }, /bearer\.jwks: .* received 'object'/],
     [{ jwks: { keys: [{ kty: 'EC', d: 'AAAA' }] } }, /bearer\.jwks/],
-    [{ jwks: { keys: [{ x: 'AAAA' }] } }, /bearer\.jwks/],
-    [{ jwks: null }, /bearer\.jwks: expected an object/],
     [{ jwks, jwksUri }, /bearer: expected one of jwksUri, jwks and intro/],
     [{ introspection: { clientId: 'a' } }, /introspection\.clientSecret: expected a non-empty string/],
     [{ introspection: { ...client, cacheFor: 5 } }, /cacheFor: expected at least a second/],

@@ -1,10 +1,8 @@
 /** The metadata and the keys of the issuer, introspection (RFC 7662), and what only a socket shows. */
-import { connect } from 'node:http2'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { bearer, type IntrospectionOptions, problems } from '../../../src/index.js'
 import { testIssuer } from '../../../src/testing/index.js'
-import { askOver } from '../../support/http2.js'
 import { keepLogs, type Logs } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { ask } from '../../support/raw.js'
@@ -119,20 +117,6 @@ t.test('Authorization that is sent twice is a 400', async (t) => {
   const fields = `Host: a\r\n${line}${line.toLowerCase()}Connection: close\r\n`
   const twice = await ask(port, `GET /protected HTTP/1.1\r\n${fields}\r\n`)
   isProblem(t, twice, { status: 400, code: 'authorization-malformed' })
-})
-
-t.test('HTTP/2: a token opens the route, and none is a 401', async (t) => {
-  const issuer = await testIssuer()
-  const app = Fastify({ http2: true })
-  await app.register(bearer, issuer.options)
-  app.get('/protected', async () => ({}))
-  const session = connect((await serve(t, app as unknown as FastifyInstance)).origin)
-  t.teardown(() => session.close())
-  for (const [headers, status] of [
-    [{ authorization: `Bearer ${await issuer.token()}` }, 200],
-    [{}, 401],
-  ] as const)
-    t.equal((await askOver(session, { ':path': '/protected', ...headers })).status, status)
 })
 
 const audience = 'https://api.test'

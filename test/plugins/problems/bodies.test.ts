@@ -135,22 +135,14 @@ t.test('an empty body with a JSON Content-Type is no body for DELETE and POST', 
   app.put('/v1/users/:id', note)
   const { port } = await serve(t, app)
   const send = (line: string, rest: string) => ask(port, `${line} HTTP/1.1\r\n${announced(json)}${rest}`)
-  for (const [line, status, code] of [
-    ['DELETE /v1/users/1', 204, ''],
-    ['POST /v1/users/1/follow', 204, ''],
-    ['POST /v1/orders/1/retry', 204, ''],
-    ['POST /v1/users', 400, 'validation'],
-    ['PUT /v1/users/1', 400, 'body-malformed'],
-  ] as const) {
-    for (const empty of [
-      '\r\n',
-      'Content-Length: 0\r\n\r\n',
-      'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ]) {
-      const answer = await send(line, empty)
-      if (status === 400) isProblem(t, answer, { status, code }, `${line} ${empty}`)
-      else t.strictSame([answer.status, ...seen.splice(0)], [204, undefined], `${line} ${empty}: no body`)
+  const emptyChunks = 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+  for (const empty of ['\r\n', 'Content-Length: 0\r\n\r\n', emptyChunks]) {
+    for (const line of ['DELETE /v1/users/1', 'POST /v1/users/1/follow', 'POST /v1/orders/1/retry']) {
+      const { status } = await send(line, empty)
+      t.strictSame([status, ...seen.splice(0)], [204, undefined], `${line} ${empty}: no body`)
     }
+    isProblem(t, await send('POST /v1/users', empty), { status: 400, code: 'validation' })
+    isProblem(t, await send('PUT /v1/users/1', empty), { status: 400, code: 'body-malformed' })
   }
   const chunked = 'Transfer-Encoding: chunked\r\n\r\n6\r\n{"a":1\r\n1\r\n}\r\n0\r\n\r\n'
   t.equal((await send('POST /v1/users/1/follow', chunked)).status, 204)

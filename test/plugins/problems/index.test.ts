@@ -67,14 +67,6 @@ t.test('an error body that a hook sends on an unknown path becomes a problem', a
   await refuses(t, app, '/v1/nothing', { status: 401, code: 'unauthorized', detail: 'no' })
 })
 
-t.test('each hook runs once on an error', async (t) => {
-  const [app, steps, hooks] = [await appWith(), [] as string[], ['onError', 'onSend', 'onResponse'] as const]
-  for (const name of hooks) app.addHook(name as 'onResponse', async () => void steps.push(name))
-  app.get('/v1/thrown', async () => Promise.reject(new Error('broken')))
-  await app.inject('/v1/thrown')
-  t.strictSame(steps, hooks)
-})
-
 t.test('report mode counts error bodies that enforce mode would replace', async (t) => {
   const app = await appWith({ mode: 'report' })
   const type = 'application/problem+json'
