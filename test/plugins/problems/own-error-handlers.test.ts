@@ -97,12 +97,6 @@ async function answersAre(t: Test, app: FastifyInstance, prefix: string, own: bo
   }
 }
 
-t.test('an app that sets two error handlers gets the error of Fastify', async (t) => {
-  const app = await appWith({}, strict)
-  app.setErrorHandler(answerInOwnFormat)
-  t.throws(() => app.setErrorHandler(answerInOwnFormat), { code: 'FST_ERR_ERROR_HANDLER_ALREADY_SET' })
-})
-
 t.test('an error that an error handler rethrows, or throws itself, is a problem', async (t) => {
   const app = await appWith()
   const passOn = (error: unknown, _: unknown, reply: FastifyReply) => void reply.send(error)
@@ -347,14 +341,11 @@ t.test('leave: findings name the routes whose errors a handler of the app answer
     child.route({ method: ['GET', 'POST'], url: '/v1/users', handler: async () => ({}) })
   })
   await app.ready()
-  const { findings } = app.conventions.report()
-  const problem = 'an error handler of the app answers its errors'
-  const common = { plugin: 'problems', rule: 'error-handler', mode: 'report', effect: 'none', problem }
-  t.match(findings, [
-    { ...common, route: 'GET /v1/own' },
-    { ...common, route: 'GET, POST /v1/users' },
+  const told = app.conventions.report().findings.map(({ route, rule, effect }) => [route, rule, effect])
+  t.strictSame(told, [
+    ['GET /v1/own', 'error-handler', 'none'],
+    ['GET, POST /v1/users', 'error-handler', 'none'],
   ])
-  t.equal(findings.length, 2)
 })
 
 t.test('keepMembers: each problem has the members that earlier clients read', async (t) => {

@@ -18,7 +18,6 @@ const written: Writes = {
   buffer: (reply) => reply.code(404).type('application/json').send(Buffer.from('{"message":"no user 42"}')),
   bytes: (reply) => reply.code(404).send(new Uint8Array([0, 255])),
   empty: (reply) => reply.code(404).send(),
-  null: (reply) => reply.code(404).send(null),
   returned: (reply) => {
     reply.code(404)
     return { message: 'no user 42' }
