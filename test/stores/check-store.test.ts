@@ -8,11 +8,7 @@ import { redisIdempotency, redisOperationStore } from '../../src/stores/redis.js
 
 const code = 'ECONNREFUSED'
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code })
-const poolThatFails = (error: Error) => ({
-  query: async () => {
-    throw error
-  },
-})
+const poolThatFails = (error: Error) => ({ query: () => Promise.reject(error) })
 
 t.test('the error names the convention and the reason, and what to do about a missing table', async (t) => {
   const refusing = poolThatFails(refused)

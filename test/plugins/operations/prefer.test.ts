@@ -14,9 +14,8 @@ const sections: Readonly<Record<string, readonly (readonly [field: string, read:
     ['wait=10', '10'],
     ['wait\t= 10', '10'],
   ],
-  '§2 names without case': [['Respond-Async, WAIT=3', 'async 3']],
-  '§2 several in one field, also with empty elements': [
-    ['wait=10,respond-async', 'async 10'],
+  '§2 several in one field, without case, also with empty elements': [
+    ['WAIT=10,Respond-Async', 'async 10'],
     [', ,wait=10, ,', '10'],
     ['return=minimal, wait=2, handling=lenient', '2'],
   ],
@@ -41,7 +40,6 @@ const sections: Readonly<Record<string, readonly (readonly [field: string, read:
   '§2 what stands in quotes is text': [
     ['foo="respond-async, wait=5"', ''],
     ['foo="a\\", wait=5, \\"b", wait=6', '6'],
-    ['foo=x"y, wait=5, z", wait=6', '6'],
     ['foo="open\\", wait=5', ''],
   ],
   '§2 what is not known, or not written so, is as if it were not there': [

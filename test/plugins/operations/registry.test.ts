@@ -8,11 +8,7 @@ import { idOf, lease, sure } from './samples.js'
 
 const hour = 3_600_000
 const ended = { kind: 'ended', hasFailed: false }
-const unavailable = {
-  status: 503,
-  code: 'operations-unavailable',
-  detail: 'Operations cannot be reached at the moment; what was asked for may or may not have happened',
-}
+const unavailable = { status: 503, code: 'operations-unavailable', detail: /may or may not have happened/ }
 
 t.test('an input is read before a run counts', async (t) => {
   const engine = handEngine()

@@ -21,7 +21,7 @@ export const succeeded: OperationEnd = { status: 'Succeeded', resource: null, re
 
 export const idOf = (number: number) => number.toString(16).padStart(32, '0')
 
-export function newOperation(over: Partial<NewOperation> = {}): NewOperation {
+function newOperation(over: Partial<NewOperation> = {}): NewOperation {
   const none = { owner: null, input: null, onePer: null, requestId: null, priority: 0, delay: 0 }
   return { name: 'work', access: 'id', cancellable: true, ...none, ...over }
 }

@@ -125,23 +125,6 @@ t.test('a full queue ends the sweep; the rest is added later, and expired record
   t.equal(queued().length, 2_002, 'one sweep adds two thousand, and leaves the rest to the next')
 })
 
-t.test('a store that fails or hangs is asked again at the next sweep', async (t) => {
-  for (const mood of ['fails', 'hangs'] as const) {
-    const { clock, queued, store, begin, app, faultsOf } = await sweeping(t)
-    const id = await begin()
-    const before = sure(store.calls.takeDue)
-    store.mood = mood
-    await clock.advance(3 * lease)
-    t.ok(sure(store.calls.takeDue) - before <= 6, `${store.calls.takeDue} reads`)
-    store.mood = 'well'
-    await clock.advance(lease)
-    t.strictSame(queued(), [id])
-    t.match(faultsOf('sweep'), [/cannot be checked/, /the fault is over/])
-    await app.close()
-    t.equal(clock.waiting(), 0)
-  }
-})
-
 t.test('a store whose clock hangs does not end the sweeps', async (t) => {
   const clock = manualClock(start)
   let asked = 0

@@ -106,15 +106,6 @@ export async function keepsEngineContract(
     t.ok(third - second >= 1_400, 'after two')
   })
 
-  await t.test('an operation without a delay does not come again without a pause', async (t) => {
-    const worker = fakeWorker(() => busy(0))
-    const engine = await started(t, newQueue()(), worker)
-    await engine.enqueue(newJob())
-    await until(() => worker.ran.length >= 4, 'it came again')
-    // A timer may fire up to a millisecond early by the clock of `Date`.
-    t.ok(Number(worker.ranAt[3]) - Number(worker.ranAt[0]) >= 297)
-  })
-
   await t.test('an operation that is handed back runs in another process', shared, async (t) => {
     const newEngine = newQueue()
     const closing = fakeWorker(() => ({ kind: 'released' }))

@@ -85,12 +85,16 @@ t.test('an owner has a share of the queue', async (t) => {
 })
 
 t.test('a run that cannot be brought to its end is logged, and makes room', async (t) => {
-  const { worker, enqueue, end, fail } = await setup({ concurrency: 1 })
+  const { worker, enqueue, end, fail, clock } = await setup({ concurrency: 1 })
   await enqueue('a', 'b')
   await fail('a')
   t.strictSame(worker.ran, ['a', 'b'])
-  await end('b')
+  await end('b', { kind: 'later', delay: 0 })
   t.strictSame(worker.log, ['an operation could not be run', 'recovered'])
+  await clock.advance(99)
+  t.equal(worker.ran.length, 2, 'one that cannot run yet comes again after a pause')
+  await clock.advance(1)
+  t.equal(worker.ran.length, 3)
 })
 
 t.test('close begins no more runs, waits for those there are, and stops the timers', async (t) => {
