@@ -145,13 +145,14 @@ for (const [pair, one, other] of pairs) {
     const refused = { code: 'FST_CONV_ALREADY_REGISTERED' }
     await t.rejects(async () => twice.register(other.default), refused, 'a second preset is refused')
 
+    const errors = [{ pointer: '/name', message: 'is taken' }]
     const throwing = Fastify(one.serverOptions())
     await throwing.register(one.problems)
     throwing.get('/v1/users', async () => {
-      throw new other.ProblemError('name-taken', { status: 409 })
+      throw new other.ProblemError('name-taken', { status: 409, errors })
     })
     const answer = injected(await throwing.inject('/v1/users'))
-    isProblem(t, answer, { status: 409, code: 'name-taken' }, 'a ProblemError of the other copy')
+    isProblem(t, answer, { status: 409, code: 'name-taken', errors }, 'a ProblemError of the other copy')
     t.equal(other.ProblemError.name, 'ProblemError', 'for loggers: the build shortens names of classes')
 
     const breaching = Fastify()
