@@ -145,7 +145,7 @@ for (const [pair, one, other] of pairs) {
     const refused = { code: 'FST_CONV_ALREADY_REGISTERED' }
     await t.rejects(async () => twice.register(other.default), refused, 'a second preset is refused')
 
-    const errors = [{ pointer: '/name', message: 'is taken' }]
+    const errors = [{ in: 'body', pointer: '/name', message: 'is taken' } as const]
     const throwing = Fastify(one.serverOptions())
     await throwing.register(one.problems)
     throwing.get('/v1/users', async () => {
