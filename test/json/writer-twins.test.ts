@@ -44,6 +44,7 @@ const rows: readonly Row[] = [
   ['uint64', { id: uint64 }, { id: 2n ** 64n - 1n }, `{"id":${ends[2]},"id_str":"${ends[2]}"}`],
   ['nullable', { id: { ...id, nullable: true } }, { id: null }, ofNull],
   ['null by a list of types', { id: orNull }, { id: null }, ofNull],
+  ['undeclared, or null', { id: { type: ['integer', 'null'] } }, { id: big }, `{${twin}}`],
   ['text in a list of types', { id: idOrBoolean }, { id: '9007199254740993' }, `{${twin}}`],
   ['oneOf', { id: { oneOf: [{ type: 'boolean' }, id] } }, { id: 5 }, five],
   ['allOf', { id: { allOf: [id, { description: 'an id' }] } }, { id: big }, `{${twin}}`],

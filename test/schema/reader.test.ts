@@ -55,26 +55,23 @@ t.test('a document may refer to itself, by # or by its id', async (t) => {
   }
 })
 
-t.test(
-  'a reference is relative to the part with an $id, also in a schema that contains itself',
-  async (t) => {
-    const home = {
-      $id: 'home',
-      properties: { zip: { $ref: '#/definitions/zip' } },
-      definitions: { zip: city },
-    }
-    const definitions = { home, zip: { type: 'null' } }
-    const reader = new SchemaReader()
-    const { keywords } = readWhole(reader, { $ref: '#/definitions/home', definitions })
-    const { zip } = keywords.properties as { readonly zip: Json }
-    t.strictSame(reader.read(zip).keywords, city)
-    const properties: Record<string, Json> = { city: { $ref: '#/definitions/city' } }
-    const schema: SchemaObject = { properties, definitions: { city } }
-    properties.self = schema
-    const read = readWhole(reader, schema).keywords.properties as { readonly city: Json }
-    t.equal(reader.read(read.city).keywords, city)
-  },
-)
+t.test('a reference is relative to the part with an $id, also if the schema contains itself', async (t) => {
+  const home = {
+    $id: 'home',
+    properties: { zip: { $ref: '#/definitions/zip' } },
+    definitions: { zip: city },
+  }
+  const definitions = { home, zip: { type: 'null' } }
+  const reader = new SchemaReader()
+  const { keywords } = readWhole(reader, { $ref: '#/definitions/home', definitions })
+  const { zip } = keywords.properties as { readonly zip: Json }
+  t.strictSame(reader.read(zip).keywords, city)
+  const properties: Record<string, Json> = { city: { $ref: '#/definitions/city' } }
+  const schema: SchemaObject = { properties, definitions: { city } }
+  properties.self = schema
+  const read = readWhole(reader, schema).keywords.properties as { readonly city: Json }
+  t.equal(reader.read(read.city).keywords, city)
+})
 
 t.test('an unresolved or circular reference is an error with its name', async (t) => {
   for (const $ref of ['nobody#', '#/definitions/none', 'user#none', '#/constructor']) {

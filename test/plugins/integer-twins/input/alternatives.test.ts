@@ -34,38 +34,35 @@ const conditional = (...[test, positive, negative]: readonly Schema[]): Schema =
 const strictly = { ask: receivedStrictly }
 const number = { type: 'number' }
 
-t.test(
-  'a member that alternatives declare differently is that of the matching one, or refused',
-  async (t) => {
-    const rows: readonly (readonly [text: string, value: unknown])[] = [
-      [`{"kind":"count","value":${long}}`, { kind: 'count', value: exact }],
-      ['{"kind":"count","value":3}', { kind: 'count', value: 3n }],
-      ['{"kind":"ratio","value":3}', { kind: 'ratio', value: 3 }],
-      [`{"kind":"ratio","value":${long}}`, { kind: 'ratio', value: 9007199254740992 }],
-      [`{"kind":"label","value":"${long}"}`, { kind: 'label', value: long }],
-    ]
-    await gets(t, measure, rows)
-    // A value that is invalid only in the alternative that matches.
-    const wrong = [
-      ['-0', 'must be 0, not -0'],
-      ['9223372036854775808', fromInt64],
-      ['1e30', fromInt64],
-    ] as const
-    for (const [value, message] of wrong)
-      await refuses(t, measure, [[`{"kind":"count","value":${value}}`, '/value', message]], strictly)
-    for (const value of ['1.5', '1e400'])
-      t.match(await receivedStrictly(measure, `{"kind":"count","value":${value}}`), { refusal: {} }, value)
-    const ranges = { oneOf: [kind('signed', int64), kind('unsigned', uint64)] }
-    const most = 18446744073709551615n
-    await gets(t, ranges, [[`{"kind":"unsigned","value":${most}}`, { kind: 'unsigned', value: most }]])
-    const beyond: readonly (readonly [text: string, pointer: string, message: string])[] = [
-      [`{"kind":"signed","value":${most}}`, '/value', fromInt64],
-      ['{"kind":"unsigned","value":-1}', '/value', fromUint64],
-      ['{"kind":"unsigned","value":-9007199254740993}', '/value', fromUint64],
-    ]
-    await refuses(t, ranges, beyond, strictly)
-  },
-)
+t.test('a member is what the alternative that matches declares, or is refused', async (t) => {
+  const rows: readonly (readonly [text: string, value: unknown])[] = [
+    [`{"kind":"count","value":${long}}`, { kind: 'count', value: exact }],
+    ['{"kind":"count","value":3}', { kind: 'count', value: 3n }],
+    ['{"kind":"ratio","value":3}', { kind: 'ratio', value: 3 }],
+    [`{"kind":"ratio","value":${long}}`, { kind: 'ratio', value: 9007199254740992 }],
+    [`{"kind":"label","value":"${long}"}`, { kind: 'label', value: long }],
+  ]
+  await gets(t, measure, rows)
+  // A value that is invalid only in the alternative that matches.
+  const wrong = [
+    ['-0', 'must be 0, not -0'],
+    ['9223372036854775808', fromInt64],
+    ['1e30', fromInt64],
+  ] as const
+  for (const [value, message] of wrong)
+    await refuses(t, measure, [[`{"kind":"count","value":${value}}`, '/value', message]], strictly)
+  for (const value of ['1.5', '1e400'])
+    t.match(await receivedStrictly(measure, `{"kind":"count","value":${value}}`), { refusal: {} }, value)
+  const ranges = { oneOf: [kind('signed', int64), kind('unsigned', uint64)] }
+  const most = 18446744073709551615n
+  await gets(t, ranges, [[`{"kind":"unsigned","value":${most}}`, { kind: 'unsigned', value: most }]])
+  const beyond: readonly (readonly [text: string, pointer: string, message: string])[] = [
+    [`{"kind":"signed","value":${most}}`, '/value', fromInt64],
+    ['{"kind":"unsigned","value":-1}', '/value', fromUint64],
+    ['{"kind":"unsigned","value":-9007199254740993}', '/value', fromUint64],
+  ]
+  await refuses(t, ranges, beyond, strictly)
+})
 
 t.test('an alternative that requires an integer holds with the integer or with its twin', async (t) => {
   const other = objectOf({ value: number })

@@ -57,7 +57,7 @@ t.test('a body in several chunks, with a byte order mark, is exact too', async (
   const body = ReadableStream.from(pieces.map((piece) => Buffer.from(piece)))
   const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
   const answer = await (await fetch(`${origin}${url}`, init)).json()
-  t.match(answer, { keys: ['id', 'note'], id: '9007199254740993' })
+  t.strictSame(answer, { keys: ['id', 'note'], id: '9007199254740993', isPlain: true })
 })
 
 const poisons = [
@@ -65,32 +65,26 @@ const poisons = [
   ['onConstructorPoisoning', 'constructor', '{"prototype":{"admin":9007199254740993}}'],
 ] as const
 
-t.test(
-  'the app’s parser decides what a body may say of prototypes, with exact integers as without',
-  async (t) => {
-    // Bodies whose long integers are read in different ways.
-    const bodies = ['"id":1', '"id":9007199254740993,"ids":[9007199254740992]', '"id_str":"9007199254740993"']
-    for (const [option, name, value] of poisons) {
-      for (const policy of [undefined, 'error', 'remove', 'ignore'] as const) {
-        for (const members of bodies) {
-          const { send } = await service(
-            objectOf({ id: int64, ids: listOf() }),
-            policy && { [option]: policy },
-          )
-          const got = (await send(`{${members},"${name}":${value}}`)).json()
-          const about = `${option} ${policy}: ${members}`
-          if (policy === undefined || policy === 'error') t.equal(got.code, 'body-malformed', about)
-          else {
-            const own = members.includes('ids') ? ['id', 'ids'] : ['id']
-            const keys = policy === 'remove' ? own : [...own, name].sort()
-            const id = members === '"id":1' ? '1' : '9007199254740993'
-            t.strictSame(got, { keys, id, isPlain: true }, about)
-          }
+t.test('the app’s parser decides what a body may say of prototypes, as without the plugin', async (t) => {
+  // Bodies whose long integers are read in different ways.
+  const bodies = ['"id":1', '"id":9007199254740993,"ids":[9007199254740992]', '"id_str":"9007199254740993"']
+  for (const [option, name, value] of poisons) {
+    for (const policy of [undefined, 'error', 'remove', 'ignore'] as const) {
+      for (const members of bodies) {
+        const { send } = await service(objectOf({ id: int64, ids: listOf() }), policy && { [option]: policy })
+        const got = (await send(`{${members},"${name}":${value}}`)).json()
+        const about = `${option} ${policy}: ${members}`
+        if (policy === undefined || policy === 'error') t.equal(got.code, 'body-malformed', about)
+        else {
+          const own = members.includes('ids') ? ['id', 'ids'] : ['id']
+          const keys = policy === 'remove' ? own : [...own, name].sort()
+          const id = members === '"id":1' ? '1' : '9007199254740993'
+          t.strictSame(got, { keys, id, isPlain: true }, about)
         }
       }
     }
-  },
-)
+  }
+})
 
 t.test('a twin cannot make a key that is refused', async (t) => {
   const map = { type: 'object', additionalProperties: { anyOf: [int64, listOf()] } }
