@@ -137,6 +137,7 @@ t.test('a store whose clock hangs does not end the sweeps', async (t) => {
   t.equal(faultsOf('sweep').length, 1)
   await clock.advance(lease)
   t.strictSame(queued(), [id])
+  t.match(faultsOf('sweep'), [/cannot be checked/, /the fault is over/])
 })
 
 t.test('a record that cannot be changed or added blocks neither the others nor the expiry', async (t) => {
