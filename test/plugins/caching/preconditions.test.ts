@@ -334,6 +334,20 @@ t.test('repeated lines: lists are joined, and repeated dates are ignored', async
   }
 })
 
+t.test('HEAD has the header fields of GET, and no body (RFC 9110 §9.3.2)', async (t) => {
+  const { port } = await serve(t, await servedApp())
+  const answerTo = async (method: string, url: string) => {
+    const { headers, body } = await ask(port, requestBytes(method, url))
+    const { date, ...fields } = headers
+    return { fields, body }
+  }
+  for (const url of ['/v1/before', '/v1/after']) {
+    const get = await answerTo('GET', url)
+    t.strictSame(await answerTo('HEAD', url), { ...get, body: '' }, url)
+    t.equal(get.fields['content-length'], String(get.body.length))
+  }
+})
+
 t.test('a 304 ends with its header section, and the connection stays open', async (t) => {
   const { port } = await serve(t, await servedApp())
   const names = ['cache-control', 'connection', 'date', 'etag', 'keep-alive']

@@ -163,12 +163,13 @@ t.test('while the server closes, an open connection gets 503 with Retry-After, a
     [{ mode: 'report' }, '/v1/users', 200, 'keep-alive', 72_000],
   ] as const) {
     const about = `${JSON.stringify(options)} ${path}`
-    const { during, before, keepAliveTimeout } = await requestWhileClosing(t, options, path)
+    const { during, before, keepAliveTimeout, counted } = await requestWhileClosing(t, options, path)
     t.match(before, { status: 200, headers: { connection } }, `${about}: the request in flight finishes`)
     t.equal(during.status, status, about)
     t.equal(during.headers['retry-after'], status === 503 ? '5' : undefined, about)
     t.equal(keepAliveTimeout, idle, `${about}: how long a connection may be idle`)
     if (connection === 'close') t.equal(during.headers.connection, 'close', about)
+    t.strictSame(counted, options.mode === 'report' ? ['header added', 'changed', 'refused'] : [], about)
     const detail = 'The server is closing; try again'
     if (status === 503) isProblem(t, during, { status, code: 'server-closing', detail }, about)
   }
@@ -256,7 +257,8 @@ async function requestWhileClosing(t: Test, options: ProblemsOptions, path: stri
   const answers = [...parseAnswers(await held.ended()), ...parseAnswers(await other.ended())]
   await closed
   const [before, during] = answers as RawAnswer[] as [RawAnswer, RawAnswer]
-  return { before, during, keepAliveTimeout }
+  const ofServer = app.conventions.report().observations.filter(({ rule }) => rule === 'server')
+  return { before, during, keepAliveTimeout, counted: ofServer.map(({ effect }) => effect) }
 }
 
 /** A route that answers once it is released. */
