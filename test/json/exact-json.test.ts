@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  digitsIn,
   exactJson,
   hasLongDigits,
   hasLongInteger,
@@ -91,6 +92,20 @@ t.test('a BigInt is found wherever JSON has it, and nowhere else', async (t) => 
     t.equal(holdsBigInt(value), true)
   const others = ['5', null, undefined, new Map([[1, 1n]]), circle, { toJSON: () => circle }, throwing]
   for (const value of [...others, [new Uint8Array(1), () => 5n, { a: 5 }]]) t.equal(holdsBigInt(value), false)
+})
+
+t.test('the digits of a value are those of its BigInts and decimal texts, where JSON has them', async (t) => {
+  const made = { toJSON: () => [3n] }
+  const rows: readonly (readonly [value: unknown, digits: readonly string[]])[] = [
+    [
+      [5n, '-7', '1.5', 'x5', 5, null, '5'],
+      ['5', '-7'],
+    ],
+    [{ a: { b: 1n }, list: [made, made] }, ['1', '3']],
+    [new BigUint64Array([9n]), ['9']],
+    [new Uint8Array(1), []],
+  ]
+  for (const [value, digits] of rows) t.strictSame([...digitsIn(value)], digits)
 })
 
 t.test('a string is written as JSON.stringify does; a plain one is its own JSON', async (t) => {

@@ -45,6 +45,9 @@ const same: readonly (readonly [about: string, schema: Json, value: unknown, sha
   ['members of a kind', { type: 'object', additionalProperties: integer }, { a: 1.5, b: '2' }],
   ['patterns before the rest', { type: 'object', ...patterns }, { a: 1, ab: 2, b: 3 }],
   ['functions and symbols', anything, { f: () => 1, s: Symbol('s'), a: 1 }],
+  ['an unsafe text, which is not escaped', object({ a: { ...text, format: 'unsafe' } }), { a: 'a"b' }],
+  ['booleans of other types', array({ type: 'boolean' }), [true, 0, 'x', '']],
+  ['numbers of texts', object({ a: { type: ['number', 'string'] }, b: integer }), { a: '1', b: '2' }],
   ['a tuple with more', { type: 'array', items: [text], additionalItems: true }, ['a', { b: 1 }, null]],
   // A Date among alternatives loses its format: choiceWriter has made a string of it (withoutToJson).
   ['date in anyOf', object({ d: orNull(dated('date')) }), { d: moment }],
