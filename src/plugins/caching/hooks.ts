@@ -249,7 +249,7 @@ function finishRead(
   return [corrected, isMissing ? missingDate : undefined, effect].filter((one) => one !== undefined)
 }
 
-// In a function of its own, so that other responses make no closure. V8 makes a dictionary of a spread with more members.
+// In a function of its own, so that other responses make no closure. A member beside a spread takes some 290 bytes.
 function send304(
   { method }: FastifyRequest,
   reply: FastifyReply,
