@@ -127,9 +127,14 @@ t.test('a DELETE that declares content stops the boot; a 202, a 204 and an excep
 })
 
 t.test('options of the plugin reach the rules', async (t) => {
-  const app = await appWith({ keyStyle: 'camelCase', words: ['tag'], unixTimes: ['_epoch'] })
+  const app = await appWith({ keyStyle: 'camelCase', words: ['tag'], unixTimes: ['_epoch', 'seenAt'] })
   const createdAt = { type: 'string', format: 'date-time' }
-  const user = object({ createdAt, savedOnEpoch: { type: 'integer' }, tag: { type: 'array' } })
+  const user = object({
+    createdAt,
+    savedOnEpoch: { type: 'integer' },
+    seenAt: { type: 'integer' },
+    tag: { type: 'array' },
+  })
   app.get('/v1/users', answering({ 200: user }), nothing)
   await t.resolves(async () => app.ready())
 })
@@ -138,7 +143,9 @@ t.test('an invalid option is refused, by its name', async (t) => {
   for (const [options, message] of [
     [{ keyStyle: 'kebab-case' }, /responseRules\.keyStyle: expected one of 'snake_case', 'camelCase'/],
     [{ words: 'tag' }, /responseRules\.words: expected an array/],
-    [{ unixTimes: ['_Epoch'] }, /responseRules\.unixTimes\[0\]/],
+    ...['_Epoch', 'a-', '-a', ''].map(
+      (name) => [{ unixTimes: [name] }, /responseRules\.unixTimes\[0\]/] as const,
+    ),
   ] as const)
     await t.rejects(appWith(options as object), { message })
   const config = { responseRules: { except: ['key'], reason: 'x' } as object }

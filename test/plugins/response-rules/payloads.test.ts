@@ -62,6 +62,13 @@ t.test('the boot and the report say which routes have no response schema', async
   t.strictSame(named.map(({ route }) => route).join(), 'GET /v1/users,POST /v1/users')
   const said = logs.lines.map(({ msg }) => msg).filter((msg) => /no response schema/.test(String(msg)))
   t.same(said, ['conventions: responseRules: 2 routes have no response schema'])
+
+  const quiet = keepLogs('info')
+  const complete = Fastify({ logger: quiet.logger })
+  await complete.register(responseRules)
+  complete.get('/v1/orders', schema({ 200: { type: 'object' } }), handler)
+  await complete.ready()
+  t.same(quiet.lines, [], 'nothing where each route has one')
 })
 
 t.test('the first payloads of success are checked', async (t) => {

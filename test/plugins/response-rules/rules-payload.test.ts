@@ -42,6 +42,7 @@ t.test('payloads that break a rule', async (t) => {
   const cases: [string, unknown, string[]][] = [
     ['an array', [{ id: 1 }], ['object: the body is an array, not an object']],
     ['a number', 5, ['object: the body is a number, not an object']],
+    ['a truth value alone', true, ['object: the body is a boolean, not an object']],
     ['data and a list in it', { success: true, data: [] }, ['envelope: /data wraps the list']],
     ['an outcome', { status: 'success', data: {} }, ['envelope: /data wraps the resource']],
     ['further down', { as: [{ b: { cD: 1 } }] }, ['keys: /as/*/b/cD is not in snake_case']],
@@ -83,11 +84,16 @@ t.test('a payload is checked up to the limits', async (t) => {
   t.equal(problemsOf(nested(depth - 1)).length, 1, 'the deepest level that is looked at')
   t.same(problemsOf(nested(depth)), [], 'the one below it')
 
-  const wide = (at: number) =>
-    Object.fromEntries([...Array.from({ length: at }, (_, i) => [`k${i}`, 1]), ['aB', 1]])
+  const inLists = (levels: number) =>
+    Array.from({ length: levels }).reduce<unknown>((rows) => [rows], { aB: 1 })
+  t.equal(problemsOf({ rows: inLists(depth - 2) }).length, 1, 'lists are levels')
+  t.same(problemsOf({ rows: inLists(depth - 1) }), [], 'the list below the deepest level')
+
+  const plain = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]))
+  const wide = (at: number) => ({ ...plain(at), aB: 1 })
   t.equal(problemsOf(wide(keys - 1)).length, 1, 'the last key that is looked at')
   t.same(problemsOf(wide(keys)), [], 'the one after it')
-  t.same(problemsOf({ a: wide(keys - 2), rows: { aB: 1 } }).length, 1, 'keys count across objects')
+  t.same(problemsOf({ a: plain(keys - 1), rows: { aB: 1 } }), [], 'keys count across objects')
 
   t.equal(problemsOf({ [`aB${'c'.repeat(keyLength - 2)}`]: 1 }).length, 1, 'the longest key')
   t.same(problemsOf({ [`aB${'c'.repeat(keyLength - 1)}`]: 1 }), [], 'one longer')
@@ -131,6 +137,8 @@ t.test('a list under a singular name has a suggestion', async (t) => {
     'item_by_sku items_by_sku, line_item_changed line_items_changed, by_user by_users, bed beds, b2b b2bs'
   for (const [name = '', plural] of cases.split(', ').map((pair) => pair.split(' ')))
     t.equal(words.pluralName(name, new Set()), plural, name)
+  for (const word of ['friend_id_str', 'friend_id', 'friend_ids'])
+    t.equal(words.pluralName('friend_id_str', new Set([word])), word === 'friend_ids' ? 'friend_ids' : null)
 })
 
 t.test('the name that a list should have keeps the rule', async () => {
