@@ -68,7 +68,10 @@ t.test('the boot and the report say which routes have no response schema', async
   await complete.register(responseRules)
   complete.get('/v1/orders', schema({ 200: { type: 'object' } }), handler)
   await complete.ready()
-  t.same(quiet.lines, [], 'nothing where each route has one')
+  t.notOk(
+    quiet.lines.some(({ msg }) => /responseRules/.test(String(msg))),
+    'nothing where each route has one',
+  )
 })
 
 t.test('the first payloads of success are checked', async (t) => {
