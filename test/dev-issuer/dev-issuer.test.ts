@@ -18,6 +18,7 @@ const options: DevIssuerOptions = {
   ],
   users: [{ id: 'ada', name: 'Ada' }],
 }
+const form = 'application/x-www-form-urlencoded'
 const ada = { grant_type: 'urn:fastify-conventions:demo:user', client_id: 'app', user_id: 'ada' }
 
 t.test('a service takes the tokens of its own issuer: it fetches the keys from itself', async (t) => {
@@ -53,11 +54,7 @@ t.test('users are a list, or a function that may return more than the one it is 
 
 t.test('a redirect to a path leads to each name of this machine, and to no other host', async (t) => {
   const app = await start(t, options)
-  const login = async (redirect_uri: string, issuer = app) => {
-    const query = { client_id: 'app', response_type: 'code', code_challenge: 'a'.repeat(43), redirect_uri }
-    const method = { code_challenge_method: 'S256', scope: 'orders:read' }
-    return issuer.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
-  }
+  const login = (redirect_uri: string, issuer = app) => beginLogin(issuer, redirect_uri)
   const names = ['localhost', '127.0.0.1', '[::1]'].map((name) => `http://${name}:3000`)
   for (const origin of [...names, 'https://app.example'])
     t.equal((await login(`${origin}/callback`)).statusCode, 303, origin)
@@ -69,6 +66,21 @@ t.test('a redirect to a path leads to each name of this machine, and to no other
   t.match(local.json(), { error: 'invalid_redirect_uri' })
 })
 
+t.test('the login page shows the first 20 users; who is no user is not logged in', async (t) => {
+  const users = Array.from({ length: 21 }, (_, index) => ({ id: `u${index}`, name: `User ${index}` }))
+  const app = await start(t, { ...options, users })
+  const { cookies, headers } = await beginLogin(app, 'http://localhost:3000/callback')
+  const url = String(headers.location)
+  const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  const page = await app.inject({ url, headers: { cookie } })
+  t.equal(page.body.match(/<button name="user_id"/g)?.length, 20)
+  const post = (payload: string) =>
+    app.inject({ method: 'POST', url, headers: { cookie, 'content-type': form }, payload })
+  for (const nobody of ['', 'user_id=', 'user_id=eve'])
+    t.match((await post(nobody)).json(), { code: 'login-failed' }, nobody)
+  t.match((await post('user_id=u20')).headers.location, '/oauth/authorize/')
+})
+
 t.test('its URLs are those of the issuer, whatever a request says', async (t) => {
   const app = await start(t, options)
   const headers = { host: 'localhost:3000', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
@@ -76,6 +88,7 @@ t.test('its URLs are those of the issuer, whatever a request says', async (t) =>
   t.match(body, '"jwks_uri":"http://localhost:3000/oauth/jwks"')
   t.notMatch(body, 'evil.example')
   t.match(body, '"id_token_signing_alg_values_supported":["ES256"]')
+  t.match(body, '"scopes_supported":["openid","orders:read","orders:write"]')
   t.notMatch(body, /dpop|end_session|pushed_authorization/, 'what it does not offer')
   t.strictSame(Object.keys(app.swagger().paths ?? {}), ['/v1/me'], 'they are not of the API')
 })
@@ -131,6 +144,12 @@ t.test('options that are wrong throw when it is registered', async (t) => {
   await t.rejects(async () => below.ready(), { message })
 })
 
+function beginLogin(app: FastifyInstance, redirect_uri: string) {
+  const query = { client_id: 'app', response_type: 'code', code_challenge: 'a'.repeat(43), redirect_uri }
+  const method = { code_challenge_method: 'S256', scope: 'orders:read' }
+  return app.inject(`/oauth/authorize?${new URLSearchParams({ ...query, ...method })}`)
+}
+
 const boot = async (given: DevIssuerOptions) => void (await Fastify().register(devIssuer, given).ready())
 
 async function start(t: Test, given: DevIssuerOptions, port?: number): Promise<FastifyInstance> {
@@ -144,14 +163,14 @@ async function start(t: Test, given: DevIssuerOptions, port?: number): Promise<F
   return app
 }
 
-function token(app: FastifyInstance, form: Record<string, string>, secret?: string) {
+function token(app: FastifyInstance, fields: Record<string, string>, secret?: string) {
   return app.inject({
     method: 'POST',
     url: '/oauth/token',
     headers: {
-      'content-type': 'application/x-www-form-urlencoded',
+      'content-type': form,
       ...(secret && { authorization: `Basic ${secret}` }),
     },
-    payload: new URLSearchParams(form).toString(),
+    payload: new URLSearchParams(fields).toString(),
   })
 }
