@@ -114,7 +114,7 @@ t.test('a handler that never ends loses its key after a day; a later answer is l
   t.equal((await inject(app, 'k', slow)).body, '2')
   pending.resolve()
   await first
-  t.match(logs.lines, { length: 1, 0: { msg: /ran longer than its lease, and twice/ } })
+  t.match(logs.lines, { length: 1, 0: { msg: /ran longer than its lease, and twice/, token: /./ } })
   t.ok(isReplay(await inject(app, 'k', slow)), 'the second answer stays')
 })
 
@@ -135,6 +135,15 @@ t.test('another method, path, query or body with the key is a 422', async (t) =>
     await refused(t, app, 'k', 'key-reused', other)
   t.equal(payments(), 1)
   t.ok(isReplay(await inject(app, 'k')), 'the first answer stays')
+})
+
+t.test('bodies that are no text are told apart by their bytes', async (t) => {
+  const { app } = await serviceWith()
+  app.addContentTypeParser('image/png', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  const image = (byte: number) => ({ payload: Buffer.from([byte]), headers: { 'content-type': 'image/png' } })
+  await inject(app, 'k', image(0xff))
+  t.ok(isReplay(await inject(app, 'k', image(0xff))))
+  await refused(t, app, 'k', 'key-reused', image(0xfe))
 })
 
 t.test('a malformed key is a 400, and so is a missing one where it is required', async (t) => {
@@ -383,12 +392,15 @@ t.test('an answer longer than maxBytes is sent, is not run again, and is a 409 t
     reply.code(201).header('location', '/v1/reports/1').send('ü'.repeat(51)),
   )
   app.post('/v1/short', async () => 'ü'.repeat(50))
+  app.post('/v1/coded', async (_request, reply) => reply.header('content-encoding', 'gzip').send('no gzip'))
   const reports = { url: '/v1/reports' }
   t.equal((await inject(app, 'k', reports)).body, 'ü'.repeat(51))
   const again = await refused(t, app, 'k', 'answer-not-kept', reports, /201.*100 bytes/)
   t.equal(again.json().location, '/v1/reports/1')
   const warnings = logs.lines.filter(({ level }) => level === levels.warn)
   t.match(warnings, [{ msg: /maxBytes/ }])
+  await inject(app, 'coded', { url: '/v1/coded' })
+  await refused(t, app, 'coded', 'answer-not-kept', { url: '/v1/coded' })
   await inject(app, 'short', { url: '/v1/short' })
   t.ok(isReplay(await inject(app, 'short', { url: '/v1/short' })))
 })
@@ -427,6 +439,9 @@ t.test('mode `report` changes no response, and counts the keys that would be ref
     t.strictSame([statusCode, headers['idempotent-replayed']], [201, undefined], `${key}`)
   }
   t.equal(payments(), 4, 'all run')
+  const off = await serviceWith({ mode: 'off' })
+  for (const key of ['k', 'k', 'not a key']) t.equal((await inject(off.app, key)).statusCode, 201)
+  t.equal(off.payments(), 3, 'off reads no key')
   const counted = app.conventions.report().observations
   t.match(counted, [{ rule: 'key-invalid', route: 'POST /v1/payments', status: 400, count: 2 }])
 })
@@ -448,8 +463,8 @@ t.test('the OpenAPI document has the header, its responses and Idempotent-Replay
   t.match(put?.parameters, [{ name: 'x-a' }, { in: 'header', name, required: true }])
   t.strictSame(Object.keys(post?.responses ?? {}), ['200', '400', '409', '422', '503'])
   t.match(post?.responses, {
-    200: { headers: { 'Idempotent-Replayed': {} } },
-    409: { headers: { 'Retry-After': {}, Location: {} } },
+    200: { headers: { 'Idempotent-Replayed': { schema: { enum: ['true'] } } } },
+    409: { headers: { 'Retry-After': { schema: { type: 'integer' } }, Location: {} } },
   })
   for (const other of [patch, get]) {
     t.equal(other?.parameters, undefined)
