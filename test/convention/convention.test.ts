@@ -66,6 +66,8 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
     route({ name, route }) {
       compiled.push(name)
       if (name === 'GET /a') Object.assign(route ?? {}, { errorHandler: () => 'handled' })
+      const validatorCompiler = () => () => ({ error: new Error('not valid') })
+      if (name === 'GET /f') Object.assign(route ?? {}, { validatorCompiler })
       return { preHandler: () => ({ rule: 'counted', given: '', headers: { 'x-plan': name } }) }
     },
   })
@@ -87,6 +89,7 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
   app.head('/c', answer)
   app.get('/e', { exposeHeadRoute: false }, answer)
   app.head('/e', answer)
+  app.get('/f', { schema: { querystring: { type: 'object' } } }, answer)
   await app.register(async (child) => void child.get('/', answer), { prefix: '/d' })
   for (const [url, plan, version] of [
     ['/a', 'GET /a'],
@@ -100,8 +103,9 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
     const headers = version === undefined ? {} : { 'accept-version': version }
     t.equal((await app.inject({ method: 'HEAD', url, headers })).headers['x-plan'], plan, url)
   }
-  t.equal(compiled.join(), '*,GET /a,GET /b,HEAD /b,POST /c,HEAD /c,GET /e,HEAD /e,GET /d')
+  t.equal(compiled.join(), '*,GET /a,GET /b,HEAD /b,POST /c,HEAD /c,GET /e,HEAD /e,GET /f,GET /d')
   t.match(configs[0], { counting: {}, ofHead: true })
+  t.equal((await app.inject({ method: 'HEAD', url: '/f' })).statusCode, 400, 'by its validator')
   const withoutHead = Fastify({ exposeHeadRoutes: false })
   await withoutHead.register(counting)
   withoutHead.get('/e', answer)
@@ -230,6 +234,14 @@ t.test('a step refuses, answers or sets headers; at once, or as a promise', asyn
     if (status < 400) t.equal(response.body, body, String(step))
     else t.match(response.headers['content-type'], 'application/problem+json', String(step))
   }
+})
+
+t.test('a notice is counted, and changes nothing', async (t) => {
+  const notice = { rule: 'tidy', given: 'late', notice: 'each rule', headers: { 'x-tidy': 'a' } } as const
+  const app = await tidied(() => notice)
+  app.get('/', answer)
+  t.notOk('x-tidy' in (await app.inject('/')).headers)
+  t.match(app.conventions.report().observations, [{ rule: 'tidy', effect: 'none', example: 'late' }])
 })
 
 t.test('a later step replaces a header field in any case, and adds to Set-Cookie', async (t) => {
