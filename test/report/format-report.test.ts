@@ -215,6 +215,19 @@ t.test('docs/report.md: the table is that of such an app', async (t) => {
   t.ok(page.includes(`\`\`\`text\n${formatReport(app.conventions.report())}\n\`\`\``))
 })
 
+t.test('a cell that is too wide goes on in the next line, indented', async (t) => {
+  const reason = 'a text of several words that is too wide for the table'
+  t.equal(
+    textTable(['a', 'b'], [['GET /v1/users, GET /v1/orders, GET /v1/invoices and 7 more', reason]]),
+    [
+      'a                                                  b',
+      '-------------------------------------------------  -------------------------------------------------',
+      'GET /v1/users, GET /v1/orders, GET /v1/invoices    a text of several words that is too wide for the',
+      '  and 7 more                                         table',
+    ].join('\n'),
+  )
+})
+
 t.test('a column is as wide as its longest word while another one can be narrowed', async (t) => {
   const word = 'x'.repeat(60)
   const table = textTable(['a', 'b'], [[`${word} y`, 'words '.repeat(14).trim()]])

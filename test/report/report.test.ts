@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import conventions, { conventionsReport, pathGuard, problems } from '../../src/index.js'
 import { reporterOf } from '../../src/report/report.js'
@@ -101,6 +101,25 @@ t.test('findings are logged once per app and rule, by a child logger', async (t)
   })
 })
 
+t.test('exceptions of the preset are reported, and those that no route has are findings', async (t) => {
+  const app = Fastify()
+  const first = { url: '/v1/Old/*', reason: 'one', except: ['pathGuard'] } as const
+  const others = ['/v1/Old/:id', '/v1/none'].map((url) => ({ url, reason: 'two' }))
+  await app.register(conventions, { mode: 'report', exceptions: [first, ...others] })
+  app.get('/v1/Old/:id', { config: { lists: false } }, async () => ({}))
+  app.get('/v1/users', async () => ({}))
+  await app.ready()
+  const { findings, exceptions } = app.conventions.report()
+  const problem = 'an exception for it is declared, and no route has this path'
+  const finding = { plugin: 'conventions', rule: 'exceptions', route: '/v1/none', problem, mode: 'report' }
+  t.match(findings, [{ ...finding, instead: 'the path of a route, or no exception' }])
+  const shown = exceptions.filter(({ plugin }) => ['conventions', 'pathGuard', 'caching'].includes(plugin))
+  t.strictSame(
+    shown.map(({ plugin, reason, declared }) => `${plugin} ${reason} ${declared}`),
+    ['conventions one true', 'conventions two true', 'pathGuard one true', 'caching two true'],
+  )
+})
+
 t.test('notes and exceptions are logged when the app is ready, in order', async (t) => {
   const logs = keepLogs('debug')
   const app = Fastify({ logger: logs.logger })
@@ -136,6 +155,22 @@ t.test('a warning that requests cause is logged once for each route', async (t) 
   const [answer, page] = ['lists.answer changed', 'lists.page none']
   const [ofUsers, ofOrders] = ['users', 'orders'].map((name) => `lists: GET /v1/${name}: a warning`)
   t.strictSame(warnings, [ofUsers, answer, page, ofOrders, answer])
+})
+
+t.test('where problems is missing, the log says which errors stay as they are', async (t) => {
+  for (const [register, lines] of [
+    [(app: FastifyInstance) => app.register(pathGuard), 1],
+    [(app: FastifyInstance) => app.register(pathGuard, { mode: 'report' }), 0],
+    [(app: FastifyInstance) => app.register(pathGuard).register(problems), 0],
+    [(app: FastifyInstance) => app.register(conventions, { problems: false }), 0],
+  ] as const) {
+    const logs = keepLogs('info')
+    const app = Fastify({ logger: logs.logger })
+    register(app)
+    await app.ready()
+    const told = logs.lines.filter(({ msg }) => msg?.startsWith('conventions: without the plugin problems'))
+    t.equal(told.length, lines, String(register))
+  }
 })
 
 t.test('conventionsReport() reads the report of an app that has an own app.conventions', async (t) => {
