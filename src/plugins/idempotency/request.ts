@@ -44,14 +44,10 @@ export function readAlong(payload: Readable): ReadBody {
 
 /** Returns a digest of a request: equal for the same body and the same `rest`, which is JSON. */
 export function fingerprintOf(body: ReadBody | undefined, rest: readonly unknown[]): string {
-  const parts = body?.parts ?? []
-  const isText = parts.every((part) => typeof part === 'string')
-  const content = isText
-    ? parts.join('')
-    : Buffer.concat(parts.map((part) => Buffer.from(part as Uint8Array)))
+  const parts = (body?.parts ?? []).map((part) => (typeof part === 'string' ? Buffer.from(part) : part))
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
   // JSON has no line break, so that the last one is the end of the body.
-  const end = `\n${JSON.stringify([Buffer.byteLength(content), ...rest])}`
-  return sha256(isText ? content + end : Buffer.concat([content as Buffer, Buffer.from(end)]))
+  return sha256(Buffer.concat([...parts, Buffer.from(`\n${JSON.stringify([length, ...rest])}`)]))
 }
 
 /** Returns credentials in any header field, those of the app's own too. */
