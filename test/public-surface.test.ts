@@ -65,7 +65,7 @@ for (const format of [esm, cjs]) {
   })
 }
 
-/** The subpaths that export each name: of the values from the running code, of the types from its declarations. */
+/** The names that the same subpaths export: the values by the running code, the types by its declarations. */
 async function surfaceOf(format: Format) {
   const declared = declaredNames(format)
   const values: Record<string, string> = {}
@@ -79,7 +79,7 @@ async function surfaceOf(format: Format) {
       names[name] = name in names ? `${names[name]} ${subpath}` : subpath
     }
   }
-  return { values: sorted(values), types: sorted(types) }
+  return { values: bySubpaths(values), types: bySubpaths(types) }
 }
 
 function declaredNames({ declarations }: Format): Record<string, readonly string[]> {
@@ -98,7 +98,12 @@ function declaredNames({ declarations }: Format): Record<string, readonly string
   )
 }
 
-const sorted = (names: Record<string, string>) => Object.fromEntries(Object.entries(names).sort())
+function bySubpaths(subpathsOf: Record<string, string>): Record<string, string> {
+  const names: Record<string, string> = {}
+  for (const [name, exporting] of Object.entries(subpathsOf).sort())
+    names[exporting] = exporting in names ? `${names[exporting]} ${name}` : name
+  return Object.fromEntries(Object.entries(names).sort())
+}
 
 function isPlugin(value: unknown): boolean {
   return typeof value === 'function' && Reflect.get(value, Symbol.for('skip-override')) === true
