@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import t from 'tap'
 import { conventions, fields, formats, integerTwins, lists, problems } from '../../src/index.js'
+import { appOf } from '../support/app.js'
 import { withoutReferences } from '../support/openapi.js'
 
 type Content = Readonly<Record<string, { readonly schema: object }>>
@@ -45,9 +46,7 @@ t.test('an operation is found by the path that @fastify/swagger writes', async (
 })
 
 t.test('of routes that differ in constraints, the document has the last one', async (t) => {
-  const app = Fastify()
-  await app.register(swagger, { openapi: { info } })
-  await app.register(problems)
+  const app = await appOf([swagger, { openapi: { info } }], problems)
   for (const [host, codes] of Object.entries({ 'a.example': { first: 409 }, 'b.example': { last: 410 } }))
     app.get(
       '/users',
@@ -61,8 +60,7 @@ t.test('of routes that differ in constraints, the document has the last one', as
 })
 
 t.test('the schemas of a route stay as the app wrote them', async (t) => {
-  const app = Fastify()
-  await app.register(swagger, { openapi: { info } })
+  const app = await appOf([swagger, { openapi: { info } }])
   for (const plugin of [problems, lists, fields, integerTwins, formats])
     await app.register(plugin as FastifyPluginAsync)
   app.addSchema({ $id: 'user', ...user })
@@ -85,8 +83,7 @@ t.test('the document is the same in whichever order the conventions are register
   const plugins = [lists, fields, integerTwins, formats] as readonly FastifyPluginAsync[]
   const documents = []
   for (const sorted of [plugins, plugins.toReversed()]) {
-    const app = Fastify()
-    await app.register(swagger, { openapi: { info } })
+    const app = await appOf([swagger, { openapi: { info } }])
     for (const plugin of sorted) await app.register(plugin)
     app.addSchema({ $id: 'user', title: 'User', ...user })
     const schema = { response: { 200: { $ref: 'user#' } } }
@@ -149,8 +146,7 @@ t.test('schemas that @fastify/swagger has numbered get their titles as names', a
 
 t.test('documents of contexts, and YAML, are completed too; Swagger 2 is not', async (t) => {
   const hidden = { schema: { hide: true } as object }
-  const app = Fastify()
-  await app.register(problems)
+  const app = await appOf(problems)
   await app.register(
     async (api) => {
       await api.register(swagger, { openapi: { info } })
@@ -178,9 +174,7 @@ t.test('documents of contexts, and YAML, are completed too; Swagger 2 is not', a
 
 t.test('a document under another decorator than app.swagger() is a finding', async (t) => {
   for (const decorator of ['swagger', 'openapi'] as const) {
-    const app = Fastify()
-    await app.register(swagger, { openapi: { info }, decorator: decorator as 'swagger' })
-    await app.register(problems)
+    const app = await appOf([swagger, { openapi: { info }, decorator: decorator as 'swagger' }], problems)
     app.get('/v1/users', async () => ({}))
     await app.ready()
     const { findings } = app.conventions.report()
@@ -191,8 +185,7 @@ t.test('a document under another decorator than app.swagger() is a finding', asy
 
 t.test('in report mode the document is the one of @fastify/swagger, in JSON and in YAML', async (t) => {
   const documents = async (mode?: 'report') => {
-    const app = Fastify()
-    await app.register(swagger, { openapi: { info } })
+    const app = await appOf([swagger, { openapi: { info } }])
     if (mode !== undefined) await app.register(conventions, { mode })
     app.post('/v1/users', { schema: { body: { ...user, type: ['object', 'null'] } } }, async () => ({}))
     await app.ready()

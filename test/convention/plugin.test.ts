@@ -6,6 +6,7 @@ import t from 'tap'
 import { conventionPlugin } from '../../src/convention/plugin.js'
 import conventions, { lists, problems } from '../../src/index.js'
 import { optional, text } from '../../src/options.js'
+import { appOf } from '../support/app.js'
 import { rethrowUnwrapped } from '../support/report-table.js'
 
 const handler = async () => ({})
@@ -26,12 +27,10 @@ t.test('a second registration in the same context, or in one below, is refused',
   const message = /^problems is already registered in this context or in one above it; for single routes, use/
   const refused = { code: 'FST_CONV_ALREADY_REGISTERED', message }
   for (const first of [problems, conventions] as readonly (typeof problems)[]) {
-    const app = Fastify()
-    await app.register(first)
+    const app = await appOf(first)
     await t.rejects(async () => app.register(problems), refused)
   }
-  const above = Fastify()
-  await above.register(problems)
+  const above = await appOf(problems)
   above.register(async (child) => void (await child.register(problems)))
   await t.rejects(async () => above.ready(), refused)
 })
@@ -53,15 +52,13 @@ t.test('two sibling contexts may register it once each', async (t) => {
 })
 
 t.test('a misspelt name in config stops the boot, or is reported; other values are left alone', async (t) => {
-  const enforcing = Fastify()
-  await enforcing.register(conventions)
+  const enforcing = await appOf(conventions)
   const misspelt: object = { idempotancy: { required: true } }
   enforcing.get('/v1/users', { config: misspelt }, handler)
   const message = /GET \/v1\/users .*config\.idempotancy.*config\.idempotency/
   await t.rejects(async () => enforcing.ready(), { code: 'FST_CONV_FINDINGS', message })
 
-  const app = Fastify()
-  await app.register(conventions, { mode: 'report', lists: { mode: 'off' } })
+  const app = await appOf([conventions, { mode: 'report', lists: { mode: 'off' } }])
   const config: object = { version: '2', field: 1, cach: {}, ratelimit: false, list: {}, idempotency: {} }
   app.get('/v1/users', { config }, handler)
   // `operations` has no mode of its own.
@@ -141,8 +138,7 @@ t.test('options of a convention that is left out stop the boot beside the preset
   t.strictSame(await found(problems, {}, { config: { bearer: {}, bearr: {} } }), [
     `GET /v1/users ${reported}`,
   ])
-  const late = Fastify()
-  await late.register(problems)
+  const late = await appOf(problems)
   late.get('/v1/users', { config: { lists: true } }, handler)
   await late.register(lists, { earlierRoutes: [{ url: '/v1/users', reason: 'older' }] })
   await late.ready()

@@ -2,6 +2,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { conventions, fields, integerTwins } from '../../src/index.js'
+import { appOf } from '../support/app.js'
 
 const id = { type: 'integer', format: 'int64' }
 const text = { type: 'string' }
@@ -39,9 +40,7 @@ t.test('each works without the other, and both in each order and in the preset',
 
 t.test('hooks of the app see the payload before, and may replace it; onSend sees the JSON', async (t) => {
   const seen: unknown[] = []
-  const app = Fastify()
-  await app.register(fields)
-  await app.register(integerTwins)
+  const app = await appOf(fields, integerTwins)
   app.addHook('preSerialization', async (_request, _reply, payload) => {
     seen.push(payload)
     return { ...(payload as object), name: 'replaced' }
@@ -58,9 +57,7 @@ t.test('hooks of the app see the payload before, and may replace it; onSend sees
 })
 
 t.test('HEAD and GET have the same Content-Length; a HEAD route of the app is not changed', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  await app.register(integerTwins)
+  const app = await appOf(fields, integerTwins)
   const options = { schema: { response: { 200: user } } }
   app.head('/v1/users/:id', options, (_, reply) => reply.header('x-own', 'yes').send({ id: 5, name: 'Ada' }))
   app.get('/v1/users/:id', options, () => ({ id: 5, name: 'Ada' }))

@@ -10,6 +10,7 @@ import { knownSubject } from '../../../src/convention/caller.js'
 import { type BearerOptions, bearer, caching, methodOverride, problems } from '../../../src/index.js'
 import { tokenCache } from '../../../src/plugins/bearer/tokens.js'
 import { type TestTokenOptions, testIssuer } from '../../../src/testing/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { documentOf } from '../../support/openapi.js'
@@ -200,9 +201,7 @@ t.test('OPTIONS needs a token, except for a preflight that @fastify/cors answers
 })
 
 t.test('the method that a POST stands for is protected', async (t) => {
-  const app = Fastify()
-  await app.register(methodOverride)
-  await app.register(bearer, issuer.options)
+  const app = await appOf(methodOverride, [bearer, issuer.options])
   app.delete('/things/:id', async () => ({ deleted: true }))
   app.post('/things/:id', { config: { bearer: false } }, async () => ({}))
   const headers = { 'x-http-method-override': 'DELETE' }
@@ -268,8 +267,7 @@ t.test('in report mode no response changes, and refusals are counted; off does n
   }
   const bare = await answersOf(Fastify())
   for (const mode of ['report', 'off'] as const) {
-    const app = Fastify()
-    await app.register(bearer, { ...issuer.options, mode, scopes: ['api'] })
+    const app = await appOf([bearer, { ...issuer.options, mode, scopes: ['api'] }])
     t.strictSame(await answersOf(app), bare)
     const told = app.conventions.report().observations
     const rows = told.map(({ rule, route, count, status }) => [rule, route, count, status])
@@ -328,9 +326,7 @@ t.test('responses of protected routes vary by Authorization and are private', as
 
 t.test('a protected route that shared caches may store does not boot', async (t) => {
   for (const cacheControl of [{ public: true, maxAge: 60 }, { sMaxAge: 60 }]) {
-    const app = Fastify()
-    await app.register(bearer, issuer.options)
-    await app.register(caching)
+    const app = await appOf([bearer, issuer.options], caching)
     app.get('/v1/open', { config: { caching: { cacheControl }, bearer: false } }, async () => ({}))
     app.get('/v1/users', { config: { caching: { cacheControl } } }, async () => ({}))
     const message = /(?<!open.*)GET \/v1\/users +caching\.private +callers are auth(?!.*open)/s

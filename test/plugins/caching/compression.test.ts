@@ -2,9 +2,10 @@
 import { Readable } from 'node:stream'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import compress from '@fastify/compress'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import t, { type Test } from 'tap'
 import { caching, problems } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 
 const small = { id: 1, name: 'a'.repeat(100), updated_at: '2026-11-19T08:00:00Z' }
 const big = { ...small, names: Array.from({ length: 50_000 }, (_, index) => `name ${index}`) }
@@ -12,8 +13,7 @@ const unzip = { gzip: gunzipSync, br: brotliDecompressSync } as const
 
 /** An app with the two plugins in either order. */
 async function appWith(order: 'before' | 'after', validators = false) {
-  const app: FastifyInstance = Fastify()
-  await app.register(problems)
+  const app = await appOf(problems)
   if (order === 'before') await app.register(compress, { threshold: 0 })
   await app.register(caching)
   if (order === 'after') await app.register(compress, { threshold: 0 })
@@ -44,8 +44,7 @@ t.test('identity, content that the handler coded, and a write do not change the 
   // It names what is stored.
   const written = await app.inject({ method: 'PUT', url: '/v1/plain', headers })
   t.strictSame([written.headers['content-encoding'], written.headers.etag], ['gzip', '"a"'])
-  const other = Fastify()
-  await other.register(caching)
+  const other = await appOf(caching)
   const zipped = coded('gzip', () => 'zipped')
   other.get('/v1/zipped', zipped)
   t.equal((await other.inject('/v1/zipped')).headers.etag, '"a"')
@@ -147,8 +146,7 @@ t.test('a weak tag is valid for all codings; the Vary of the app is kept, and no
 })
 
 t.test('without a plugin that compresses there is no Vary: accept-encoding', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
+  const app = await appOf(caching)
   app.get('/v1/small', () => small)
   await app.register(async (inner) => {
     await inner.register(compress, { threshold: 0 })

@@ -1,9 +1,10 @@
 /** What the responses of a service say about caching. */
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { type CachingOptions, type CachingRouteOptions, caching, problems } from '../../../src/index.js'
 import type { CachingFields } from '../../../src/plugins/caching/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0, 500)
@@ -12,8 +13,7 @@ const year = 365 * 24 * 60 * 60 * 1000
 const cookie = { cookie: 'session=1' }
 
 async function appWith(options: CachingOptions = {}) {
-  const app: FastifyInstance = Fastify()
-  await app.register(caching, { now: () => now, ...options })
+  const app = await appOf([caching, { now: () => now, ...options }])
   return app
 }
 
@@ -317,9 +317,7 @@ t.test('a 200 of GET without Last-Modified is counted, if the rule has mode repo
 })
 
 t.test('the Vary of the route is on the 200, the 304, the 406 and all other errors', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching)
+  const app = await appOf(problems, caching)
   const schema = { response: { 200: { type: 'object', properties: { text: { type: 'string' } } } } }
   const config = { caching: { vary: ['Accept-Language', 'accept-language'] } }
   app.get('/v1/texts', { config, schema }, (request, reply) => {

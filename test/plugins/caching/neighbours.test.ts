@@ -4,6 +4,7 @@ import etag from '@fastify/etag'
 import Fastify from 'fastify'
 import t from 'tap'
 import { caching, fields, problems } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 
 const user = { id: 1, name: 'Ada', updated_at: '2026-11-19T08:00:00Z' }
 const properties = { id: { type: 'integer' }, name: { type: 'string' }, updated_at: { type: 'string' } }
@@ -37,8 +38,7 @@ t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304
 t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first', async (t) => {
   const validators = () => t.fail('validators run') as never
   for (const order of ['before the routes', 'after the routes'] as const) {
-    const app = Fastify()
-    await app.register(caching)
+    const app = await appOf(caching)
     if (order === 'before the routes') await app.register(etag)
     app.get('/v1/users/1', { config: { caching: { validators } } }, (_, reply) =>
       reply.header('etag', '"7"').send({ id: 1 }),
@@ -72,9 +72,7 @@ t.test('fields: Last-Modified is read before projection, and each selection has 
 })
 
 t.test('onSend hooks of the app: the tag is of their payload; a 304 has no content', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching)
+  const app = await appOf(problems, caching)
   const seen: unknown[] = []
   app.addHook('onSend', async (_, __, payload) => (typeof payload === 'string' ? `${payload} ` : payload))
   const onSend = async (_: unknown, reply: { statusCode: number }, payload: unknown) => {
@@ -92,8 +90,7 @@ t.test('onSend hooks of the app: the tag is of their payload; a 304 has no conte
 })
 
 t.test('wildcard routes, and those with false, are not changed, and are in the report', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
+  const app = await appOf(caching)
   app.get('/files/*', (_, reply) => reply.header('etag', 'W/"file"').send('x'))
   app.get('/v1/off', { config: { caching: false } }, () => ({}))
   app.get('/files-2/*', () => {
@@ -114,8 +111,7 @@ t.test('wildcard routes, and those with false, are not changed, and are in the r
 })
 
 t.test('options of its own put a wildcard, hidden or proxy route under caching', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
+  const app = await appOf(caching)
   const schema = { hide: true }
   const config = { caching: { cacheControl: { maxAge: 60 } } }
   const confidential = { caching: { cacheControl: { noStore: true } } }
@@ -137,8 +133,7 @@ t.test('options of its own put a wildcard, hidden or proxy route under caching',
 })
 
 t.test('status and headers of a Response take precedence', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
+  const app = await appOf(caching)
   const init = { status: 201, headers: { 'cache-control': 'max-age=9', etag: '"r"' } }
   app.get('/v1/own', () => new Response('{}', init))
   app.get('/v1/plain', () => new Response('{}'))
@@ -149,8 +144,7 @@ t.test('status and headers of a Response take precedence', async (t) => {
 })
 
 t.test('a page of a 404 handler keeps its headers; a 200 of an error handler is not stored', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
+  const app = await appOf(caching)
   app.setNotFoundHandler((_, reply) => reply.code(200).header('etag', '"page"').type('text/html').send('<p>'))
   app.setErrorHandler((_, __, reply) => reply.code(200).send({ fallback: true }))
   app.get('/v1/users', { config: { caching: { cacheControl: { maxAge: 60 } } } }, () => {

@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger'
 import Fastify from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching, fields, responseRules } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { documentOf } from '../../support/openapi.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
 
@@ -24,8 +25,7 @@ t.test('invalid options are refused at registration, by their name', async (t) =
 })
 
 t.test('invalid options of a route are refused when it is added', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
+  const app = await appOf(caching)
   const soon = Date.now() + 60_000
   const wrong: readonly (readonly [config: unknown, name: string])[] = [
     [true, ''],
@@ -75,9 +75,7 @@ t.test('a hidden field that a header would show is a finding at boot', async (t)
   const properties = { id: { type: 'integer' }, name: {}, updated_at: {}, seen_at: {} }
   const schema = { response: { 200: { type: 'object', properties } } }
   const appWith = async (mode: 'enforce' | 'report', options = {}) => {
-    const app = Fastify()
-    await app.register(fields)
-    await app.register(caching, { rules: { private: mode }, ...options })
+    const app = await appOf(fields, [caching, { rules: { private: mode }, ...options }])
     for (const [index, [, hidden, own]] of rows.entries())
       app.get(`/v1/${index}/end`, { schema, config: { fields: { hidden }, caching: own } }, () => ({ id: 1 }))
     // The response to a write has no date.
@@ -100,9 +98,7 @@ t.test('a hidden field that a header would show is a finding at boot', async (t)
 
 t.test('in camelCase the date is that of updatedAt, unless lastModified is set', async (t) => {
   const answer = { updatedAt: '2026-11-19T08:00:00Z', updated_at: '2026-11-18T08:00:00Z' }
-  const app = Fastify()
-  await app.register(responseRules, { keyStyle: 'camelCase', rules: { keys: 'off' } })
-  await app.register(caching)
+  const app = await appOf([responseRules, { keyStyle: 'camelCase', rules: { keys: 'off' } }], caching)
   app.get('/v1/users', () => answer)
   app.get('/v1/own', { config: { caching: { lastModified: 'updated_at' } } }, () => answer)
   app.get('/v1/none', { config: { caching: { lastModified: false } } }, () => answer)
@@ -112,9 +108,7 @@ t.test('in camelCase the date is that of updatedAt, unless lastModified is set',
 })
 
 async function documentedRoutes(own: CachingRouteOptions) {
-  const app = Fastify()
-  await app.register(swagger, { openapi: {} })
-  await app.register(caching)
+  const app = await appOf([swagger, { openapi: {} }], caching)
   const schema = { response: { 200: { type: 'object', properties: { id: { type: 'integer' } } } } }
   const route = { schema, config: { caching: own }, handler: () => ({}) }
   for (const method of ['GET', 'PUT', ['GET', 'POST']])

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 import { exchange, requestBytes, withoutDate } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -56,10 +57,8 @@ const conditions: readonly Record<string, string>[] = [
 ]
 
 t.test('byte for byte as without the plugin', async (t) => {
-  const reporting = Fastify()
-  await reporting.register(caching, { mode: 'report', isAuthenticated: validators })
-  const off = Fastify()
-  await off.register(caching, { mode: 'off' })
+  const reporting = await appOf([caching, { mode: 'report', isAuthenticated: validators }])
+  const off = await appOf([caching, { mode: 'off' }])
   const bare = await serve(t, routes(Fastify()))
   const [reported, none] = [await serve(t, routes(reporting)), await serve(t, routes(off))]
   for (const target of requests) {
@@ -115,8 +114,7 @@ t.test('headers, 304 and refusals are counted by rule and route, and logged once
 })
 
 t.test('headers are counted if they are added, or are others than those of the app', async (t) => {
-  const app = Fastify()
-  await app.register(caching, { mode: 'report', rules: { 'last-modified': 'report' } })
+  const app = await appOf([caching, { mode: 'report', rules: { 'last-modified': 'report' } }])
   const own = { cacheControl: { maxAge: 60 }, expires: Date.now() + 60_000, vary: ['accept-language'] }
   const config = { caching: own }
   const ofApp = { 'cache-control': 'max-age=5', vary: 'Origin', expires: modified, etag: '"own"' }

@@ -2,6 +2,7 @@
 import Fastify, { type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching, problems } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
 
@@ -13,9 +14,7 @@ const writing = ['PUT', 'PATCH', 'DELETE', 'POST'] as const
 
 /** An app, and what its handler got for `request.expectedVersion` since that was last asked. */
 async function appWith(own: CachingRouteOptions, method: HTTPMethods | HTTPMethods[]) {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching, { now: () => now })
+  const app = await appOf(problems, [caching, { now: () => now }])
   const expected: unknown[] = []
   app.route({ method, url: '/v1/users/:id', config: { caching: own }, handler: write })
   function write({ expectedVersion }: FastifyRequest) {
@@ -128,9 +127,7 @@ t.test('a route with validators does not boot beside an expectedVersion of the a
 })
 
 t.test('the response to a write has the new tag, so the next If-Match needs no GET', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(caching, { now: () => now })
+  const app = await appOf(problems, [caching, { now: () => now }])
   let stored = { version: 7, updated_at: new Date(modified) }
   const validatorsOf = ({ version, updated_at }: typeof stored) => ({ version, lastModified: updated_at })
   const own = { validators: async () => validatorsOf(stored), validatorsOf }
@@ -171,8 +168,7 @@ t.test('the response to a write has the new tag, so the next If-Match needs no G
 })
 
 t.test('the tag of a write is that of the handler, else of validatorsOf, else missing', async (t) => {
-  const app = Fastify()
-  await app.register(caching)
+  const app = await appOf(caching)
   const one = () => ({ version: 1 })
   type ValidatorsOf = CachingRouteOptions['validatorsOf']
   const rows: readonly (readonly [ValidatorsOf, answer: unknown, tag: string | null, sent?: string])[] = [

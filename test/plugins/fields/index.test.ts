@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { fields, integerTwins, lists, problems } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { type Answers, isUntouched, unwritten } from '../../support/untouched.js'
 import { array, bodyOf, int64, object, text } from './one-route.js'
@@ -143,8 +144,7 @@ t.test('in a recursive schema a path applies to its own place only', async (t) =
 })
 
 t.test('with hidden fields, request.fields.has() is true for unnamed members', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   const schema = { response: { 200: object({ a: text, o: object({ b: text, secret: text }) }, open) } }
   const config = { fields: { hidden: { 'o.secret': true as const } } }
   app.get('/v1/things/:id', { schema, config }, (request) => ({
@@ -202,9 +202,7 @@ t.test('byte for byte as without the plugin, with a selection and without', asyn
 })
 
 t.test('other statuses of success are projected if they have a schema', async (t) => {
-  const app = Fastify()
-  await app.register(lists)
-  await app.register(fields)
+  const app = await appOf(lists, fields)
   const [only200, both]: Record<string, object>[] = [{ 200: named }, { 200: named, 203: named }]
   app.get('/v1/copies/:id', { schema: { response: both } }, (_, reply) => reply.code(203).send(eve))
   app.get('/v1/others/:id', { schema: { response: only200 } }, (_, reply) => reply.code(203).send(eve))

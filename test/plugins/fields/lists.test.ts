@@ -1,5 +1,5 @@
 /** "for a list: per item, the list member and paging stay". */
-import Fastify, { type RouteShorthandOptions } from 'fastify'
+import type { RouteShorthandOptions } from 'fastify'
 import t from 'tap'
 import {
   caching,
@@ -10,6 +10,7 @@ import {
   problems,
   responseRules,
 } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { array, bodyOf, int64, object, text } from './one-route.js'
 
@@ -35,10 +36,7 @@ t.test('the items are in the member with the name of the path, or of config.list
     // In the style of the keys.
     ['/v1/open-orders', {}, 'openOrders', { keyStyle: 'camelCase' }],
   ] as const) {
-    const app = Fastify()
-    await app.register(lists)
-    await app.register(responseRules, rules)
-    await app.register(fields)
+    const app = await appOf(lists, [responseRules, rules], fields)
     const schema = { response: { 200: listOf(member) } }
     app.get(url, { schema, config: { lists: config } }, (_, reply) => reply.list([first]))
     const { payload } = await app.inject(`${url}?fields=status&limit=5`)
@@ -47,8 +45,7 @@ t.test('the items are in the member with the name of the path, or of config.list
 })
 
 t.test('routes with one response schema have their own lists', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   const both = object({ paid: orders, open: orders })
   const answer = { paid: [first], open: [first] }
   for (const url of ['/v1/paid', '/v1/open', '/v1/all'])
@@ -96,13 +93,11 @@ t.test('what is an item, and what is not', async (t) => {
 })
 
 t.test('of a list of texts nothing is selected, nor of what the app’s own serializer writes', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   const tags = { response: { 200: object({ tags: array(text) }) } }
   app.get('/v1/tags', { schema: tags, config: { lists: {} } }, () => ({ tags: ['a'] }))
   t.equal((await app.inject('/v1/tags?fields=x')).payload, '{"tags":["a"]}')
-  const own = Fastify()
-  await own.register(fields)
+  const own = await appOf(fields)
   own.setReplySerializer(() => 'own')
   own.get('/v1/orders/:id', { schema: { response: { 200: order } } }, () => first)
   t.equal((await own.inject('/v1/orders/1?fields=nope')).payload, 'own')
@@ -124,10 +119,7 @@ t.test('the fields of a list without a schema are selected from its items', asyn
   const older = { ...row, id: big - 1n }
   for (const [about, schema] of Object.entries(schemas)) {
     for (const twins of [true, false]) {
-      const app = Fastify()
-      await app.register(problems)
-      await app.register(lists)
-      await app.register(fields)
+      const app = await appOf(problems, lists, fields)
       if (twins) await app.register(integerTwins)
       const options = { ...schema, config: { lists: twins ? {} : true } } as const
       app.get('/v1/orders', options, (_, reply) => reply.list([row, older], 2))
@@ -165,10 +157,7 @@ t.test('request.fields.names has the keys of the page and the field of Last-Modi
     ['&fields=status', ['id', 'status'], order],
   ]
   for (const [query, names, items = dated] of rows) {
-    const app = Fastify()
-    await app.register(lists)
-    await app.register(fields)
-    await app.register(caching)
+    const app = await appOf(lists, fields, caching)
     const schema = { response: { 200: object({ orders: array(items), total: { type: 'integer' } }) } }
     app.get('/v1/orders', { schema, config: { lists: {} } }, ({ fields }, reply) => {
       t.strictSame(fields?.names, names, query)

@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { fields } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { array, bodyOf, object, text } from './one-route.js'
 
 const user = object({ name: text, age: { type: 'integer' } })
@@ -13,8 +14,7 @@ t.test('the schema may be one of several media types; that of the response appli
     'application/json': { schema: user },
   }
   const types = ['application/json', 'application/json; charset=utf-8', 'application/vnd.short+json']
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   app.get('/v1/users/:id', { schema: { response: { 200: { content } } } }, ({ query }, reply) =>
     reply.type((query as { readonly type: string }).type).send(ada),
   )
@@ -72,8 +72,7 @@ t.test('the parameter passes a query schema that forbids others, also a shared o
 })
 
 t.test('a shared query schema with the parameter validates it', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   const known = object({ fields: { type: 'string', enum: ['name'] } }, { required: ['fields'] })
   const own = { ...known, additionalProperties: false }
   app.addSchema({ $id: 'own', ...own })
@@ -90,8 +89,7 @@ t.test('a shared query schema with the parameter validates it', async (t) => {
 t.test('a validator of the app gets its own schema, and not the parameter', async (t) => {
   class Query {}
   for (const querystring of [new Query(), object({ limit })]) {
-    const app = Fastify()
-    await app.register(fields)
+    const app = await appOf(fields)
     const validated: unknown[] = []
     app.setValidatorCompiler(({ schema }) => {
       if (querystring instanceof Query) t.equal(schema, querystring)
@@ -108,8 +106,7 @@ t.test('a validator of the app gets its own schema, and not the parameter', asyn
 })
 
 t.test('a route may declare the parameter, and its defaults and coercion stay', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   const querystring = object({ limit, ids: array({ type: 'integer' }), fields: array(text) })
   const schema = { querystring, response: { 200: user } }
   const before = JSON.stringify(schema)

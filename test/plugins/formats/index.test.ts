@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import conventions, { type ConventionsOptions, caching, formats, serverOptions } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
@@ -148,8 +149,7 @@ t.test('both formats have the selected fields, without hidden ones, with twins a
 })
 
 t.test('an empty list still has the header row; without twins there are no columns for them', async (t) => {
-  const bare = Fastify()
-  await bare.register(formats)
+  const bare = await appOf(formats)
   const schema = { response: { 200: { type: 'array', items: { type: 'object', properties: { id } } } } }
   for (const [app, rows, body] of [
     [await presetApp(), [], 'id,id_str\r\n'],
@@ -161,8 +161,7 @@ t.test('an empty list still has the header row; without twins there are no colum
 })
 
 t.test('the list is that of config.lists; CSV has the name of the handler, formulas if kept', async (t) => {
-  const app = Fastify()
-  await app.register(formats, { formulas: 'keep' })
+  const app = await appOf([formats, { formulas: 'keep' }])
   const list = (name: string) => ({ type: 'array', items: { type: 'object', properties: { [name]: {} } } })
   const properties = { tags: list('tag'), people: list('name') }
   const options = {
@@ -259,10 +258,7 @@ t.test('a write with the tag of any format is of the same state of the resource'
 })
 
 t.test('HEAD has the headers of GET, and compression follows', async (t) => {
-  const app = Fastify()
-  await app.register(compress, { threshold: 0 })
-  await app.register(caching)
-  await app.register(formats)
+  const app = await appOf([compress, { threshold: 0 }], caching, formats)
   const schema = { response: { 200: { type: 'object', properties: { name: text } } } }
   app.get('/v1/users/:id', { schema, config: ofXml }, async () => ({ name: 'Ada' }))
   const { origin } = await serve(t, app)
@@ -353,8 +349,7 @@ t.test('what a route asks for and cannot have stops the boot; in report mode it 
   ]
   for (const [schema, format, message] of cases) {
     const boot = async (mode: 'enforce' | 'report') => {
-      const app = Fastify()
-      await app.register(formats, { mode })
+      const app = await appOf([formats, { mode }])
       app.get('/v1/users', { schema, config: { formats: [format] } }, async () => ({}))
       await app.ready().then(undefined, rethrowUnwrapped)
       return app.conventions.report().findings
@@ -365,8 +360,7 @@ t.test('what a route asks for and cannot have stops the boot; in report mode it 
 })
 
 t.test('in report mode no response changes; other formats, and a 406, are counted', async (t) => {
-  const app = Fastify()
-  await app.register(formats, { mode: 'report' })
+  const app = await appOf([formats, { mode: 'report' }])
   const schema = { querystring: strict, response: { 200: { type: 'array', items: User } } }
   app.get('/v1/users', { schema, config: { formats: ['xml', 'csv'] } }, async () => [{ id: 1 }])
   app.get('/v1/roles', { config: ofXml }, async () => ({ id: 1 }))
@@ -397,8 +391,7 @@ t.test('options that are invalid throw with their name', async (t) => {
   const invalid = { code: 'FST_CONV_OPTION_INVALID' }
   for (const options of [{ parameter: '' }, { parameter: 'a b' }, { formulas: true }] as object[])
     await t.rejects(async () => Fastify().register(formats, options), invalid, JSON.stringify(options))
-  const app = Fastify()
-  await app.register(formats)
+  const app = await appOf(formats)
   for (const config of ['xml', ['json'], ['xml', 'xml'], true, { produces: 'xml' }]) {
     const declare = () => app.get('/v1/users', { config: { formats: config as [] } }, async () => ({}))
     t.throws(declare, invalid, JSON.stringify(config))

@@ -19,6 +19,7 @@ import { idempotency, memoryIdempotency } from '../../../src/plugins/idempotency
 import { rateLimit } from '../../../src/plugins/rate-limit/index.js'
 import { securityHeaders } from '../../../src/plugins/security-headers/index.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { manualClock } from '../../support/manual-clock.js'
 import { documentOf } from '../../support/openapi.js'
@@ -229,8 +230,7 @@ t.test('an app whose callers are not known has a finding', async (t) => {
     [{}, true, true, false],
     [{}, false, false, false],
   ] as const) {
-    const app = Fastify()
-    await app.register(idempotency, options)
+    const app = await appOf([idempotency, options])
     if (hasCallers) app.decorateRequest('caller', null)
     if (hasRoute) app.post('/v1/payments', async () => ({}))
     await app.ready()
@@ -447,9 +447,7 @@ t.test('mode `report` changes no response, and counts the keys that would be ref
 })
 
 t.test('the OpenAPI document has the header, its responses and Idempotent-Replayed', async (t) => {
-  const app: FastifyInstance = Fastify()
-  await app.register(swagger, { openapi: {} })
-  await app.register(idempotency)
+  const app = await appOf([swagger, { openapi: {} }], idempotency)
   const response = { 200: { type: 'object', properties: { id: { type: 'integer' } } } }
   const headers = { type: 'object', properties: { 'x-a': { type: 'string' } } }
   app.post('/v1/payments', { schema: { response } }, async () => ({ id: 1 }))

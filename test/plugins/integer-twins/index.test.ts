@@ -2,6 +2,7 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { fields, integerTwins, problems } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { isUntouched, unwritten } from '../../support/untouched.js'
@@ -24,8 +25,7 @@ async function service(properties: Schema, answer: () => unknown, logger: object
 }
 
 t.test('responses of all methods and statuses with JSON have twins, with a schema and without', async (t) => {
-  const app = Fastify()
-  await app.register(integerTwins)
+  const app = await appOf(integerTwins)
   app.addSchema({ $id: 'user', ...object({ id }) })
   const method = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
   const handler = (request: FastifyRequest, reply: FastifyReply) =>
@@ -47,9 +47,7 @@ t.test('responses of all methods and statuses with JSON have twins, with a schem
 })
 
 t.test('a declared twin is hidden with its number', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
-  await app.register(integerTwins)
+  const app = await appOf(fields, integerTwins)
   const config = { fields: { hidden: { id: true } } } as const
   const schema = { response: { 200: object({ id: { anyOf: [id, text] }, id_str: text, name: text }) } }
   app.get('/v1/users/:id', { schema, config }, () => ({ id: 'abc', id_str: 'mine', name: 'Ada' }))
@@ -73,8 +71,7 @@ t.test('if a schema cannot be read, Fastify writes the response, and the boot re
     [{ allOf: parts }, /combinations/, { b: 5n, password: 'SECRET' }, /^(?!.*SECRET)/],
   ]
   for (const [schema, reason, payload, body] of rows) {
-    const app = Fastify()
-    await app.register(integerTwins)
+    const app = await appOf(integerTwins)
     app.addSchema({ $id: 'tuple', ...tuple })
     app.get('/v1/users/:id', { schema: { response: { 200: schema } } }, (_, reply) => reply.send(payload))
     t.match((await app.inject(one)).payload, body)
@@ -85,8 +82,7 @@ t.test('if a schema cannot be read, Fastify writes the response, and the boot re
 })
 
 t.test('if an onSend hook fails, the error handler of the app sends the response', async (t) => {
-  const app = Fastify()
-  await app.register(integerTwins)
+  const app = await appOf(integerTwins)
   app.get('/v1/users/:id', wide, () => ({ id: 5 }))
   app.setErrorHandler<Error>((error, _, reply) => reply.code(418).send({ mine: error.message }))
   const errors = [new Error('late')]
@@ -98,8 +94,7 @@ t.test('if an onSend hook fails, the error handler of the app sends the response
 })
 
 t.test('a required twin is for clients: the serializer of the app does not need it', async (t) => {
-  const app = Fastify()
-  await app.register(integerTwins)
+  const app = await appOf(integerTwins)
   const response = { 200: object({ id, name: text }, { required: ['id', 'name'] }) }
   app.get('/v1/users/:id', { schema: { response } }, (_, reply) =>
     reply.send({ id: 5, name: String(reply.serialize({ id: 5, name: 'Ada' })) }),
@@ -187,8 +182,7 @@ t.test('a route without 64-bit integers is written by the serializer of the app,
 
 t.test('declared 64-bit integers below setReplySerializer() stop the boot; report lists them', async (t) => {
   for (const mode of ['enforce', 'report'] as const) {
-    const app = Fastify()
-    await app.register(integerTwins, { mode })
+    const app = await appOf([integerTwins, { mode }])
     app.get('/v1/users/:id', wide, () => ({ id: 1n }))
     app.get('/v1/names/:id', { schema }, () => ada)
     app.get('/v1/off/:id', { ...wide, config: { integerTwins: false } }, () => ({ id: 1 }))
@@ -204,8 +198,7 @@ t.test('declared 64-bit integers below setReplySerializer() stop the boot; repor
 })
 
 t.test('a payload with a BigInt and another fault is a 500', async (t) => {
-  const app = Fastify()
-  await app.register(integerTwins)
+  const app = await appOf(integerTwins)
   app.get('/v1/users/:id', { schema }, (_, reply) => reply.send({ age: 5n } as object as typeof ada))
   const circle: { self?: unknown } = {}
   circle.self = circle

@@ -2,7 +2,6 @@
 import swagger from '@fastify/swagger'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
-import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins } from '../../../src/index.js'
 import {
@@ -17,6 +16,7 @@ import { SchemaReader } from '../../../src/schema/reader.js'
 import { ourWriter } from '../../schema/compiled.js'
 import { leavesOf, parseExact, valueIn } from '../../schema/exact-tree.js'
 import { anySample } from '../../schema/random-schemas.js'
+import { appOf } from '../../support/app.js'
 import { documentOf } from '../../support/openapi.js'
 
 const id = { type: 'integer', format: 'int64' }
@@ -236,9 +236,7 @@ const openapi = { openapi: '3.1.0', info: { title: 't', version: '1' } }
 const refResolver = { buildLocalReference: ({ $id }: { readonly $id?: unknown }) => String($id) }
 
 async function documented() {
-  const app = Fastify()
-  await app.register(swagger, { openapi, refResolver })
-  await app.register(integerTwins)
+  const app = await appOf([swagger, { openapi, refResolver }], integerTwins)
   return app
 }
 

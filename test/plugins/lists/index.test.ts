@@ -1,6 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { fields, type ListsOptions, type ListsRouteOptions, lists, problems } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { injected, isProblem } from '../../support/problem.js'
 
 const max = 9_223_372_036_854_775_807n
@@ -52,8 +53,7 @@ t.test('the member with the items is the last literal of the path, or the option
     ['/v1/users/:id', {}, 'users'],
     ['/v1/people', { member: 'users' }, 'users'],
   ] as const) {
-    const app = Fastify()
-    await app.register(lists)
+    const app = await appOf(lists)
     app.get(path, { config: { lists: config } }, async (_request, reply) => reply.list([]))
     t.strictSame((await app.inject(path.replace(':id', '7'))).json(), { [member]: [] }, path)
   }
@@ -61,8 +61,7 @@ t.test('the member with the items is the last literal of the path, or the option
 
 t.test('request.page and reply.list() on a route that is not a list throw FST_CONV_NOT_A_LIST', async (t) => {
   const seen: unknown[] = []
-  const app = Fastify()
-  await app.register(lists)
+  const app = await appOf(lists)
   app.setErrorHandler(async (error: Error & { code?: string }, _request, reply) => {
     seen.push(error.code, error.message)
     return reply.code(500).send()
@@ -87,8 +86,7 @@ t.test('an invalid option throws, with its name, the expected and the received v
   for (const [options, message] of table) {
     const refused = { code: 'FST_CONV_OPTION_INVALID', message }
     await t.rejects(async () => Fastify().register(lists, options as ListsOptions), refused)
-    const app = Fastify()
-    await app.register(lists)
+    const app = await appOf(lists)
     const config = { lists: options as ListsRouteOptions }
     const ofRoute = { ...refused, message: message.replace('lists.', 'GET /v1/users config.lists.') }
     t.throws(() => app.get('/v1/users', { config }, async () => ({})), ofRoute)

@@ -8,6 +8,7 @@ import t from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { takeField } from '../../../src/plugins/method-override/override.js'
 import { problems } from '../../../src/plugins/problems/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -46,9 +47,7 @@ function addRoutes(app: FastifyInstance): void {
 }
 
 async function usualApp(options = {}): Promise<FastifyInstance> {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(methodOverride, options)
+  const app = await appOf(problems, [methodOverride, options])
   addRoutes(app)
   return app
 }
@@ -321,8 +320,7 @@ t.test('a form over the limit is a 413, unless the route has a larger limit', as
 t.test('a form with a content coding is not searched, and reaches only a parser of the app', async (t) => {
   const coded = { ...form, 'content-encoding': 'x-rot13' }
   for (const isParsed of [true, false]) {
-    const app = Fastify()
-    await app.register(methodOverride)
+    const app = await appOf(methodOverride)
     if (isParsed) takeForms(app)
     addRoutes(app)
     for (const [route, headers] of Object.entries({ POST: coded, PUT: { ...coded, ...header('PUT') } })) {
@@ -395,8 +393,7 @@ t.test('report changes nothing, and counts overrides and refusals; off does not 
 })
 
 t.test('in a context below, the plugin serves the paths below its prefix', async (t) => {
-  const app = Fastify()
-  await app.register(problems)
+  const app = await appOf(problems)
   // '/legacy' is above a context. The prefix of '/older' begins with that of a context, and is not below it.
   for (const url of ['/v1/users/:id', '/legacy', '/older/users']) {
     app.post(url, () => ({ route: 'POST' }))
@@ -452,8 +449,7 @@ t.test('constraints and routes of the app work as before', async (t) => {
 })
 
 t.test('what only a proxy serves is passed on: with the field, and the header is not followed', async (t) => {
-  const app = Fastify()
-  await app.register(methodOverride)
+  const app = await appOf(methodOverride)
   takeForms(app)
   for (const url of ['/old', '/old/*', '/*']) {
     const method = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -470,9 +466,7 @@ t.test('what only a proxy serves is passed on: with the field, and the header is
 })
 
 t.test('the OpenAPI document has the header on other methods, and the refusals on POST', async (t) => {
-  const app = Fastify()
-  await app.register(swagger, { openapi: {} })
-  await app.register(methodOverride)
+  const app = await appOf([swagger, { openapi: {} }], methodOverride)
   const schema = { response: { 200: { type: 'object' } } }
   for (const method of ['GET', 'POST', 'DELETE'])
     app.route({ method, url: '/v1/users', schema, handler: () => ({}) })

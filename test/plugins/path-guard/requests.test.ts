@@ -5,6 +5,7 @@ import t from 'tap'
 import { pathOf, routePath } from '../../../src/http/url.js'
 import { pathGuard, problems } from '../../../src/index.js'
 import { hasFault, segmentFaults } from '../../../src/plugins/path-guard/hooks.js'
+import { appOf } from '../../support/app.js'
 import { superlinearSeeds } from '../../support/growth.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -90,8 +91,7 @@ t.test('it is never a redirect, and no handler runs; statusCode can be 400', asy
 
 t.test('an empty segment is no value of a parameter, unless the rule slash is off', async (t) => {
   const statuses = async (config: RouteShorthandOptions) => {
-    const app = Fastify()
-    await app.register(pathGuard)
+    const app = await appOf(pathGuard)
     addEchoes(app, config, ['/v1/users/:id', '/v1/users/:id/orders', '/v1/teams/:id?', '/v1/trees/*'])
     const found = []
     for (const url of ['/v1/users/', '/v1/users//orders', '/v1/users/7', '/v1/teams', '/v1/trees/']) {
@@ -132,8 +132,7 @@ t.test('params: any lets parameters be anything; literals stay strict', async (t
 })
 
 t.test('params: any of the plugin is for all routes, unless one has lowercase ids', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard, { params: 'any' })
+  const app = await appOf([pathGuard, { params: 'any' }])
   addEchoes(app, {}, ['/v1/customers/:id'])
   addEchoes(app, { config: { pathGuard: { params: 'lowercase' } } }, ['/v1/pages/:slug'])
   for (const id of ['cus_NffrFeUfNV2Hib', '01ARZ3NDEKTSV4RRFFQ69G5FAV', 'V1StGXR8_Z5jdHi6B-myT']) {
@@ -146,9 +145,7 @@ t.test('params: any of the plugin is for all routes, unless one has lowercase id
 })
 
 t.test('the document has the refusals of routes with parameters, where they can happen', async (t) => {
-  const app = Fastify()
-  await app.register(swagger, { openapi: {} })
-  await app.register(pathGuard)
+  const app = await appOf([swagger, { openapi: {} }], pathGuard)
   const routes: readonly (readonly [path: string, options: object | false, codes: readonly string[]])[] = [
     ['/v1/users/{id}', {}, ['path-uppercase', 'path-encoded']],
     ['/v1/users/{id}/orders', { rules: { uppercase: 'report' } }, ['path-encoded']],
@@ -170,8 +167,7 @@ t.test('the document has the refusals of routes with parameters, where they can 
 })
 
 t.test('a parameter that decodes to a slash, a dot segment or a control character is refused', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard)
+  const app = await appOf(pathGuard)
   addEchoes(app, { config: { pathGuard: { params: 'any' } } }, ['/v1/links/:id', '/v1/trees/*'])
   const { port } = await serve(t, app)
   const harmful = [
@@ -252,9 +248,7 @@ t.test('params: any, every allowed value can be an id, if it is encoded', async 
 })
 
 async function appWithRoutes(): Promise<FastifyInstance> {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(pathGuard)
+  const app = await appOf(problems, pathGuard)
   addEchoes(app, {}, ['/v1/users', '/v1/users/:id'])
   return app
 }

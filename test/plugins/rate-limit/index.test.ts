@@ -14,6 +14,7 @@ import { decodeJwt } from 'jose'
 import t from 'tap'
 import { bearer, cors, ProblemError, problems, type RateLimitOptions, rateLimit } from '../../../src/index.js'
 import { testIssuer } from '../../../src/testing/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { documentOf } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -68,8 +69,7 @@ t.test('a response has the quota and the remaining requests, and no x-ratelimit-
 
 t.test('a request beyond the quota is a 429 quota-exceeded, with Retry-After', async (t) => {
   for (const withProblems of [true, false]) {
-    const app = Fastify()
-    await app.register(rateLimit, { max: 2, timeWindow: '30s' })
+    const app = await appOf([rateLimit, { max: 2, timeWindow: '30s' }])
     if (withProblems) await app.register(problems)
     app.get('/v1/users', () => ({}))
     t.same(await statusesOf(app, times(2)), [200, 200])
@@ -103,10 +103,7 @@ t.test('a caller who waits for Retry-After is served', async (t) => {
 })
 
 t.test('every request counts once: 404s, 405s, errors, HEAD beside GET, and no preflight', async (t) => {
-  const app = Fastify()
-  await app.register(cors, { origin: ['https://app.example'] })
-  await app.register(rateLimit, { max: 100 })
-  await app.register(problems)
+  const app = await appOf([cors, { origin: ['https://app.example'] }], [rateLimit, { max: 100 }], problems)
   app.get('/v1/users', () => ({}))
   app.get('/v1/missing', (_, reply) => reply.callNotFound())
   app.post('/v1/users', { schema: { body: { type: 'object', required: ['a'] } } }, () => ({}))
@@ -553,9 +550,7 @@ t.test('with bearer, whichever is registered first, a verified token has a quota
 })
 
 t.test('the OpenAPI document has the header fields and the 429, where the mode is enforce', async (t) => {
-  const app = Fastify()
-  await app.register(swagger, { openapi: {} })
-  await app.register(rateLimit)
+  const app = await appOf([swagger, { openapi: {} }], rateLimit)
   const schema = { response: { 200: { type: 'object' } } }
   for (const mode of ['enforce', 'report'] as const)
     app.get(`/v1/${mode}`, { schema, config: { rateLimit: { mode } } }, () => ({}))

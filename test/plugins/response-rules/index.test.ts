@@ -1,7 +1,8 @@
-import Fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
+import type { FastifyInstance, RouteShorthandOptions } from 'fastify'
 import t from 'tap'
 import { pathGuard } from '../../../src/plugins/path-guard/index.js'
 import { type ResponseRulesOptions, responseRules } from '../../../src/plugins/response-rules/index.js'
+import { appOf } from '../../support/app.js'
 import { unwrapped } from '../../support/report-table.js'
 
 const object = (properties: object) => ({ type: 'object', properties })
@@ -9,8 +10,7 @@ const badUser = object({ id: { type: 'integer' }, createdAt: { type: 'string' },
 const goodUser = object({ id: { type: 'integer' } })
 
 async function appWith(options: ResponseRulesOptions = {}): Promise<FastifyInstance> {
-  const app = Fastify()
-  await app.register(responseRules, options)
+  const app = await appOf([responseRules, options])
   return app
 }
 
@@ -18,9 +18,7 @@ const answering = (response: unknown): RouteShorthandOptions => ({ schema: { res
 const nothing = async () => ({})
 
 t.test('breaches stop the boot, all in one table, with those of other plugins', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard)
-  await app.register(responseRules)
+  const app = await appOf(pathGuard, responseRules)
   app.get('/v1/users', answering({ 200: { type: 'array', items: goodUser } }), nothing)
   app.get('/v1/users/:id', answering({ 200: badUser }), nothing)
   app.post('/v1/users', answering({ 200: badUser, 201: badUser, 400: badUser }), nothing)

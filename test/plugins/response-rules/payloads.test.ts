@@ -2,6 +2,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { responseRules } from '../../../src/plugins/response-rules/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 
 t.test('a payload that breaks a rule is sent, counted and logged: what is done is no 500', async (t) => {
@@ -75,8 +76,7 @@ t.test('the boot and the report say which routes have no response schema', async
 })
 
 t.test('the first payloads of success are checked', async (t) => {
-  const app = Fastify()
-  await app.register(responseRules)
+  const app = await appOf(responseRules)
   app.get('/v1/things/:status', async (request, reply) =>
     reply.code(Number((request.params as { status: string }).status)).send({ createdBy: 1 }),
   )
@@ -98,8 +98,7 @@ t.test('a local offset is only counted, in enforce mode too', async (t) => {
     [{}, [{ rule: 'dates', example }]],
     [{ rules: { dates: 'off' } }, []],
   ] as const) {
-    const app = Fastify()
-    await app.register(responseRules, options)
+    const app = await appOf([responseRules, options])
     app.get('/v1/things', () => payload)
     t.equal((await app.inject('/v1/things')).body, JSON.stringify(payload))
     const { observations } = app.conventions.report()
@@ -111,8 +110,7 @@ t.test('a local offset is only counted, in enforce mode too', async (t) => {
 })
 
 t.test('the payload is checked after the hooks of the route, if it is JSON', async (t) => {
-  const app = Fastify()
-  await app.register(responseRules)
+  const app = await appOf(responseRules)
   const wrap = async (_request: unknown, _reply: unknown, payload: unknown) => ({ data: payload })
   app.get('/v1/things', { preSerialization: wrap }, async () => ({ id: 1 }))
   const xml = () => '<x/>'

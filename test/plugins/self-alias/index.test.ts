@@ -6,6 +6,7 @@ import t from 'tap'
 import { caching, fields, integerTwins, pathGuard, problems } from '../../../src/index.js'
 import { ownTarget, withCaller, withoutCaller } from '../../../src/plugins/self-alias/alias.js'
 import { type SelfAliasOptions, selfAlias } from '../../../src/plugins/self-alias/index.js'
+import { appOf } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 import { documentOf } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -354,17 +355,14 @@ t.test('invalid options are refused', async (t) => {
 t.test('without identify the caller is request.caller, which an app has to set to boot', async (t) => {
   const config = { selfAlias: true }
   const withoutCallers = async (mode: 'enforce' | 'report') => {
-    const app = Fastify()
-    await app.register(selfAlias, { mode })
+    const app = await appOf([selfAlias, { mode }])
     app.get('/v1/users/:id', { config }, async () => ({}))
     await app.ready().then(undefined, rethrowUnwrapped)
   }
   const message = /GET \/v1\/users\/:id +selfAlias\.identify +.*selfAlias: \{ identify \}, or bearer/
   await t.rejects(withoutCallers('enforce'), { code: 'FST_CONV_FINDINGS', message })
   await t.resolves(withoutCallers('report'))
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(selfAlias, { aliases: ['me', 'my-self'] })
+  const app = await appOf(problems, [selfAlias, { aliases: ['me', 'my-self'] }])
   await app.register(async (callers) => {
     callers.decorateRequest('caller', null)
     callers.addHook('onRequest', async (request) => {
