@@ -37,7 +37,6 @@ const variants: readonly (readonly [string, string?, Readonly<Record<string, str
 /** The apps; the member of error bodies that clients read, and the tests whose errors are answered in other words. */
 const apps = [
   ['tasks', ['root'], 'message', ['fault', 'create from another type']],
-  ['graph', ['root'], 'error', ['fault']],
   ['generated', ['root', 'context']],
 ] as const
 
@@ -65,11 +64,10 @@ for (const [name, places, kept, except = []] of apps) {
 
       t.test(`enforce, in the ${place}: its own tests pass, and bodies of errors are problems`, async (t) => {
         for (const { row, failures, otherBody, response } of await outcomesOf(enforce, place)) {
-          const [name, asked, status, body] = row
+          const [name, , status, body] = row
           t.strictSame(failures, [], name)
           const isProblem = response.headers['content-type'] === 'application/problem+json'
-          // A body of GraphQL has its own form of errors.
-          t.equal(isProblem, status >= 400 && !asked.endsWith('/graphql'), `${name}: the type`)
+          t.equal(isProblem, status >= 400, `${name}: the type`)
           if (!isProblem) {
             t.notOk(otherBody, `${name}: the body`)
             continue

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyServerOptions, InjectO
 import Fastify from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 
-export type AppName = 'tasks' | 'graph' | 'generated'
+export type AppName = 'tasks' | 'generated'
 
 /** An app as it is, or after a step of `docs/into-a-running-service.md`, which is the diff of this name. */
 export type State = 'bare' | 'report' | 'enforce'
@@ -29,14 +29,12 @@ export async function appIn(root: string, name: AppName, state: State) {
 }
 
 async function boot(file: string, place: Place = 'root'): Promise<FastifyInstance> {
-  const { default: exported, options } = (await import(pathToFileURL(file).href)) as {
-    readonly default: FastifyPluginAsync | (() => Promise<FastifyInstance>)
-    readonly options?: FastifyServerOptions
+  const { default: plugin, options } = (await import(pathToFileURL(file).href)) as {
+    readonly default: FastifyPluginAsync
+    readonly options: FastifyServerOptions
   }
-  if (exported.length === 0) return (exported as () => Promise<FastifyInstance>)()
   // A busy machine takes long to load plugins.
   const app = Fastify({ pluginTimeout: 60_000, ...options })
-  const plugin = exported as FastifyPluginAsync
   let sessions = 0
   const fixed = { now: () => new Date('2026-01-07T08:00:00Z'), sessionId: () => `session-${++sessions}` }
   app.register(place === 'root' ? fastifyPlugin(plugin) : plugin, fixed)

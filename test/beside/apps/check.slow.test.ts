@@ -12,7 +12,6 @@ const program = resolve('dist/cli/index.js')
 /** The rules that stop the boot of each app as it is. */
 const stopping: Readonly<Record<AppName, readonly string[]>> = {
   tasks: ['lists.offset', 'pathGuard.version'],
-  graph: ['pathGuard.version', 'responseRules.keys', 'responseRules.object', 'responseRules.plural'],
   generated: ['pathGuard.plural', 'pathGuard.version'],
 }
 
