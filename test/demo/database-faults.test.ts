@@ -67,6 +67,7 @@ async function answersWithoutDatabase(t: Test, client: Client): Promise<void> {
   const user = `/v1/users/${firstId}`
   const body = sampleOf.users('without.database@example.com')
   const requests: readonly [method: string, target: string, body?: unknown][] = [
+    ['GET', '/health'],
     ['GET', '/v1/orders?include_total=true'],
     ['GET', user],
     ['POST', '/v1/users', body],
