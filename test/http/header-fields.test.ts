@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import * as fields from '../../src/http/header-fields.js'
 import { superlinearSeeds } from '../support/growth.js'
+import { forAll } from '../support/property.js'
 
 t.test('a valid Host is a name or an address, with or without a port', async (t) => {
   const names = ['', 'a', 'a:', 'A.example:8080', 'a_b', '%41', "!$&'()*+,;="]
@@ -54,12 +55,10 @@ t.test('links as a header value (RFC 8288 §3)', async (t) => {
 t.test('links are added: none is lost, and none is added twice', async (t) => {
   for (const before of [undefined, ' ']) t.equal(fields.addLinks(before, '</a>; rel="a"'), '</a>; rel="a"')
   const link = fc.webPath().map((path) => `<${path}>; rel="next"`)
-  fc.assert(
-    fc.property(link, link, (before, added) => {
-      const once = fields.addLinks(before, added)
-      return fields.addLinks(once, added) === once && [before, added].every((one) => once.includes(one))
-    }),
-  )
+  forAll(link, link, (before, added) => {
+    const once = fields.addLinks(before, added)
+    return fields.addLinks(once, added) === once && [before, added].every((one) => once.includes(one))
+  })
 })
 
 t.test('parameters of a link to the next page', async (t) => {
@@ -82,14 +81,12 @@ t.test('parameters of a link to the next page', async (t) => {
 
 t.test('any query: no throw, and the result is a valid header value', async () => {
   const anyText = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
-  fc.assert(
-    fc.property(fc.oneof(fc.string(), anyText), (query) => {
-      const value = fields.formatLinks([
-        { href: fields.hrefWith('/p', query, ['a'], { b: query }), rel: 'next' },
-      ])
-      return /^<\/p\?[\x21-\x3d\x3f-\x7e]+>; rel="next"$/.test(value)
-    }),
-  )
+  forAll(fc.oneof(fc.string(), anyText), (query) => {
+    const value = fields.formatLinks([
+      { href: fields.hrefWith('/p', query, ['a'], { b: query }), rel: 'next' },
+    ])
+    return /^<\/p\?[\x21-\x3d\x3f-\x7e]+>; rel="next"$/.test(value)
+  })
 })
 
 t.test('links about the service stay, whole, without those of a representation', async (t) => {
@@ -135,12 +132,10 @@ t.test('shared caches are kept from storing (RFC 9111 §5.2.2.7)', async (t) => 
 
 t.test('private is added once', async () => {
   const part = fc.constantFrom('no-cache', 'public', 'private', 'a="', '"', '\\', ',', ' ', '=', 'max-age=5')
-  fc.assert(
-    fc.property(fc.array(part), (parts) => {
-      const once = fields.withPrivate(parts.join(''))
-      return once.endsWith('private') || once === parts.join('')
-    }),
-  )
+  forAll(fc.array(part), (parts) => {
+    const once = fields.withPrivate(parts.join(''))
+    return once.endsWith('private') || once === parts.join('')
+  })
 })
 
 t.test('RFC 9110 §12.5.5: names are merged without case and repeats, in the first order', async (t) => {

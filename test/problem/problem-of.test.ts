@@ -11,6 +11,7 @@ import {
   serverFaultDetail,
 } from '../../src/problem/problem-error.js'
 import { problemOf, problemOfBody } from '../../src/problem/problem-of.js'
+import { forAll, inRuns } from '../support/property.js'
 
 const secret = 'SELECT * FROM users'
 
@@ -105,15 +106,12 @@ t.test('any thrown value: a problem of 400–599 in valid JSON, without details 
     fc.record({ statusCode: fc.integer({ min: 390, max: 610 }), message: fc.constant(secret) }),
     fc.record({ code: fc.constantFrom(...Object.keys(errorCodes)), message: fc.constant(secret) }),
   )
-  fc.assert(
-    fc.property(thrown, fc.integer({ min: 100, max: 700 }), (value, soFar) => {
-      const { statusCode, code } = problemOf(value, soFar)
-      const body = JSON.stringify(problemDocument(problemOf(value, soFar), 'x:', 'r'))
-      const isSilent = statusCode < 500 || !body.includes(secret)
-      return statusCode >= 400 && statusCode <= 599 && /^[a-z]+(-[a-z0-9]+)*$/.test(code) && isSilent
-    }),
-    { numRuns: 1000 },
-  )
+  inRuns(1000, thrown, fc.integer({ min: 100, max: 700 }), (value, soFar) => {
+    const { statusCode, code } = problemOf(value, soFar)
+    const body = JSON.stringify(problemDocument(problemOf(value, soFar), 'x:', 'r'))
+    const isSilent = statusCode < 500 || !body.includes(secret)
+    return statusCode >= 400 && statusCode <= 599 && /^[a-z]+(-[a-z0-9]+)*$/.test(code) && isSilent
+  })
 })
 
 const documentOf = (body: unknown, status = 409) => problemDocument(problemOfBody(status, body), 'x:')
@@ -159,12 +157,10 @@ t.test('other bodies, and those of a 5xx, are not kept', async (t) => {
 })
 
 t.test('any JSON body and any error status: a problem with that status, in valid JSON', async () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 400, max: 599 }), fc.jsonValue(), (status, body) => {
-      const document = JSON.parse(JSON.stringify(problemDocument(problemOfBody(status, body), 'x:', 'r')))
-      return document.status === status && document.type === `x:${document.code}`
-    }),
-  )
+  forAll(fc.integer({ min: 400, max: 599 }), fc.jsonValue(), (status, body) => {
+    const document = JSON.parse(JSON.stringify(problemDocument(problemOfBody(status, body), 'x:', 'r')))
+    return document.status === status && document.type === `x:${document.code}`
+  })
 })
 
 t.test('a code of a handler is put in kebab case, or dropped', async (t) => {
@@ -258,14 +254,12 @@ t.test('an unknown part counts as the body', async (t) => {
 })
 
 t.test('any member name: the pointer leads to it (RFC 6901 §4), the name is it', async () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), (member) => {
-      const [inBody] = validationIssues([missing('', member)], 'body')
-      const [inQuery] = validationIssues([missing('', member)], 'querystring')
-      const found = resolve({ [member]: 'found' }, inBody?.in === 'body' ? inBody.pointer : 'none')
-      return found === 'found' && inQuery?.in === 'query' && inQuery.name === member
-    }),
-  )
+  forAll(fc.string({ unit: 'grapheme' }), (member) => {
+    const [inBody] = validationIssues([missing('', member)], 'body')
+    const [inQuery] = validationIssues([missing('', member)], 'querystring')
+    const found = resolve({ [member]: 'found' }, inBody?.in === 'body' ? inBody.pointer : 'none')
+    return found === 'found' && inQuery?.in === 'query' && inQuery.name === member
+  })
 })
 
 /** The value at a JSON Pointer, read as RFC 6901 §4 says. */

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import pluralize from 'pluralize'
 import t from 'tap'
 import * as words from '../../src/words/words.js'
+import { forAll, inRuns } from '../support/property.js'
 
 t.test('the words of a name, in any style', async (t) => {
   const found = ['HTTPStatus', 'userURLsOf', 'line1Text', 'straßeName', ''].map((name) =>
@@ -48,12 +49,10 @@ t.test('the member of a list is named by the last literal of its path', async (t
 t.test('any path: the member has the key style', async () => {
   const segment = fc.string({ unit: fc.constantFrom(...'azAZ09-_.:ä'), maxLength: 8 })
   const path = fc.array(segment, { maxLength: 4 }).map((segments) => `/${segments.join('/')}`)
-  fc.assert(
-    fc.property(path, fc.constantFrom<words.KeyStyle>('snake_case', 'camelCase'), (pattern, style) => {
-      const name = words.memberName(pattern, style)
-      return name !== '' && words.restyledKey(name, style) === null
-    }),
-  )
+  forAll(path, fc.constantFrom<words.KeyStyle>('snake_case', 'camelCase'), (pattern, style) => {
+    const name = words.memberName(pattern, style)
+    return name !== '' && words.restyledKey(name, style) === null
+  })
 })
 
 /** Singular and plural, regular and not. */
@@ -98,13 +97,10 @@ t.test('a word without a plural counts as plural, but is not the plural of anoth
 t.test('the plural of any word is a plural, and its own plural', async () => {
   const letters = fc.stringMatching(/^[a-z]{1,9}$/)
   const ending = fc.constantFrom(...' us is ris gas bu pu ga ri tla vir man x f'.split(' '))
-  fc.assert(
-    fc.property(letters, ending, (start, end) => {
-      const many = words.plural(start + end)
-      return words.isPlural(many) && words.plural(many) === many
-    }),
-    { numRuns: 500 },
-  )
+  inRuns(500, letters, ending, (start, end) => {
+    const many = words.plural(start + end)
+    return words.isPlural(many) && words.plural(many) === many
+  })
 })
 
 t.test('the library pluralize is not changed, because the process shares it', async (t) => {

@@ -4,6 +4,7 @@ import t from 'tap'
 import { type PathRule, pathBreaches, pathRuleNames } from '../../../src/plugins/path-guard/path-rules.js'
 import { knownVerbs, type PathVocabulary } from '../../../src/plugins/path-guard/path-words.js'
 import { superlinearSeeds } from '../../support/growth.js'
+import { forAll } from '../../support/property.js'
 
 type Row = readonly [route: string, rule?: PathRule, instead?: string]
 
@@ -325,9 +326,7 @@ const rightPath = fc
 
 t.test('a path in the grammar of the conventions breaks no rule, whatever the method', async () => {
   const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
-  fc.assert(
-    fc.property(rightPath, method, (path, method) => pathBreaches([method], path, plain).length === 0),
-  )
+  forAll(rightPath, method, (path, method) => pathBreaches([method], path, plain).length === 0)
 })
 
 t.test('a single fault is found, and the suggestion is the path without it', async () => {
@@ -342,13 +341,11 @@ t.test('a single fault is found, and the suggestion is the path without it', asy
     ['slash', (path) => `${path}/`],
   ]
   for (const [rule, spoil] of faults) {
-    fc.assert(
-      fc.property(rightPath, (path) => {
-        const broken = spoil(path)
-        fc.pre(broken !== path)
-        return verdicts(`GET ${broken}`).join() === `${rule}: ${path}`
-      }),
-    )
+    forAll(rightPath, (path) => {
+      const broken = spoil(path)
+      fc.pre(broken !== path)
+      return verdicts(`GET ${broken}`).join() === `${rule}: ${path}`
+    })
   }
 })
 
@@ -374,12 +371,10 @@ t.test('a suggestion breaks no rule, whatever is wrong with the route', async ()
 t.test('any pattern and any methods: no throw, each rule at most once, in order', async () => {
   const utf16 = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'/:aZ-_%*().?') }), utf16)
-  fc.assert(
-    fc.property(text, fc.array(fc.string()), (pattern, methods) => {
-      const rules = pathBreaches(methods, pattern, plain, '/api').map(({ rule }) => rule)
-      return rules.join() === pathRuleNames.filter((rule) => rules.includes(rule)).join()
-    }),
-  )
+  forAll(text, fc.array(fc.string()), (pattern, methods) => {
+    const rules = pathBreaches(methods, pattern, plain, '/api').map(({ rule }) => rule)
+    return rules.join() === pathRuleNames.filter((rule) => rules.includes(rule)).join()
+  })
 })
 
 t.test('the time of the check is linear in the length of the pattern', async (t) => {

@@ -17,6 +17,7 @@ import {
 } from '../../../src/plugins/rate-limit/counter.js'
 import type { Quota } from '../../../src/plugins/rate-limit/options.js'
 import { manualClock } from '../../support/manual-clock.js'
+import { forAll, inRuns } from '../../support/property.js'
 
 type FixedQuota = Quota & { readonly max: number }
 
@@ -73,18 +74,15 @@ t.test('counts in memory are those of a list of all requests, whatever the clock
     caller: fc.constantFrom('ann', 'bob', '__proto__'),
     quotas: fc.subarray(quotas, { minLength: 1 }),
   })
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      let now = 1_000_000
-      const count = counterAt(100, () => now)
-      const model = new Model()
-      for (const { elapsed, caller, quotas } of steps) {
-        now += elapsed
-        deepStrictEqual(count(caller, quotas), model.take(caller, quotas, now))
-      }
-    }),
-    { numRuns: 300 },
-  )
+  inRuns(300, fc.array(step, { maxLength: 60 }), (steps) => {
+    let now = 1_000_000
+    const count = counterAt(100, () => now)
+    const model = new Model()
+    for (const { elapsed, caller, quotas } of steps) {
+      now += elapsed
+      deepStrictEqual(count(caller, quotas), model.take(caller, quotas, now))
+    }
+  })
 })
 
 t.test('a max that has changed holds at once', async (t) => {
@@ -140,9 +138,7 @@ t.test('any name is written as a string of RFC 9651', async (t) => {
   t.equal(sfString('a "quoted" \\ one'), '"a \\"quoted\\" \\\\ one"')
   t.equal(sfString('/v1/😀'), '"/v1/%F0%9F%98%80"')
   t.equal(sfString('/v1/\ud800'), '"/v1/%EF%BF%BD"')
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (name) => /^"(?:[ !#-[\]-~]|\\["\\])*"$/.test(sfString(name))),
-  )
+  forAll(fc.string({ unit: 'binary' }), (name) => /^"(?:[ !#-[\]-~]|\\["\\])*"$/.test(sfString(name)))
 })
 
 /** Counts by a counter that keeps what is asked of it, for the test to answer. */

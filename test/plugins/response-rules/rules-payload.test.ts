@@ -3,6 +3,7 @@ import t from 'tap'
 import { payloadBounds, payloadBreaches } from '../../../src/plugins/response-rules/payload.js'
 import * as words from '../../../src/plugins/response-rules/words.js'
 import { joinWords } from '../../../src/words/words.js'
+import { forAll } from '../../support/property.js'
 
 /** The default vocabulary. */
 const vocabulary: words.ResponseVocabulary = {
@@ -116,13 +117,11 @@ t.test('no code of a payload runs', async (t) => {
 
 t.test('no payload makes the check throw or changes by it', async () => {
   const anything = fc.anything({ withDate: true, withMap: true, withBigInt: true, withTypedArray: true })
-  fc.assert(
-    fc.property(anything, (payload) => {
-      const before = fc.stringify(payload)
-      payloadBreaches(payload, vocabulary)
-      return fc.stringify(payload) === before
-    }),
-  )
+  forAll(anything, (payload) => {
+    const before = fc.stringify(payload)
+    payloadBreaches(payload, vocabulary)
+    return fc.stringify(payload) === before
+  })
 })
 
 t.test('a list under a singular name has a suggestion', async (t) => {
@@ -144,12 +143,10 @@ t.test('a list under a singular name has a suggestion', async (t) => {
 t.test('the name that a list should have keeps the rule', async () => {
   const word = fc.constantFrom('red', 'big', 'house', 'order', 'owner')
   const names = fc.array(word, { minLength: 1, maxLength: 3 })
-  fc.assert(
-    fc.property(names, fc.constantFrom('snake_case', 'camelCase'), (all, keyStyle) => {
-      const plural = words.pluralName(joinWords(all, keyStyle), new Set())
-      return plural === null || words.pluralName(plural, new Set()) === null
-    }),
-  )
+  forAll(names, fc.constantFrom('snake_case', 'camelCase'), (all, keyStyle) => {
+    const plural = words.pluralName(joinWords(all, keyStyle), new Set())
+    return plural === null || words.pluralName(plural, new Set()) === null
+  })
 })
 
 t.test('names of times', async (t) => {

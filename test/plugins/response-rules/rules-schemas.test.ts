@@ -7,6 +7,7 @@ import {
   type ResponseVocabulary,
 } from '../../../src/plugins/response-rules/words.js'
 import type { Json } from '../../../src/schema/json-schema.js'
+import { forAll, inRuns } from '../../support/property.js'
 
 /** The default vocabulary. */
 const vocabulary: ResponseVocabulary = {
@@ -298,12 +299,9 @@ t.test('no JSON value as a schema makes the check throw', async () => {
       fc.dictionary(fc.oneof(keyword, fc.string()), tie('value'), { maxKeys: 5 }),
     ),
   }))
-  fc.assert(
-    fc.property(value, value, (schema, shared) => {
-      const { breaches } = schemaBreaches(schema, { shared }, vocabulary)
-      return breaches.every(({ problem, instead }) => problem !== '' && instead !== '')
-    }),
-    { numRuns: 500 },
-  )
-  fc.assert(fc.property(fc.jsonValue(), (schema) => schemaBreaches(schema as Json, {}, vocabulary) !== null))
+  inRuns(500, value, value, (schema, shared) => {
+    const { breaches } = schemaBreaches(schema, { shared }, vocabulary)
+    return breaches.every(({ problem, instead }) => problem !== '' && instead !== '')
+  })
+  forAll(fc.jsonValue(), (schema) => schemaBreaches(schema as Json, {}, vocabulary) !== null)
 })

@@ -13,6 +13,7 @@ import { hostileSchema } from '../../../schema/hostile.js'
 import { jsonText } from '../../../schema/json-texts.js'
 import { anySample } from '../../../schema/random-schemas.js'
 import { superlinearSeeds } from '../../../support/growth.js'
+import { inRuns } from '../../../support/property.js'
 import { int64, listOf, objectOf, receivedStrictly } from './support.js'
 
 /** A value with its integers as they are written: what is a BigInt in it is told in `schemas.test.ts`. */
@@ -78,13 +79,10 @@ t.test('no schema and no value makes the reader throw', async () => {
     return JSON.parse(JSON.stringify(one).replaceAll('"type":"integer"', '"type":"integer","format":"int64"'))
   })
   const part = fc.constantFrom('body' as const, 'query' as const)
-  fc.assert(
-    fc.property(schema, jsonText, jsonText, part, (schema, json, other, part) => {
-      const shape = shapeOf(schema, {}, { compile: compileConditions })
-      for (const given of [json, other]) read(part, shape, json, given)
-    }),
-    { numRuns: 500 },
-  )
+  inRuns(500, schema, jsonText, jsonText, part, (schema, json, other, part) => {
+    const shape = shapeOf(schema, {}, { compile: compileConditions })
+    for (const given of [json, other]) read(part, shape, json, given)
+  })
 })
 
 const bodies: Readonly<Record<string, (length: number) => string>> = {
