@@ -47,12 +47,12 @@ t.test('an operation is found by the path that @fastify/swagger writes', async (
 
 t.test('of routes that differ in constraints, the document has the last one', async (t) => {
   const app = await appOf([swagger, { openapi: { info } }], problems)
-  for (const [host, codes] of Object.entries({ 'a.example': { first: 409 }, 'b.example': { last: 410 } }))
-    app.get(
-      '/users',
-      { constraints: { host }, config: { problems: { codes: codes as Record<string, number> } } },
-      async () => ({}),
-    )
+  const hosts: Record<string, Record<string, number>> = {
+    'a.example': { first: 409 },
+    'b.example': { last: 410 },
+  }
+  for (const [host, codes] of Object.entries(hosts))
+    app.get('/users', { constraints: { host }, config: { problems: { codes } } }, async () => ({}))
   await app.ready()
   const { responses } = documentOf(app).paths['/users']?.get ?? {}
   t.match(responses, { 410: {} })

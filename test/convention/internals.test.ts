@@ -114,13 +114,8 @@ for (const [release, Fastify] of Object.entries(releases)) {
       await app.register(async (child) => void child.get('/', nothing), { prefix: '/v1/below' })
       await app.ready()
       const first = 'GET /v1/users/:id,HEAD /v1/users/:id,HEAD /v1/own,GET /v1/alone,POST /v1/users,'
-      t.ok(
-        seen.length > 6 &&
-          seen
-            .map(([name]) => name)
-            .join()
-            .startsWith(first),
-      )
+      t.ok(seen.length > 6)
+      t.ok(String(seen.map(([name]) => name)).startsWith(first))
       for (const [name, isAdded] of seen)
         t.equal(isAdded, name.startsWith('HEAD') && name !== 'HEAD /v1/own', name)
       t.equal(internals.hasRoutes(app), true)

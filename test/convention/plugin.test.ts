@@ -104,11 +104,8 @@ t.test('plugins that set header fields are to be registered before the preset', 
     app.get('/v1/users', handler)
     await app.ready()
     const found = app.conventions.report().findings.filter(({ rule }) => rule === 'order')
-    const expected = order === 'before' ? [] : [/^@fastify\/cors is.* none$/, /^@fastify\/helmet is.* none$/]
-    t.match(
-      found.map(({ problem, effect }) => `${problem} ${effect}`),
-      expected,
-    )
+    const told = found.map(({ problem, effect }) => `${problem} ${effect}`)
+    t.match(told, order === 'before' ? [] : [/^@fastify\/cors is.* none$/, /^@fastify\/helmet is.* none$/])
     const refused = await app.inject({ url: '/v1/Users', headers: { origin: 'https://a.example' } })
     t.equal(refused.headers['access-control-allow-origin'], order === 'before' ? '*' : undefined)
   }

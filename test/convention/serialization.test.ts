@@ -75,19 +75,16 @@ t.test('serializer options of the app apply', async (t) => {
   t.equal((await app.inject('/v1/users')).payload, '{"n":2}')
 })
 
-t.test(
-  'a serializer of the app is asked for each status of its schema: it cannot write a BigInt',
-  async (t) => {
-    const schema = { type: 'object', properties: { name: text } }
-    for (const [status, expected] of Object.entries({ 200: 500, '2xx': 500, default: 500, 404: 200 })) {
-      const app = Fastify()
-      app.setSerializerCompiler(() => (data) => JSON.stringify(data))
-      await app.register(integerTwins)
-      app.get('/v1/users', { schema: { response: { [status]: schema } } }, () => ({ big: 2n ** 60n }))
-      t.equal((await app.inject('/v1/users')).statusCode, expected, status)
-    }
-  },
-)
+t.test('a serializer of the app is asked for each status of its schema: it writes no BigInt', async (t) => {
+  const schema = { type: 'object', properties: { name: text } }
+  for (const [status, expected] of Object.entries({ 200: 500, '2xx': 500, default: 500, 404: 200 })) {
+    const app = Fastify()
+    app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+    await app.register(integerTwins)
+    app.get('/v1/users', { schema: { response: { [status]: schema } } }, () => ({ big: 2n ** 60n }))
+    t.equal((await app.inject('/v1/users')).statusCode, expected, status)
+  }
+})
 
 async function service(plugins: readonly (typeof fields)[], handler: () => object): Promise<FastifyInstance> {
   const app = Fastify()

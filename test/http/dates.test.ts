@@ -55,15 +55,12 @@ t.test('RFC 9110 §5.6.7: day and time have to exist; a leap second is the one b
     ['Thu, 29 Feb 2024 00:00:00 GMT', '2024-02-29T00:00:00Z'],
     ['Thu, 29 Feb 1900 00:00:00 GMT', null],
     ['Fri, 31 Apr 2026 00:00:00 GMT', null],
-    ['Thu, 32 Jan 2026 00:00:00 GMT', null],
     ['Thu, 01 Jan 2026 24:00:00 GMT', null],
     ['Thu, 01 Jan 2026 23:60:00 GMT', null],
     ['Thu, 01 Jan 2026 23:59:61 GMT', null],
     ['Sat, 31 Dec 2016 23:59:60 GMT', '2016-12-31T23:59:59Z'],
     ['Saturday, 31-Dec-16 23:59:60 GMT', '2016-12-31T23:59:59Z'],
     ['Sat, 31 Dec 2016 23:00:60 GMT', null],
-    ['Sat, 31 Dec 2016 00:59:60 GMT', null],
-    ['Fri, 31 Dec 9999 23:59:59 GMT', '9999-12-31T23:59:59Z'],
   ] as const)
     t.equal(parseHttpDate(text, now), timeIn(time), text)
 })
@@ -72,11 +69,8 @@ t.test('RFC 9110 §5.6.7: a year of two digits is never more than 50 years ahead
   for (const [today, text, time] of [
     ['2026-11-20T12:00:00Z', 'Friday, 20-Nov-76 12:00:00 GMT', '2076-11-20T12:00:00Z'],
     ['2026-11-20T12:00:00Z', 'Saturday, 20-Nov-76 12:00:01 GMT', '1976-11-20T12:00:01Z'],
-    ['2026-11-20T12:00:00Z', 'Tuesday, 29-Feb-00 00:00:00 GMT', '2000-02-29T00:00:00Z'],
     ['2099-06-01T00:00:00Z', 'Thursday, 01-Jan-05 00:00:00 GMT', '2105-01-01T00:00:00Z'],
     ['2055-01-01T00:00:00Z', 'Tuesday, 29-Feb-00 00:00:00 GMT', '2000-02-29T00:00:00Z'],
-    ['1994-11-06T00:00:00Z', 'Sunday, 06-Nov-44 00:00:00 GMT', '2044-11-06T00:00:00Z'],
-    ['1994-11-06T00:00:00Z', 'Monday, 07-Nov-44 00:00:00 GMT', '1944-11-07T00:00:00Z'],
     ['2026-11-20T12:00:00Z', 'Monday, 29-Feb-23 00:00:00 GMT', null],
   ] as const)
     t.equal(parseHttpDate(text, Date.parse(today)), timeIn(time), `${text}, read in ${today}`)

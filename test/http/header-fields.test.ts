@@ -1,7 +1,4 @@
-/**
- * Fields of requests and responses. RFC 9110 §5.6 (lists, quoted strings, parameters), §12.5.5 (`Vary`); RFC 9112 §3.2, RFC 3986
- * §3.2.2 (`Host`); RFC 8288 §3 (`Link`); RFC 9111 §5.2.2 (`Cache-Control` of a response: who may store it).
- */
+/** Fields of requests and responses: RFC 9110 §5.6, §12.5.5 (`Vary`); RFC 9112 §3.2 (`Host`); RFC 8288 §3; RFC 9111 §5.2.2. */
 import fc from 'fast-check'
 import t from 'tap'
 import * as fields from '../../src/http/header-fields.js'
@@ -32,23 +29,13 @@ t.test('a member is split at semicolons, and the name of a directive ends at the
   t.strictSame(fields.memberParts('text/html ; level="1;2" ; q=0.5'), ['text/html', 'level="1;2"', 'q=0.5'])
   t.strictSame(fields.memberParts('; a'), ['', 'a'])
   t.equal(fields.quoted('a"b\\"c'), '"a\\"b\\\\\\"c"')
-  t.strictSame(['Max-Age = 5', 'no-store', 'a=b=c', ''].map(fields.directiveName), [
-    'max-age',
-    'no-store',
-    'a',
-    '',
-  ])
+  const names = ['Max-Age = 5', 'no-store', 'a=b=c', ''].map(fields.directiveName)
+  t.strictSame(names, ['max-age', 'no-store', 'a', ''])
 })
 
 t.test('links as a header value (RFC 8288 §3)', async (t) => {
-  const links = [
-    { href: 'https://docs.example/sunset', rel: 'sunset' },
-    { href: '/v2/users?a=7', rel: 'next' },
-  ]
-  t.equal(
-    fields.formatLinks(links),
-    '<https://docs.example/sunset>; rel="sunset", </v2/users?a=7>; rel="next"',
-  )
+  const links = ['/sunset', '/v2/users?a=7'].map((href) => ({ href, rel: 'next' }))
+  t.equal(fields.formatLinks(links), '</sunset>; rel="next", </v2/users?a=7>; rel="next"')
   t.equal(fields.formatLinks([]), '')
 })
 
@@ -82,9 +69,8 @@ t.test('parameters of a link to the next page', async (t) => {
 t.test('any query: no throw, and the result is a valid header value', async () => {
   const anyText = fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) })
   forAll(fc.oneof(fc.string(), anyText), (query) => {
-    const value = fields.formatLinks([
-      { href: fields.hrefWith('/p', query, ['a'], { b: query }), rel: 'next' },
-    ])
+    const href = fields.hrefWith('/p', query, ['a'], { b: query })
+    const value = fields.formatLinks([{ href, rel: 'next' }])
     return /^<\/p\?[\x21-\x3d\x3f-\x7e]+>; rel="next"$/.test(value)
   })
 })
@@ -142,29 +128,19 @@ t.test('RFC 9110 §12.5.5: names are merged without case and repeats, in the fir
   type Value = string | readonly string[]
   const rows: readonly (readonly [current: Value | undefined, names: Value, merged: string])[] = [
     [undefined, ['Origin', 'Accept'], 'Origin, Accept'],
-    [undefined, 'Origin, Accept', 'Origin, Accept'],
-    ['', 'Origin', 'Origin'],
     ['origin', ['ORIGIN', 'accept', 'Accept'], 'origin, accept'],
-    ['Origin,accept-encoding', 'Accept', 'Origin, accept-encoding, Accept'],
     [' Origin ,, Accept ,', 'Origin', 'Origin, Accept'],
     [['Origin', 'Accept, Origin'], ['accept', 'Cookie'], 'Origin, Accept, Cookie'],
-    ['Origin', [], 'Origin'],
     [undefined, [], ''],
-    [undefined, '', ''],
     // `*` replaces all other names.
     [undefined, '*', '*'],
     ['*', 'Origin', '*'],
     ['Origin', '*', '*'],
-    ['Origin, *', 'Accept', '*'],
     [['Origin', '*'], ['Accept', '*'], '*'],
     ['*', [], '*'],
   ]
   for (const [current, names, merged] of rows)
-    t.equal(
-      fields.mergeVary(current, names),
-      merged,
-      `${JSON.stringify(current)} and ${JSON.stringify(names)}`,
-    )
+    t.equal(fields.mergeVary(current, names), merged, JSON.stringify([current, names]))
 })
 
 t.test('RFC 9110 §5.1: an invalid field name is refused, whatever the Vary has', async (t) => {
@@ -189,11 +165,9 @@ t.test('the values of a cookie, in order, without the empty ones', async (t) => 
     ['', []],
     ['a=1; session=b; c=3', ['b']],
     ['session=; session=a', ['a']],
-    ['session=a; session=b', ['a', 'b']],
     [' session = a ;session=b', ['a', 'b']],
     ['session=a=b==', ['a=b==']],
     ['xsession=a; session2=b; Session=c', []],
-    ['session="a b"', ['"a b"']],
   ]
   for (const [header, values] of rows) t.strictSame(fields.cookieValues(header, 'session'), values, header)
 })

@@ -5,24 +5,13 @@ import * as media from '../../src/http/media-types.js'
 import { forAll, inRuns } from '../support/property.js'
 
 const json = ['application/json']
-const both = ['application/json', 'text/csv']
 
 t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async (t) => {
-  const rows: readonly (readonly [accept: string, isAccepted: boolean, produced?: readonly string[]])[] = [
-    ['text/html', false, both],
-    ['text/csv', true, both],
-    ['*/*', true],
-    ['application/*', true],
+  const rows: readonly (readonly [accept: string, isAccepted: boolean])[] = [
     ['app/*', false],
     ['  text/html ,\tapplication/json ', true],
-    ['text/html, */*;q=0.1', true],
-    ['application/json;q=0', false],
     ['application/json;q=0.000', false],
-    ['application/json;q=0, */*', false],
-    ['application/json;q=0, */*', true, both],
     ['application/*, application/json;q=0', false],
-    ['*/*;q=0, application/*', true],
-    ['application/json;version=1;q=0', false],
     ['application/json;xq=0', true],
     ['application/json;q=0x', true],
     // RFC 9110 §5.6.4: commas and semicolons in quoted strings separate nothing.
@@ -31,8 +20,7 @@ t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async
     // The ranges among other things count.
     ['json, text/html', false],
   ]
-  for (const [accept, isAccepted, produced = json] of rows)
-    t.equal(media.acceptsAny(accept, produced), isAccepted, `${accept} for ${produced.join()}`)
+  for (const [accept, isAccepted] of rows) t.equal(media.acceptsAny(accept, json), isAccepted, accept)
 })
 
 t.test('the type of the highest quality is preferred, of equal ones the first', async (t) => {

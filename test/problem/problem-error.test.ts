@@ -110,11 +110,9 @@ t.test('the media type has no parameters (RFC 9457 §6.1); the members have a fi
       '"detail":"the age is negative","instance":"urn:request:req-7","code":"validation",' +
       '"errors":[{"in":"body","pointer":"/age","message":"must be >= 0"}]}',
   )
-  t.strictSame(
-    problemDocument(new ProblemError('not-found'), base),
-    { type: `${base}not-found`, title: 'Not found', status: 404, detail: 'Not found', code: 'not-found' },
-    'without request id no instance; without detail the title',
-  )
+  const bare = { type: `${base}not-found`, title: 'Not found', status: 404, detail: 'Not found' }
+  const about = 'without request id no instance; without detail the title'
+  t.strictSame(problemDocument(new ProblemError('not-found'), base), { ...bare, code: 'not-found' }, about)
 })
 
 t.test('extensions do not replace members of the document (RFC 9457 §3.2)', async (t) => {

@@ -52,20 +52,17 @@ t.test('the log has an error as it is, or its main members, cut, if it is long',
   }
 })
 
-t.test(
-  'a 416 says how long the content is (RFC 9110 §15.5.17); the reply says who may store it',
-  async (t) => {
-    const given = { 'content-range': 'bytes */7', etag: '"v1"', 'cache-control': 'private' }
-    for (const [status, length] of [[404, undefined] as const, [416, 'bytes */7'] as const]) {
-      const headers = await withReply((reply) => {
-        setHead(reply.headers(given), new ProblemError('conflict', { status, headers: { allow: 'GET' } }))
-        return { ...reply.getHeaders(), status: reply.statusCode }
-      })
-      const kept = { 'cache-control': 'private', allow: 'GET', 'content-type': 'application/problem+json' }
-      t.strictSame(headers, { ...kept, ...(length && { 'content-range': length }), status })
-    }
-  },
-)
+t.test('a 416 says how long the content is (RFC 9110 §15.5.17); the reply, who may store it', async (t) => {
+  const given = { 'content-range': 'bytes */7', etag: '"v1"', 'cache-control': 'private' }
+  for (const [status, length] of [[404, undefined] as const, [416, 'bytes */7'] as const]) {
+    const headers = await withReply((reply) => {
+      setHead(reply.headers(given), new ProblemError('conflict', { status, headers: { allow: 'GET' } }))
+      return { ...reply.getHeaders(), status: reply.statusCode }
+    })
+    const kept = { 'cache-control': 'private', allow: 'GET', 'content-type': 'application/problem+json' }
+    t.strictSame(headers, { ...kept, ...(length && { 'content-range': length }), status })
+  }
+})
 
 t.test('members of an error that are not JSON are left out and logged; the others are sent', async (t) => {
   const circular: Record<string, unknown> = {}

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify from 'fastify'
 import t from 'tap'
 import conventions, { conventionsReport, pathGuard, problems } from '../../src/index.js'
 import { reporterOf } from '../../src/report/report.js'
@@ -32,10 +32,8 @@ t.test('the breaches of contexts beside each other are one table', async (t) => 
     })
   }
 
-  await t.rejects(async () => app.ready(), {
-    code: 'FST_CONV_FINDINGS',
-    message: /^2 breaches of conventions in 2 routes\n[\s\S]*GET \/v1\/Orders [\s\S]*GET \/v1\/Users /,
-  })
+  const message = /^2 breaches of conventions in 2 routes\n.*GET \/v1\/Orders .*GET \/v1\/Users /s
+  await t.rejects(async () => app.ready(), { code: 'FST_CONV_FINDINGS', message })
   const logged = logs.lines.map(({ route }) => route)
   const reported = ['GET /v1/users/:id/line_items', 'GET /v1/orders/:id/line_items']
   t.strictSame(logged, reported, 'those to report are told by each')
@@ -58,15 +56,9 @@ t.test('a finding and an observation have these members, the latter with the fir
   app.get('/v1/orderItems', async () => ({}))
   app.get('/v1/users/:id', async () => ({}))
   await app.ready()
-  const finding = {
-    plugin: 'pathGuard',
-    rule: 'uppercase',
-    route: 'GET /v1/orderItems',
-    mode: 'report',
-    effect: 'boot stopped',
-    problem: "'orderItems' has uppercase letters",
-    instead: '/v1/order-items',
-  }
+  const place = { plugin: 'pathGuard', rule: 'uppercase', route: 'GET /v1/orderItems' }
+  const fault = { problem: "'orderItems' has uppercase letters", instead: '/v1/order-items' }
+  const finding = { ...place, mode: 'report', effect: 'boot stopped', ...fault }
   const routes = ['GET /v1/orderItems', 'GET /v1/users/:id']
   t.strictSame(app.conventions.report(), { routes, findings: [finding], exceptions: [], observations: [] })
 
@@ -89,16 +81,10 @@ t.test('findings are logged once per app and rule, by a child logger', async (t)
   await app.ready()
 
   t.equal(logs.lines.length, 1)
-  t.match(logs.lines[0], {
-    module: 'fastify-conventions',
-    convention: 'pathGuard.uppercase',
-    effect: 'boot stopped',
-    count: 2,
-    route: 'GET /v1/Users',
-    problem: "'Users' has uppercase letters",
-    instead: '/v1/users',
-    msg: 'conventions: not kept in 2 routes',
-  })
+  const [line = {}] = logs.lines
+  t.match(line, { module: 'fastify-conventions', convention: 'pathGuard.uppercase', effect: 'boot stopped' })
+  t.match(line, { count: 2, route: 'GET /v1/Users', msg: 'conventions: not kept in 2 routes' })
+  t.match(line, { problem: "'Users' has uppercase letters", instead: '/v1/users' })
 })
 
 t.test('exceptions of the preset are reported, and those that no route has are findings', async (t) => {
@@ -113,11 +99,14 @@ t.test('exceptions of the preset are reported, and those that no route has are f
   const problem = 'an exception for it is declared, and no route has this path'
   const finding = { plugin: 'conventions', rule: 'exceptions', route: '/v1/none', problem, mode: 'report' }
   t.match(findings, [{ ...finding, instead: 'the path of a route, or no exception' }])
-  const shown = exceptions.filter(({ plugin }) => ['conventions', 'pathGuard', 'caching'].includes(plugin))
-  t.strictSame(
-    shown.map(({ plugin, reason, declared }) => `${plugin} ${reason} ${declared}`),
-    ['conventions one true', 'conventions two true', 'pathGuard one true', 'caching two true'],
-  )
+  const told = exceptions.map(({ plugin, reason, declared }) => `${plugin} ${reason} ${declared}`)
+  const shown = told.filter((one) => /^(conventions|pathGuard|caching) /.test(one))
+  t.strictSame(shown, [
+    'conventions one true',
+    'conventions two true',
+    'pathGuard one true',
+    'caching two true',
+  ])
 })
 
 t.test('notes and exceptions are logged when the app is ready, in order', async (t) => {
@@ -128,11 +117,8 @@ t.test('notes and exceptions are logged when the app is ready, in order', async 
   reporter.addException({ plugin: 'lists', route: 'GET /', rules: [], reason: 'why', declared: true })
   await app.ready()
   const lines = logs.lines.filter(({ module }) => module === 'fastify-conventions')
-  t.match(lines, [
-    { level: 30, msg: 'conventions: a note' },
-    { level: 20, plugin: 'lists', msg: /exception/ },
-  ])
-  t.equal(lines.length, 2)
+  const exception = { level: 20, plugin: 'lists', msg: /exception/ }
+  t.match(lines, { length: 2, 0: { level: 30, msg: 'conventions: a note' }, 1: exception })
 })
 
 t.test('a warning that requests cause is logged once for each route', async (t) => {
@@ -155,22 +141,6 @@ t.test('a warning that requests cause is logged once for each route', async (t) 
   const [answer, page] = ['lists.answer changed', 'lists.page none']
   const [ofUsers, ofOrders] = ['users', 'orders'].map((name) => `lists: GET /v1/${name}: a warning`)
   t.strictSame(warnings, [ofUsers, answer, page, ofOrders, answer])
-})
-
-t.test('where problems is missing, the log says which errors stay as they are', async (t) => {
-  for (const [register, lines] of [
-    [(app: FastifyInstance) => app.register(pathGuard), 1],
-    [(app: FastifyInstance) => app.register(pathGuard, { mode: 'report' }), 0],
-    [(app: FastifyInstance) => app.register(pathGuard).register(problems), 0],
-    [(app: FastifyInstance) => app.register(conventions, { problems: false }), 0],
-  ] as const) {
-    const logs = keepLogs('info')
-    const app = Fastify({ logger: logs.logger })
-    register(app)
-    await app.ready()
-    const told = logs.lines.filter(({ msg }) => msg?.startsWith('conventions: without the plugin problems'))
-    t.equal(told.length, lines, String(register))
-  }
 })
 
 t.test('conventionsReport() reads the report of an app that has an own app.conventions', async (t) => {

@@ -40,7 +40,7 @@ t.test('a script runs by its digest; its source is sent if the server does not h
 })
 
 t.test(
-  'what Redis answers is thrown as it is; without an answer, the error says what to look at',
+  'what Redis answers is thrown as it is; without an answer, the error says where to look',
   async (t) => {
     await t.resolves(checkedReply(Promise.resolve('PONG')))
     const answered = Object.assign(new Error('NOAUTH'), { command: { name: 'ping' } })

@@ -82,11 +82,8 @@ t.test('an outage begins with the first failure and ends with the first success'
   const outage = time.outageLog()
   t.equal(outage.ends(), false, 'nothing has failed')
   t.strictSame([outage.begins(), outage.begins()], [true, false])
-  t.strictSame(
-    [outage.ends(), outage.ends(), outage.begins()],
-    [true, false, true],
-    'and the next one begins',
-  )
+  const calls = [outage.ends(), outage.ends(), outage.begins()]
+  t.strictSame(calls, [true, false, true], 'and the next one begins')
 })
 
 t.test('outages that follow each other within the interval are not logged', async (t) => {

@@ -390,11 +390,7 @@ t.test('the OpenAPI document has the scheme, and each route its requirement and 
     const { paths = {}, components } = await documentOf(app)
     const operations = Object.values(paths).map(({ get }) => get)
     const securities = operations.map((one) => one?.security)
-    const statuses = operations.map((one) =>
-      Object.keys(one?.responses ?? {})
-        .sort()
-        .join(' '),
-    )
+    const statuses = operations.map((one) => Object.keys(one?.responses ?? {}).join(' '))
     const ofUsers = operations[0]?.responses
     return { schemes: components?.securitySchemes ?? {}, securities, statuses, ofUsers }
   }
@@ -519,9 +515,6 @@ t.test('tokens without a signature, or signed with the public or a key of their 
     encrypted: 'a.b.c.d.e',
   }
   for (const [about, token] of Object.entries(tokens)) t.equal(await statusOf(`Bearer ${token}`), 401, about)
-})
-
-t.test('an algorithm that is not listed is refused, although the key fits', async (t) => {
-  const statusOf = await statusBy({ algorithms: ['RS256', 'EdDSA'] })
-  t.equal(await statusOf(`Bearer ${valid}`), 401)
+  const ofOthers = await statusBy({ algorithms: ['RS256', 'EdDSA'] })
+  t.equal(await ofOthers(`Bearer ${valid}`), 401, 'an algorithm that is not listed, although the key fits')
 })

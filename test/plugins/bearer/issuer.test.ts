@@ -61,10 +61,7 @@ t.test('the keys are fetched when the service listens, not with the first reques
   await app.ready()
   t.same(asked, [], 'the issuer may be part of this service')
   await serve(t, app)
-  await until(
-    async () => asked.length,
-    (length) => length === 2,
-  )
+  await until(async () => asked.length === 2, Boolean)
   t.equal((await app.inject(request)).statusCode, 200)
   t.same(asked, [byRfc8414, '/jwks'])
 })

@@ -35,7 +35,6 @@ const matchesNot = (value: string): Row => [all, { 'if-match': value }, current,
 
 const rules: Readonly<Record<string, readonly Row[]>> = {
   'RFC 9110 §13.2.2 step 6: a request without preconditions is performed': [
-    [all, {}, current, go],
     [all, {}, {}, go],
     [all, {}, null, go],
     [all, { etag: '"v7"', 'last-modified': same, range: 'bytes=0-1' }, current, go],
@@ -46,7 +45,6 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [all, { 'if-match': '*' }, null, failed],
   ],
   'RFC 9110 §13.1.1 (2): If-Match is true if one of its tags matches': [
-    [all, { 'if-match': '"v7"' }, current, go],
     ...[',"v7" ,, "v8",', '"v7" ', ' , , "v7"', 'W/"a"\t,\t"v7"', '"v6,", "v7"', '",","v7"'].map(matches),
     [all, { 'if-match': '""' }, { etag: '""' }, go],
   ],
@@ -83,9 +81,7 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [all, { 'if-none-match': '*' }, null, go],
   ],
   'RFC 9110 §13.1.2 (2): If-None-Match is false if one of its tags matches': [
-    [reading, { 'if-none-match': '"v7"' }, current, unchanged],
     [reading, { 'if-none-match': ',"v6","v7",,' }, current, unchanged],
-    [writing, { 'if-none-match': '"v7"' }, current, failed],
     [writing, { 'if-none-match': '"v6", "v7"' }, current, failed],
   ],
   'RFC 9110 §13.1.2 (3): otherwise If-None-Match is true': [
@@ -111,10 +107,7 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [reading, { 'if-none-match': 'v7', 'if-modified-since': after }, current, go],
   ],
   'RFC 9110 §13.1.3: If-Modified-Since is false if the date is not later': [
-    [reading, { 'if-modified-since': before }, current, go],
-    [reading, { 'if-modified-since': same }, current, unchanged],
     [reading, { 'if-modified-since': after }, current, unchanged],
-    [reading, { 'if-match': '*', 'if-modified-since': same }, current, unchanged],
     [reading, { 'if-modified-since': 'Sat, 20 Nov 2027 10:00:00 GMT' }, current, unchanged],
     [reading, { 'if-modified-since': 'Friday, 20-Nov-26 10:00:00 GMT' }, current, unchanged],
     [reading, { 'if-modified-since': 'Fri Nov 20 09:59:59 2026' }, current, go],
@@ -135,8 +128,6 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     [[...writing, 'get', 'Head'], { 'if-modified-since': after }, current, go],
   ],
   'RFC 9110 §13.1.4: If-Unmodified-Since is true if the date is not later': [
-    [all, { 'if-unmodified-since': before }, current, failed],
-    [all, { 'if-unmodified-since': same }, current, go],
     [all, { 'if-unmodified-since': after }, current, go],
     [writing, { 'if-unmodified-since': 'Friday, 20-Nov-26 09:59:59 GMT' }, current, failed],
   ],

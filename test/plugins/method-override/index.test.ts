@@ -256,10 +256,8 @@ t.test('hooks run once, and the log has one pair of lines, with the overriding m
     t.match(lines.shift(), { msg: 'incoming request', req: { method } })
     const messages = [...hooks.map((name) => `${name} ${method}`), 'request completed']
     const told = lines.map((line) => [line.msg, line.originalMethod])
-    t.strictSame(
-      told,
-      messages.map((message) => [message, originalMethod]),
-    )
+    const expected = messages.map((message) => [message, originalMethod])
+    t.strictSame(told, expected)
   }
 })
 
@@ -340,12 +338,10 @@ t.test('methods and form are options', async (t) => {
     // As without the plugin.
     [{ form: false }, byForm('_method=DELETE'), { status: 415 }],
     [{ form: false }, byHeader('DELETE'), { route: 'DELETE', originalMethod: 'POST' }],
-  ] as const)
-    t.match(
-      (await post(await usualApp(options), request)).json(),
-      expected,
-      JSON.stringify([options, request]),
-    )
+  ] as const) {
+    const answer = await post(await usualApp(options), request)
+    t.match(answer.json(), expected, JSON.stringify([options, request]))
+  }
 })
 
 t.test('invalid options are refused at registration', async (t) => {
@@ -485,7 +481,6 @@ t.test('the OpenAPI document has the header on other methods, and the refusals o
 
 t.test('a field is taken out of a form, and the other bytes do not change', async (t) => {
   for (const [form, values, rest] of [
-    ['_method=PUT&_method==&a=%20', ['PUT', '='], 'a=%20'],
     ['_method', [''], ''],
     ['%5Fmethod=PA%54CH&a=%zz', ['PATCH'], 'a=%zz'],
     ['_method=%zz', ['%zz'], ''],

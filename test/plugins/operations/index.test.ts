@@ -318,10 +318,8 @@ t.test('a route names what it starts: an unknown one is found when the app gets 
     t.throws(() => app.post('/v1/work', { config }, async () => ({})), { message })
   }
   app.post('/v1/other', { config: { operations: { starts: 'wrok' } } }, async () => ({}))
-  await t.rejects(async () => app.ready(), {
-    code: 'FST_CONV_OPERATION_UNKNOWN',
-    message: /'wrok'; the defined operations are: work/,
-  })
+  const unknown = { code: 'FST_CONV_OPERATION_UNKNOWN', message: /'wrok'; the defined operations are: work/ }
+  await t.rejects(async () => app.ready(), unknown)
 })
 
 t.test('with a shared store, operations run as soon as the app listens', async (t) => {
@@ -418,9 +416,8 @@ t.test('not ready: whole seconds, and a progress that is made one from 0 to 1', 
 t.test('a start that fails lets go of what it had taken', async (t) => {
   let closes = 0
   const start = async () => Promise.reject(new Error('run its migration'))
-  const app = await bare(t, {
-    engine: handEngine({ isShared: false, start, close: async () => void closes++ }),
-  })
+  const engine = handEngine({ isShared: false, start, close: async () => void closes++ })
+  const app = await bare(t, { engine })
   app.operations.define('work', never)
   await t.rejects(async () => app.ready(), /run its migration/)
   await app.close()

@@ -263,18 +263,15 @@ t.test('an operation runs once in a process, also if the engine calls twice at t
   t.match(await outcome, { kind: 'ended' })
 })
 
-t.test(
-  'operations that the store does not know are in the log once: services may share a queue',
-  async (t) => {
-    const engine = handEngine()
-    const { lines } = await openProcess(t, { engine })
-    for (const digit of ['a', 'b'])
-      t.strictSame(await engine.run(digit.repeat(32)), { kind: 'ended', hasFailed: false })
-    const told = lines.filter(({ msg }) => msg?.includes('a `queue` of its own'))
-    t.match(told, [{ level: levels.warn, operationId: 'a'.repeat(32) }])
-    t.equal(told.length, 1)
-  },
-)
+t.test('operations that the store does not know are logged once: services may share a queue', async (t) => {
+  const engine = handEngine()
+  const { lines } = await openProcess(t, { engine })
+  for (const digit of ['a', 'b'])
+    t.strictSame(await engine.run(digit.repeat(32)), { kind: 'ended', hasFailed: false })
+  const told = lines.filter(({ msg }) => msg?.includes('a `queue` of its own'))
+  t.match(told, [{ level: levels.warn, operationId: 'a'.repeat(32) }])
+  t.equal(told.length, 1)
+})
 
 t.test('a run sends three heartbeats in a lease, and none after its end', async (t) => {
   const options = { isShared: false, definition: { timeout: 100 * lease } }

@@ -9,48 +9,45 @@ import { lease, start, sure } from './samples.js'
 
 const hour = 3_600_000
 
-t.test(
-  'a close lets runs end for `drain`, aborts, waits for `unwind`, and hands back the rest',
-  async (t) => {
-    for (const isShared of [true, false]) {
-      const [clock, memory] = [manualClock(start), memoryOperationStore()]
-      const engine = inProcessEngine({ concurrency: 2, schedule: clock.schedule })
-      const usual = undefined as never
-      const times = isShared ? { drain: usual, unwind: usual } : { drain: '5s', unwind: '10s' }
-      const options = { clock, memory, isShared, engine, ...times }
-      const { app, begin, contexts, end, lines, record } = await openProcess(t, options)
-      const ids = [await begin(), await begin(), await begin()]
-      const closed = app.close()
-      const isClosed = () => Promise.race([closed.then(() => true), pause(10, false)])
-      await clock.advance(0)
-      await clock.advance(4_999)
-      await end()
-      const signal = sure(contexts[1]?.signal)
-      t.notOk(signal.aborted)
-      await clock.advance(1)
-      t.ok(signal.aborted)
-      await clock.advance(9_999)
-      t.notOk(await isClosed(), 'the handler has the time `unwind` to stop')
-      await clock.advance(1)
-      t.ok(await isClosed())
-      t.equal(contexts.length, 2, 'the waiting operation was not begun')
-      t.equal(clock.waiting(), 0, 'no timer is left')
-      const left = isShared
-        ? { status: 'In progress', counted: 0, runUntil: null }
-        : { status: 'Failed', error: { code: 'operation-interrupted' } }
-      t.match(await Promise.all(ids.map(record)), [{ status: 'Succeeded' }, left, left])
-      if (!isShared) continue
+t.test('a close lets runs end, aborts them, waits for `unwind`, and hands back the rest', async (t) => {
+  for (const isShared of [true, false]) {
+    const [clock, memory] = [manualClock(start), memoryOperationStore()]
+    const engine = inProcessEngine({ concurrency: 2, schedule: clock.schedule })
+    const usual = undefined as never
+    const times = isShared ? { drain: usual, unwind: usual } : { drain: '5s', unwind: '10s' }
+    const options = { clock, memory, isShared, engine, ...times }
+    const { app, begin, contexts, end, lines, record } = await openProcess(t, options)
+    const ids = [await begin(), await begin(), await begin()]
+    const closed = app.close()
+    const isClosed = () => Promise.race([closed.then(() => true), pause(10, false)])
+    await clock.advance(0)
+    await clock.advance(4_999)
+    await end()
+    const signal = sure(contexts[1]?.signal)
+    t.notOk(signal.aborted)
+    await clock.advance(1)
+    t.ok(signal.aborted)
+    await clock.advance(9_999)
+    t.notOk(await isClosed(), 'the handler has the time `unwind` to stop')
+    await clock.advance(1)
+    t.ok(await isClosed())
+    t.equal(contexts.length, 2, 'the waiting operation was not begun')
+    t.equal(clock.waiting(), 0, 'no timer is left')
+    const left = isShared
+      ? { status: 'In progress', counted: 0, runUntil: null }
+      : { status: 'Failed', error: { code: 'operation-interrupted' } }
+    t.match(await Promise.all(ids.map(record)), [{ status: 'Succeeded' }, left, left])
+    if (!isShared) continue
 
-      // A handler that does not stop is worth a warning; a deploy is no fault.
-      const warnings = lines.flatMap(({ level, event }) => (event && level > 30 ? [event] : []))
-      t.strictSame(warnings, ['abandon'])
-      const other = await openProcess(t, { clock, memory })
-      t.match(other.contexts, [{ operationId: ids[1], run: 2 }], 'another process begins it at once')
-      await clock.advance(lease / 2)
-      t.match(other.contexts[1], { operationId: ids[2], run: 1 })
-    }
-  },
-)
+    // A handler that does not stop is worth a warning; a deploy is no fault.
+    const warnings = lines.flatMap(({ level, event }) => (event && level > 30 ? [event] : []))
+    t.strictSame(warnings, ['abandon'])
+    const other = await openProcess(t, { clock, memory })
+    t.match(other.contexts, [{ operationId: ids[1], run: 2 }], 'another process begins it at once')
+    await clock.advance(lease / 2)
+    t.match(other.contexts[1], { operationId: ids[2], run: 1 })
+  }
+})
 
 t.test("an instance whose clock is an hour ahead takes no live run: the store's clock decides", async (t) => {
   const real = Date.now

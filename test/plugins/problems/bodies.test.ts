@@ -96,10 +96,8 @@ t.test('JSON that is not UTF-8 is a 400 (RFC 8259 §8.1)', async (t) => {
       await refuses(t, app, { ...request, payload }, expected, `${url} ${type}: ${about}`)
     }
     const name = 'Ren\u00e9 \u{1f600} \ufffd'
-    const response = await app.inject({
-      ...request,
-      payload: Buffer.from(`\ufeff${JSON.stringify({ name })}`),
-    })
+    const payload = Buffer.from(`\ufeff${JSON.stringify({ name })}`)
+    const response = await app.inject({ ...request, payload })
     t.strictSame([response.statusCode, response.json()], [200, { name }], `${url}: UTF-8, with a BOM`)
   }
 })

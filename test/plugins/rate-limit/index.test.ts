@@ -242,14 +242,12 @@ t.test('in report mode no header is added, no request is refused, and both are c
   t.same(await statusesOf(app, times(3)), [200, 200, 200])
   t.equal(await leftOf(app), 'undefined')
   t.same(await statusesOf(app, times(3, '/v1/own')), [200, 200, 200])
-  const told = app.conventions.report().observations
-  t.strictSame(
-    told.map(({ rule, route, effect, count }) => [rule, route, effect, count].join()),
-    [
-      ...['fields,GET /v1/users,header added,1', 'quota,GET /v1/users,refused,3'],
-      ...['fields,GET /v1/own,header added,2', 'quota,GET /v1/own,refused,1'],
-    ],
-  )
+  const { observations } = app.conventions.report()
+  const told = observations.map(({ rule, route, effect, count }) => [rule, route, effect, count].join())
+  t.strictSame(told, [
+    ...['fields,GET /v1/users,header added,1', 'quota,GET /v1/users,refused,3'],
+    ...['fields,GET /v1/own,header added,2', 'quota,GET /v1/own,refused,1'],
+  ])
 })
 
 t.test('peers on a Unix domain socket have no address, and count together', async (t) => {
@@ -361,11 +359,8 @@ t.test('a route may be in another mode', async (t) => {
     t.same(statuses, [200, 200, 200], 'off counts nothing')
     for (const [path, status] of Object.entries({ users, enforce: 429, report: 200, off: 200 })) {
       const answer = await ask(app, `/v1/${path}`)
-      t.strictSame(
-        [answer.status, 'ratelimit' in answer.headers],
-        [status, status === 429],
-        `${mode}: ${path}`,
-      )
+      const seen = [answer.status, 'ratelimit' in answer.headers]
+      t.strictSame(seen, [status, status === 429], `${mode}: ${path}`)
     }
   }
 })
@@ -387,13 +382,8 @@ t.test('with Redis, each quota of a caller has a key of its own', async (t) => {
     t.match(refused.headers, { 'retry-after': '86399', ratelimit: '"burst";r=0;t=1, "daily";r=0;t=86399' })
     t.strictSame(refused.json().violated_policies, violated_policies)
   }
-  const longFirst = await appWith({
-    redis: fakeRedis(),
-    quotas: [
-      { ...daily, max: 1 },
-      { ...burst, max: 1 },
-    ],
-  })
+  const quotas = [daily, burst].map((quota) => ({ ...quota, max: 1 }))
+  const longFirst = await appWith({ redis: fakeRedis(), quotas })
   await leftOf(longFirst)
   t.strictSame((await ask(longFirst)).body.violated_policies, ['daily', 'burst'], 'each without any left')
   mock.timers.tick(1000)

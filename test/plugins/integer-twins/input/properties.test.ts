@@ -50,10 +50,8 @@ t.test('integers without and with their twins, whether the client has rounded or
     const forms = [`"id":${id}`, `"id":${id},${twin}`, `"id":${Number(id)},${twin}`, twin]
     return fc.constantFrom(...forms).map((members) => ({ id, members }))
   })
-  const schema = objectOf(
-    { id: int64, ids: listOf(), lists: listOf(listOf()) },
-    { additionalProperties: false },
-  )
+  const properties = { id: int64, ids: listOf(), lists: listOf(listOf()) }
+  const schema = objectOf(properties, { additionalProperties: false })
   await fc.assert(
     fc.asyncProperty(sent, fc.array(anyInt64), async ({ id, members }, ids) => {
       const twins = JSON.stringify(ids.map(String))
