@@ -1,4 +1,5 @@
-// Stryker for the folder that MUTATE names, of src/plugins or of src; scripts/mutate.mjs starts it.
+// Stryker for the folder that MUTATE names, of src/plugins or of src, or for the files at the top of src (`src`);
+// scripts/mutate.mjs starts it.
 import { existsSync, readdirSync } from 'node:fs'
 
 const name = process.env.MUTATE ?? 'problems'
@@ -22,6 +23,14 @@ const others = {
   'integer-twins': ['providers/matrix.test.ts'],
   operations: ['plugins/fields/hidden.test.ts', 'preset/identify.test.ts'],
   problem: ['plugins/problems', 'server-options'],
+  src: [
+    'options.test.ts',
+    'preset.test.ts',
+    'text.test.ts',
+    'fast-ticks.test.ts',
+    'preset',
+    'server-options',
+  ],
   schema: [
     'json',
     'convention',
@@ -35,7 +44,7 @@ const others = {
 }
 
 // Without tests that start programs, measure memory or read what is built: each takes seconds.
-const tests = [folder, ...(others[name] ?? [])].flatMap((at) =>
+const tests = [...(name === 'src' ? [] : [folder]), ...(others[name] ?? [])].flatMap((at) =>
   at.endsWith('.ts')
     ? `test/${at}`
     : readdirSync(`test/${at}`, { recursive: true })
@@ -54,7 +63,7 @@ export default {
   // The sources are bundled once, with all mutants; the process that tests a mutant switches it on.
   buildCommand: `node scripts/test.mjs --bundle ${tests.join(' ')}`,
   mutate: [
-    `src/${folder}/**/*.ts`,
+    name === 'src' ? 'src/*.ts' : `src/${folder}/**/*.ts`,
     // Their tests are among those that are left out.
     '!src/plugins/*/{engines/{bullmq,pg-boss},stores/{redis,postgres}}.ts',
     '!src/cli/{check,check-process,index}.ts',

@@ -21,7 +21,7 @@ const options = [
   ...(redundant ? ['--disableBail'] : []),
 ]
 const changed = args.includes('--changed') ? changedFiles() : null
-const all = () => [...readdirSync('src/plugins'), ...readdirSync('src')].filter(hasMirror)
+const all = () => ['src', ...readdirSync('src/plugins'), ...readdirSync('src')].filter(hasMirror)
 const names = named.length > 0 ? named : changed === null ? all() : [...new Set(changed.map(nameOf))]
 
 const unknown = named.filter((name) => !hasMirror(name))
@@ -62,13 +62,15 @@ function changedFiles() {
   return since.length > 0 ? since : differing('HEAD~1')
 }
 
-/** Returns the folder of a source file: `fields` of `src/plugins/fields/index.ts`, `http` of `src/http/url.ts`. */
+/** Returns the folder of a source file: `fields` of `src/plugins/fields/index.ts`, `http` of `src/http/url.ts`, `src` of a file at its top. */
 function nameOf(file) {
-  const [, first, second] = file.split('/')
+  const [top, first, second] = file.split('/')
+  if (second === undefined) return top
   return first === 'plugins' ? second : first
 }
 
 function hasMirror(name) {
+  if (name === 'src') return true
   return ['plugins/', ''].some((at) => existsSync(`src/${at}${name}`) && existsSync(`test/${at}${name}`))
 }
 
