@@ -25,6 +25,8 @@ const declared = {
   labels: is.option<readonly string[]>(is.listOf(is.text()), defaults.labels),
 }
 
+const store = { get: () => 1, set: () => 1, isShared: true, isFast: false }
+
 type Row = [check: is.Check<unknown>, passing: unknown[], expected: string, failing: unknown[], shown: string]
 
 /** Values that each check takes, and others as its error shows them. */
@@ -44,7 +46,16 @@ const rows: readonly Row[] = [
     ['a', { 0: 'a', length: 1 }],
     `'a' {"0":"a","length":1}`,
   ],
+  [is.listOf(is.text(), 'one'), [['a']], 'one', [[]], '[]'],
   [is.objectOf<Lamp>(checks), [{}, { watts: 7 }], 'an object', [null, [], 'a'], "null [] 'a'"],
+  [
+    is.objectWith<typeof store>('a store', ['get', 'set'], ['isShared', 'isFast']),
+    [store],
+    'a store',
+    [null, { ...store, set: 1 }, { ...store, isFast: 1 }],
+    'null {"set":1,"isShared":true,"isFast":false} {"isShared":true,"isFast":1}',
+  ],
+  [is.orFalse(is.oneOf('a')), [false, 'a'], "'a'", [true], 'true'],
 ]
 
 t.test('each check returns a valid value, or throws with label, expected and received value', async (t) => {

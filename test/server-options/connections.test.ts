@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import conventions, { problems, securityHeaders, serverOptions } from '../../src/index.js'
 import { keepLogs, levels } from '../support/logs.js'
 import { isProblem } from '../support/problem.js'
-import { ask, openConnection, parseAnswers, requestBytes } from '../support/raw.js'
+import { ask, exchange, openConnection, parseAnswers, requestBytes } from '../support/raw.js'
 import { serve } from '../support/serve.js'
 
 const host = 'Host: localhost\r\nConnection: close\r\n'
@@ -361,6 +361,13 @@ t.test('Transfer-Encoding in HTTP/1.0 ends the connection (RFC 9112 §6.1)', asy
     const answer = await ask(port, bytes + requestBytes('GET', '/v1/users'))
     t.equal(answer.headers.connection, 'close', target)
   }
+  const kept = requestBytes('GET', '/%zz', { connection: 'keep-alive' })
+  const answers = parseAnswers(await exchange(port, kept + requestBytes('GET', '/v1/users')))
+  t.strictSame(
+    answers.map(({ status }) => status),
+    [400, 200],
+    'a malformed target alone does not end it',
+  )
 })
 
 t.test('no header field is dropped, of however many', async (t) => {
