@@ -1,7 +1,7 @@
 // Own process: it is slow
 /**
- * The package as users meet it: the tarball, installed into empty folders, in JavaScript and TypeScript, as ESM and
- * as CommonJS; servers in processes of their own, asked over sockets.
+ * The package as users meet it: the tarball, installed into empty folders, in TypeScript, as ESM and as CommonJS; servers in
+ * processes of their own, asked over sockets. (In JavaScript: test/platforms/checks.mjs.)
  */
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -73,11 +73,6 @@ await install(work, tarball, ...versions, ...compilers)
 
 // Most of the time goes into installing and compiling.
 t.jobs = 2
-
-t.test('JavaScript, ES modules and CommonJS', { buffered: true }, async (t) => {
-  const folder = await consumer('javascript', 'javascript')
-  for (const file of ['server.mjs', 'server.cjs']) await serves(t, folder, [file], whole)
-})
 
 for (const type of ['module', 'commonjs']) {
   t.test(`TypeScript, compiled to ${type}`, { buffered: true }, async (t) => {
@@ -178,16 +173,10 @@ function compile(version: string, folder: string, ...options: readonly string[])
   return runCommand('env', ['-u', 'NODE_OPTIONS', process.execPath, compiler, ...options], folder)
 }
 
-/** A folder of its own with a fixture in it. */
-async function consumer(name: string, fixture: string): Promise<string> {
-  const folder = join(work, name)
-  await cp(fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url)), folder, { recursive: true })
-  return folder
-}
-
-/** The same in TypeScript, with the program of each type provider. */
+/** A folder of its own with the fixture in it, and with the program of each type provider. */
 async function typescriptConsumer(name: string, type: string): Promise<string> {
-  const folder = await consumer(name, 'typescript')
+  const folder = join(work, name)
+  await cp(fileURLToPath(new URL('fixtures/typescript', import.meta.url)), folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type }))
   const program = await readFile(join(folder, 'src/with-provider.ts'), 'utf8')
   for (const provider of ['json-schema', 'typebox', 'zod'])

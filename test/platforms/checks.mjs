@@ -1,5 +1,5 @@
 /**
- * What has to hold on every platform: node checks.mjs <esm|cjs>, beside the installed package (scripts/test-platforms.mjs).
+ * What has to hold on every platform: node checks.mjs <esm|cjs> [name of Fastify], beside the installed package (scripts/test-platforms.mjs).
  * REDIS_URL adds the checks on Redis. Prints lines of JSON: `{ platform, fastify }`, `{ name, error }` of each check, and
  * `{ end: true }`.
  */
@@ -17,8 +17,10 @@ const load = system === 'cjs' ? async (name) => require(name) : (name) => import
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const program = join(dirname(require.resolve('fastify-conventions/package.json')), 'dist/cli/index.js')
 
-const { default: Fastify } = await import('fastify')
-const { conventions, serverOptions } = await load('fastify-conventions')
+const { default: Fastify } = await import(process.argv[3] ?? 'fastify')
+const loaded = await load('fastify-conventions')
+// As Fastify's own plugins are used from CommonJS: what `require` gives is the plugin.
+const [conventions, { serverOptions }] = [system === 'cjs' ? loaded : loaded.default, loaded]
 
 const big = 9007199254740993n
 const chunked = { 'transfer-encoding': 'chunked' }

@@ -58,20 +58,23 @@ t.test('a version without a heading in the changelog is refused', async (t) => {
   t.match(release(repository(t, ready, '## 1.1\n')), { status: 1, reasons: /no heading ## 1\.2/ })
 })
 
-t.test('the checks pass', async (t) => {
+t.test('the checks pass, also on the oldest Fastify that the package supports', async (t) => {
   const folder = t.testdir()
   copyFileSync(join(root, 'test/platforms/checks.mjs'), join(folder, 'checks.mjs'))
   const { REDIS_URL: _, ...env } = userEnvironment()
-  const checks = spawnSync(process.execPath, ['checks.mjs', 'esm'], { cwd: folder, env, encoding: 'utf8' })
-  const [first, ...results] = checks.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  t.match(first, { platform: `Node.js ${process.versions.node}`, fastify: /^5\./ })
-  t.strictSame(results.pop(), { end: true }, checks.stderr)
-  t.ok(results.length > 35)
-  for (const { name, error } of results) t.equal(error, null, name)
-  t.equal(checks.status, 0)
+  for (const args of ['esm fastify', 'cjs fastify-oldest']) {
+    const of = { cwd: folder, env, encoding: 'utf8' } as const
+    const checks = spawnSync(process.execPath, ['checks.mjs', ...args.split(' ')], of)
+    const [first, ...results] = checks.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    t.match(first, { platform: `Node.js ${process.versions.node}`, fastify: /^5\./ })
+    t.strictSame(results.pop(), { end: true }, checks.stderr)
+    t.ok(results.length > 35)
+    for (const { name, error } of results) t.equal(error, null, `${args}: ${name}`)
+    t.equal(checks.status, 0)
+  }
 })
 
 t.test('an unknown platform is refused', async (t) => {
