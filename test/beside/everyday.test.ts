@@ -35,10 +35,9 @@ const json = { 'content-type': 'application/json' }
 const documentation = ['/docs', '/docs/', '/docs/static/swagger-initializer.js']
 const friendsRoute = 'OPTIONS /v1*; GET /v1/friends'
 
-/** What most apps have. */
+/** What most apps have. Each that does the work of a convention is in `all together`, and in the tests of that convention. */
 await testSetUps({
   nothing: { register: async () => {} },
-  helmet: { register: async (app) => app.register(helmet), overlaps: { securityHeaders: '(all)' } },
   'helmet for some routes': {
     register: async (app) => app.register(helmet, { global: false }),
     routes: (app) => {
@@ -50,28 +49,6 @@ await testSetUps({
     },
     requests: gets('/v1/letters', '/v1/words'),
     overlaps: { securityHeaders: '(all)' },
-  },
-  cors: { register: async (app) => app.register(cors, { origin: ['https://a.example'], credentials: true }) },
-  'rate-limit': {
-    register: async (app) => app.register(rateLimit, { max: 100, timeWindow: '1 hour' }),
-    overlaps: { rateLimit: '(all)' },
-  },
-  'rate-limit for some routes': {
-    register: async (app) => app.register(rateLimit, { global: false }),
-    routes: (app) => {
-      app.get('/v1/books', { config: { rateLimit: { max: 1, timeWindow: '1 hour' } } }, async () => ({}))
-      app.get('/v1/cars', { config: { rateLimit: false } }, async () => ({}))
-      const rateLimitOfEggs = { max: 9, keyGenerator: () => 'all', allowList: ['all'] }
-      app.get('/v1/eggs', { config: { rateLimit: rateLimitOfEggs } }, async () => ({}))
-      app.get('/v1/fans', { preHandler: app.rateLimit({ max: 1, timeWindow: '1 hour' }) }, async () => ({}))
-    },
-    requests: Object.fromEntries(
-      ['books', 'books', 'cars', 'eggs', 'fans', 'fans'].map((name, index) => [
-        `quota ${name} ${index}`,
-        { url: `/v1/${name}` },
-      ]),
-    ),
-    overlaps: { rateLimit: '(all)' },
   },
   sensible: {
     register: async (app) => app.register(sensible),
@@ -88,12 +65,6 @@ await testSetUps({
       })
     },
     requests: gets('/v1/missings', '/v1/losses', '/v1/varieties'),
-  },
-  etag: {
-    register: async (app) => app.register(etag),
-    requests: { 'not modified': { url: '/v1/own_headers', headers: { 'if-none-match': '"own"' } } },
-    overlaps: { caching: '(all)' },
-    dependsOnOrder: ['unknown'],
   },
   'swagger and swagger-ui': {
     register: async (app) => {

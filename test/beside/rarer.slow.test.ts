@@ -1,6 +1,5 @@
 // Own process: it is slow
 import { createRequire } from 'node:module'
-import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import csrfProtection from '@fastify/csrf-protection'
 import formbody from '@fastify/formbody'
@@ -49,7 +48,6 @@ await testSetUps({
     requests: gets('/v1/tags'),
     overlaps: { caching: '(all)' },
   },
-  compress: { register: async (app) => app.register(compress, { threshold: 1 }) },
   'under-pressure': {
     register: async (app) =>
       app.register(underPressure, {
@@ -69,48 +67,34 @@ await testSetUps({
       app.register(underPressure, { healthCheck: async () => false, healthCheckInterval: 100_000 }),
     dependsOnOrder: 'all',
   },
-  view: {
-    register: async (app) =>
-      app.register(view, { engine: { eta: new Eta() }, templates: folder('templates') }),
-    routes: (app) =>
-      app.get('/v1/views', async (_request, reply: FastifyReply) => reply.view('page.eta', { name: 'Ada' })),
-    requests: gets('/v1/views'),
-  },
-  'csrf-protection': {
+  'tokens, bodies, views and sockets': {
     register: async (app) => {
       await app.register(cookie)
       await app.register(csrfProtection)
+      await app.register(jwt, { secret })
+      await app.register(multipart)
+      await app.register(formbody)
+      await app.register(view, { engine: { eta: new Eta() }, templates: folder('templates') })
+      await app.register(websocket)
     },
-    routes: (app) => app.post('/v1/orders', { preHandler: app.csrfProtection }, async () => ({})),
-    requests: { 'without a token': { method: 'POST', url: '/v1/orders', payload: {} } },
-  },
-  jwt: {
-    register: async (app) => app.register(jwt, { secret }),
-    routes: (app) =>
-      app.get('/v1/letters', { onRequest: (request) => request.jwtVerify() as never }, async () => ({})),
-    requests: {
-      'without a token': { url: '/v1/letters' },
-      'with a bad token': { url: '/v1/letters', headers: { authorization: 'Bearer a.b.c' } },
-    },
-  },
-  multipart: {
-    register: async (app) => app.register(multipart),
-    routes: (app) =>
+    routes: (app) => {
+      app.post('/v1/orders', { preHandler: app.csrfProtection }, async () => ({}))
+      app.get('/v1/letters', { onRequest: (request) => request.jwtVerify() as never }, async () => ({}))
       app.post('/v1/uploads', async (request) => {
         const file = await request.file()
         return { name: file?.filename, text: String(await file?.toBuffer()) }
-      }),
-    requests: { upload: { method: 'POST', url: '/v1/uploads', headers: multiple, payload: part } },
-  },
-  formbody: {
-    register: async (app) => app.register(formbody),
-    routes: (app) => app.post('/v1/answers', async (request) => request.body),
-    requests: { form: { method: 'POST', url: '/v1/answers', headers: form, payload: 'name=Ada&age=31' } },
-  },
-  websocket: {
-    register: async (app) => app.register(websocket),
-    routes: (app) => app.get('/v1/events', { websocket: true }, (socket) => socket.close()),
-    requests: gets('/v1/events'),
+      })
+      app.post('/v1/answers', async (request) => request.body)
+      app.get('/v1/views', async (_request, reply: FastifyReply) => reply.view('page.eta', { name: 'Ada' }))
+      app.get('/v1/events', { websocket: true }, (socket) => socket.close())
+    },
+    requests: {
+      ...gets('/v1/letters', '/v1/views', '/v1/events'),
+      'without a csrf token': { method: 'POST', url: '/v1/orders', payload: {} },
+      'with a bad token': { url: '/v1/letters', headers: { authorization: 'Bearer a.b.c' } },
+      upload: { method: 'POST', url: '/v1/uploads', headers: multiple, payload: part },
+      form: { method: 'POST', url: '/v1/answers', headers: form, payload: 'name=Ada&age=31' },
+    },
   },
   mercurius: {
     register: async (app) =>

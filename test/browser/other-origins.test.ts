@@ -139,30 +139,6 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     }
   })
 
-  await t.test('a browser sends one preflight per URL, and nothing that it did not allow', async (t) => {
-    const { url, other, call, arrived } = await open(t)
-    const override = { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }
-    for (const request of [{ method: 'DELETE' }, { ...put, method: 'POST' }, override])
-      await isUnreadable(t, fetchIn(other, `${url}/v1/users/1`, request), JSON.stringify(request))
-    t.strictSame(methodsOf(arrived), ['OPTIONS', 'OPTIONS', 'OPTIONS'])
-    for (const method of ['PUT', 'PUT', 'PATCH']) await call('/v1/users/2', { ...put, method })
-    t.strictSame(methodsOf(arrived).slice(3), ['OPTIONS', 'PUT', 'PUT', 'PATCH'])
-    await call('/v1/users/2', { method: 'DELETE', headers: { 'if-match': '"1"' } })
-    t.strictSame(methodsOf(arrived).slice(-2), ['OPTIONS', 'DELETE'], 'of a header it has not heard yet')
-  })
-
-  await t.test('a browser validates its copy: the service sends 304, and the page gets 200', async (t) => {
-    const { call, arrived } = await open(t)
-    const { headers, body } = await call('/v1/users/1')
-    const { etag = '' } = headers
-    t.match(etag, /^"/)
-    for (const request of [{}, { cache: 'no-cache' }] as const)
-      t.match(await call('/v1/users/1', request), { status: 200, headers: { etag }, body })
-    t.strictSame(statusesOf(arrived), [200, 304, 304])
-    const own = await call('/v1/users/1', { headers: { 'if-none-match': etag } })
-    t.match(own, { status: 304, headers: { etag }, body: '' }, 'a page may ask so itself')
-  })
-
   await t.test('a cached response for one origin, or for none, is not used for another origin', async (t) => {
     const { url, page, other, call, arrived } = await open(t, {}, (app) => {
       const config = { caching: { cacheControl: { public: true, maxAge: 60 } } } as const
