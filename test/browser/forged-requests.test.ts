@@ -3,7 +3,6 @@
 import type { Frame, Page } from 'playwright-core'
 import t from 'tap'
 import { fetchIn, freshContext, openPage, skipWithoutBrowser, startBrowser } from '../support/browser.js'
-import { until } from '../support/until.js'
 import { serveUsers } from './service.js'
 
 const override = { 'x-http-method-override': 'DELETE' }
@@ -41,20 +40,6 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
     await frame.getByText('alone').waitFor()
     t.equal(await sendForm(page, frame, url), 400, 'a frame in a sandbox')
     t.match(arrived.at(-1), { method: 'POST', headers: { origin: 'null' } })
-    t.strictSame(handled, [])
-  })
-
-  await t.test('a form that a script of another origin sends is not performed as DELETE', async (t) => {
-    const { page } = await openPage(t, await freshContext(t, browser), 'localhost')
-    const { url, arrived, handled } = await serveUsers(t)
-    const target = `${url}/v1/users/1`
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const form = { method: 'POST', headers, body: '_method=DELETE' }
-    await t.rejects(fetchIn(page, target, form), /Failed to fetch/)
-    await t.rejects(fetchIn(page, target, { ...form, mode: 'no-cors' }), /Failed to fetch/)
-    await page.evaluate(`navigator.sendBeacon('${target}', new URLSearchParams({ _method: 'DELETE' }))`)
-    const refused = async () => arrived.filter(({ method, status }) => method === 'POST' && status === 400)
-    await until(refused, ({ length }) => length === 3)
     t.strictSame(handled, [])
   })
 

@@ -1,5 +1,5 @@
 // Own process: waits for a browser
-/** What pages of other origins send to a service, and read of it, in a browser: CORS, its cache, security headers, the client. */
+/** What pages of other origins send to a service, and read of it, in a browser: CORS, security headers, the client. */
 import { once } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -137,24 +137,6 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
       t.strictSame(methodsOf(arrived.splice(0)), ['OPTIONS', request.method ?? 'GET'], about)
       t.strictSame(handled.splice(0), method === '' ? [] : [`${method} ${path}`], about)
     }
-  })
-
-  await t.test('a cached response for one origin, or for none, is not used for another origin', async (t) => {
-    const { url, page, other, call, arrived } = await open(t, {}, (app) => {
-      const config = { caching: { cacheControl: { public: true, maxAge: 60 } } } as const
-      app.get('/v1/rates', { config }, () => ({ rates: [] }))
-      // For all as an image; what another page may read of it is a matter of CORS alone.
-      app.get('/v1/logos', { config: { ...config, securityHeaders: false } }, (_request, reply) =>
-        reply.type('image/svg+xml').send('<svg xmlns="http://www.w3.org/2000/svg"/>'),
-      )
-    })
-    for (const _ of [1, 2]) t.equal((await call('/v1/rates')).status, 200)
-    t.equal(arrived.length, 1, 'the second time it comes from the cache')
-    await isUnreadable(t, fetchIn(other, `${url}/v1/rates`), 'the copy of another origin')
-    t.strictSame(statusesOf(arrived), [200, 304])
-    await page.setContent(`<img src="${url}/v1/logos">`)
-    t.notOk('origin' in (arrived.at(-1)?.headers ?? {}), 'an image is asked for without an origin')
-    t.equal((await call('/v1/logos')).status, 200)
   })
 
   await t.test('a page runs, shows and frames no response, unless its route lets it', async (t) => {

@@ -10,8 +10,8 @@ export default fp(async function repositories(app, { now = () => new Date() }) {
   ]
 
   app.decorate('users', [
-    { id: 1, username: 'ada', password: 'Password123$', roles: ['admin'] },
-    { id: 2, username: 'bo', password: 'Password123$', roles: ['basic'] },
+    { id: 1, username: 'ada', password: 'Password123$' },
+    { id: 2, username: 'bo', password: 'Password123$' },
   ])
   app.decorate('tasks', {
     page: ({ page, limit, order, status }) => {
@@ -28,7 +28,6 @@ export default fp(async function repositories(app, { now = () => new Date() }) {
       return task
     },
     update: (task, values) => Object.assign(task, values, { updated_at: now().toISOString() }),
-    remove: (task) => tasks.splice(tasks.indexOf(task), 1),
     all: () => tasks,
   })
 })

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import cookie from '@fastify/cookie'
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
-import multipart from '@fastify/multipart'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
 import session from '@fastify/session'
@@ -13,13 +12,12 @@ import underPressure from '@fastify/under-pressure'
 import fp from 'fastify-plugin'
 
 const root = join(import.meta.dirname, '../../public')
-const methods = ['GET', 'POST', 'PATCH', 'DELETE']
+const methods = ['GET', 'POST', 'PATCH']
 const info = { title: 'Tasks', description: 'Tasks of users', version: '1.0.0' }
 
 export default fp(async function external(app, { sessionId }) {
   await app.register(cors, { origin: ['https://tasks.example'], credentials: true, methods })
   await app.register(helmet, { referrerPolicy: { policy: 'same-origin' } })
-  await app.register(multipart, { limits: { fileSize: 1024, files: 1 } })
   await app.register(rateLimit, {
     max: 5000,
     timeWindow: '1 minute',

@@ -24,7 +24,7 @@ export default async function auth(app) {
         reply.code(401)
         return { message: 'Invalid username or password.' }
       }
-      request.session.user = { id: user.id, username, roles: user.roles }
+      request.session.user = { id: user.id, username }
       await request.session.save()
       return { success: true }
     },

@@ -53,36 +53,6 @@ export default async function tasks(app) {
     },
   )
 
-  app.delete(
-    '/:id',
-    {
-      schema: { params: Id, response: { 204: Type.Null(), 404: Message }, tags },
-      preHandler: async (request) => request.mustBeAdmin(),
-    },
-    async (request, reply) => {
-      const task = app.tasks.find(request.params.id)
-      if (!task) return reply.notFound('Task not found')
-      app.tasks.remove(task)
-      reply.code(204)
-      return null
-    },
-  )
-
-  app.post(
-    '/:id/upload',
-    { schema: { params: Id, consumes: ['multipart/form-data'], response: { 200: Message }, tags } },
-    async (request, reply) => {
-      const file = await request.file()
-      if (!file) return reply.notFound('File not found')
-      if (!file.mimetype.startsWith('text/')) return reply.badRequest('Invalid file type')
-      return { message: `${file.filename}: ${(await file.toBuffer()).length} bytes` }
-    },
-  )
-
-  app.get('/:filename/file', { schema: { tags } }, async (request, reply) =>
-    reply.sendFile(request.params.filename),
-  )
-
   app.get('/download/csv', { schema: { tags } }, async (_request, reply) => {
     const rows = app.tasks.all().map(({ id, name }) => `${id},${name}\n`)
     reply.header('Content-Disposition', 'attachment; filename="tasks.csv"').type('text/csv')
