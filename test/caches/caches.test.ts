@@ -11,11 +11,7 @@ import { greetings, type Origin, startOrigin } from './origin.js'
 type Cache = ReturnType<typeof cacheThrough>
 type CacheAnswer = Awaited<ReturnType<Cache>>
 
-interface Sent {
-  readonly method?: string
-  readonly headers?: Record<string, string>
-  readonly body?: object
-}
+type Sent = { method?: string; headers?: Record<string, string>; body?: object }
 
 const isRoot = process.getuid?.() === 0
 

@@ -164,13 +164,7 @@ async function start(t: Test, given: DevIssuerOptions, port?: number): Promise<F
 }
 
 function token(app: FastifyInstance, fields: Record<string, string>, secret?: string) {
-  return app.inject({
-    method: 'POST',
-    url: '/oauth/token',
-    headers: {
-      'content-type': form,
-      ...(secret && { authorization: `Basic ${secret}` }),
-    },
-    payload: new URLSearchParams(fields).toString(),
-  })
+  const headers = { 'content-type': form, ...(secret && { authorization: `Basic ${secret}` }) }
+  const payload = new URLSearchParams(fields).toString()
+  return app.inject({ method: 'POST', url: '/oauth/token', headers, payload })
 }

@@ -255,16 +255,14 @@ const singlePlugins = {
   'a request that runs ends before the app closes': async () => {
     const app = Fastify(serverOptions())
     await app.register(conventions)
-    let closed
     app.get('/v1/users', async () => {
-      closed = app.close()
+      void app.close()
       await new Promise((resolve) => setTimeout(resolve, 100))
       return { users: [] }
     })
-    await app.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = app.server.address()
-    assert.match(await exchange(port, request('GET', '/v1/users')), /{"users":\[\]}$/)
-    await closed
+    await serving(app, async ({ port }) =>
+      assert.match(await exchange(port, request('GET', '/v1/users')), /{"users":\[\]}$/),
+    )
   },
   'a process ends by itself after its app has closed': async () => {
     const file = join(folder, `closes-${system}.mjs`)

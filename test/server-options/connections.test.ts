@@ -355,10 +355,9 @@ t.test('the connection of a refused WebSocket handshake ends with the response',
 
 t.test('Transfer-Encoding in HTTP/1.0 ends the connection (RFC 9112 §6.1)', async (t) => {
   const { port } = await service(t)
-  const json = 'Host: a\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n'
-  for (const target of ['/v1/users', '/v1/nothing', '/%zz']) {
-    const bytes = `POST ${target} HTTP/1.0\r\n${json}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`
-    const answer = await ask(port, bytes + requestBytes('GET', '/v1/users'))
+  const fields = 'Host: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n'
+  for (const target of ['/v1/nothing', '/%zz']) {
+    const answer = await ask(port, `POST ${target} HTTP/1.0\r\n${fields}\r\n0\r\n\r\n`)
     t.equal(answer.headers.connection, 'close', target)
   }
   const kept = requestBytes('GET', '/%zz', { connection: 'keep-alive' })
