@@ -50,6 +50,20 @@ await testSetUps({
     requests: gets('/v1/letters', '/v1/words'),
     overlaps: { securityHeaders: '(all)' },
   },
+  'rate-limit for some routes': {
+    register: async (app) => app.register(rateLimit, { global: false }),
+    routes: (app) => {
+      app.get('/v1/books', { config: { rateLimit: { max: 1, timeWindow: '1 hour' } } }, async () => ({}))
+      app.get('/v1/cars', { config: { rateLimit: false } }, async () => ({}))
+      app.get('/v1/fans', { preHandler: app.rateLimit({ max: 1, timeWindow: '1 hour' }) }, async () => ({}))
+    },
+    requests: {
+      ...gets('/v1/books', '/v1/cars', '/v1/fans'),
+      'books again': { url: '/v1/books' },
+      'fans again': { url: '/v1/fans' },
+    },
+    overlaps: { rateLimit: '(all)' },
+  },
   sensible: {
     register: async (app) => app.register(sensible),
     routes: (app) => {
