@@ -14,6 +14,7 @@ import type { RequestStep, StepResult } from '../../src/convention/steps.js'
 import { conventions } from '../../src/preset.js'
 import { ProblemError } from '../../src/problem/problem-error.js'
 import { modeOption, routeModeOption, routeRuleOptions, ruleOptions } from '../../src/report/modes.js'
+import { withPlugins } from '../support/app.js'
 import { keepLogs } from '../support/logs.js'
 import { serve } from '../support/serve.js'
 
@@ -106,8 +107,7 @@ t.test('a HEAD route of Fastify shares the plan of its GET route; one of the app
   t.equal(compiled.join(), '*,GET /a,GET /b,HEAD /b,POST /c,HEAD /c,GET /e,HEAD /e,GET /f,GET /d')
   t.match(configs[0], { counting: {}, ofHead: true })
   t.equal((await app.inject({ method: 'HEAD', url: '/f' })).statusCode, 400, 'by its validator')
-  const withoutHead = Fastify({ exposeHeadRoutes: false })
-  await withoutHead.register(counting)
+  const withoutHead = await withPlugins(Fastify({ exposeHeadRoutes: false }), counting)
   withoutHead.get('/e', answer)
   withoutHead.head('/e', answer)
   t.equal((await withoutHead.inject({ method: 'HEAD', url: '/e' })).headers['x-plan'], 'HEAD /e')
@@ -193,8 +193,7 @@ async function tidied(step: RequestStep, options: object = {}, logger: object | 
     setUp: () => null,
     route: () => ({ onRequest: step, preHandler: step }),
   })
-  const app: FastifyInstance = Fastify({ exposeHeadRoutes: false, logger })
-  await app.register(tidiness, options)
+  const app = await withPlugins(Fastify({ exposeHeadRoutes: false, logger }), [tidiness, options])
   return app
 }
 

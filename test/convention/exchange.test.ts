@@ -13,10 +13,8 @@ t.test('each of several listeners hears each part of a body once, and its end', 
   const payload = Readable.from([Buffer.from('{"id":'), Buffer.from('1}')])
   const heard = [0, 1, 2].map(() => {
     const parts: string[] = []
-    exchange.listenAlong(payload, {
-      part: (part) => void parts.push(String(part)),
-      end: () => void parts.push('end'),
-    })
+    const end = () => void parts.push('end')
+    exchange.listenAlong(payload, { part: (part) => void parts.push(String(part)), end })
     return parts
   })
   const parsed: string[] = []
@@ -116,24 +114,15 @@ t.test('a refused handshake ends its connection', async (t) => {
 
 t.test('a body that no parser reads does not flow', async (t) => {
   const payload = Readable.from(['text'])
-  exchange.listenAlong(payload, {
-    part: () => t.fail('a part was heard'),
-    end: () => t.fail('the end was heard'),
-  })
+  const heard = (what: string) => () => t.fail(`${what} was heard`)
+  exchange.listenAlong(payload, { part: heard('a part'), end: heard('the end') })
   await new Promise(setImmediate)
   t.equal(payload.readableFlowing, null)
 })
 
 t.test('the id of a caller is a text, an integer, or none', async (t) => {
-  for (const [id, text] of [
-    ['ada', 'ada'],
-    [7, '7'],
-    [2n ** 63n, '9223372036854775808'],
-    [null, null],
-    [undefined, null],
-  ] as const) {
-    t.equal(callerIdText(id, 'identify'), text)
-  }
+  const texts = ['ada', 7, 2n ** 63n, null, undefined].map((id) => callerIdText(id, 'identify'))
+  t.strictSame(texts, ['ada', '7', '9223372036854775808', null, null])
   for (const id of ['', '\ud800', 1.5, Number.NaN, true, {}])
     t.throws(() => callerIdText(id, 'identify'), { name: 'TypeError', message: /^identify: / })
 })
@@ -150,14 +139,9 @@ t.test('a decorator of the app with the name `caller` is no caller', async (t) =
 })
 
 t.test('the base path of a context ends before a major version', async (t) => {
-  const bases = {
-    '': '',
-    '/api//': '/api',
-    '/api/v12/admin': '/api',
-    '/api/v1x/admin': '/api/v1x/admin',
-    '/v1': '',
-  }
-  for (const [prefix, base] of Object.entries(bases)) t.equal(basePathOf({ prefix } as never), base, prefix)
+  const below = { '/api//': '/api', '/api/v12/admin': '/api', '/api/v1x/admin': '/api/v1x/admin' }
+  for (const [prefix, base] of Object.entries({ '': '', ...below, '/v1': '' }))
+    t.equal(basePathOf({ prefix } as never), base, prefix)
 })
 
 t.test('a value of a route is visible to its requests only', async (t) => {

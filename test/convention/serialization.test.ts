@@ -2,7 +2,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { conventions, fields, integerTwins } from '../../src/index.js'
-import { appOf } from '../support/app.js'
+import { appOf, withPlugins } from '../support/app.js'
 
 const id = { type: 'integer', format: 'int64' }
 const text = { type: 'string' }
@@ -68,8 +68,7 @@ t.test('HEAD and GET have the same Content-Length; a HEAD route of the app is no
 })
 
 t.test('serializer options of the app apply', async (t) => {
-  const app = Fastify({ serializerOpts: { rounding: 'ceil' } })
-  await app.register(integerTwins)
+  const app = await withPlugins(Fastify({ serializerOpts: { rounding: 'ceil' } }), integerTwins)
   const schema = { response: { 200: { type: 'object', properties: { n: { type: 'integer' } } } } }
   app.get('/v1/users', { schema }, () => ({ n: 1.2 }))
   t.equal((await app.inject('/v1/users')).payload, '{"n":2}')

@@ -7,20 +7,19 @@ import { forAll, inRuns } from '../support/property.js'
 const json = ['application/json']
 
 t.test('RFC 9110 §12.5.1: the media types that an Accept header accepts', async (t) => {
-  const rows: readonly (readonly [accept: string, isAccepted: boolean])[] = [
-    ['app/*', false],
-    ['  text/html ,\tapplication/json ', true],
-    ['application/json;q=0.000', false],
-    ['application/*, application/json;q=0', false],
-    ['application/json;xq=0', true],
-    ['application/json;q=0x', true],
-    // RFC 9110 §5.6.4: commas and semicolons in quoted strings separate nothing.
-    ['application/json;p=";q=0;"', true],
-    ['text/html;p="\\",application/json,\\""', false],
-    // The ranges among other things count.
-    ['json, text/html', false],
+  // RFC 9110 §5.6.4: commas and semicolons in quoted strings separate nothing.
+  const [taken, left] = ['application/json;p=";q=0;"', 'text/html;p="\\",application/json,\\""']
+  const accepted = [
+    '  text/html ,\tapplication/json ',
+    'application/json;xq=0',
+    'application/json;q=0x',
+    taken,
   ]
-  for (const [accept, isAccepted] of rows) t.equal(media.acceptsAny(accept, json), isAccepted, accept)
+  const refused = ['app/*', 'application/json;q=0.000', 'application/*, application/json;q=0', left]
+  // The ranges among other things count.
+  refused.push('json, text/html')
+  for (const accept of [...accepted, ...refused])
+    t.equal(media.acceptsAny(accept, json), accepted.includes(accept), accept)
 })
 
 t.test('the type of the highest quality is preferred, of equal ones the first', async (t) => {

@@ -3,7 +3,6 @@
  * schemas and for values that handlers should not give. The differences that there are stand in docs/integer-twins.md.
  */
 import fc from 'fast-check'
-import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins } from '../../src/index.js'
 import type { Json } from '../../src/schema/json-schema.js'
@@ -11,6 +10,7 @@ import { fastifyWriter, ourWriter } from '../schema/compiled.js'
 import { parseExact, twinFaults, withoutTwins, writeExact } from '../schema/exact-tree.js'
 import { hostileSchema, spoiledBy, valueFor } from '../schema/hostile.js'
 import { anySample } from '../schema/random-schemas.js'
+import { appOf } from '../support/app.js'
 
 type Stringify = (value: unknown) => string
 
@@ -92,8 +92,7 @@ t.test('a payload that Fastify refuses is refused, also with a 64-bit integer', 
 })
 
 t.test('a BigInt.prototype.toJSON of the app changes no response', async (t) => {
-  const app = Fastify()
-  await app.register(integerTwins)
+  const app = await appOf(integerTwins)
   const value = { big: 2n ** 60n, small: 5n }
   app.get('/v1/users', () => value)
   app.get('/v1/orders', { schema: { response: { 200: member({}) } } }, () => ({ a: value }))

@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
-import Fastify from 'fastify'
 import t from 'tap'
 import { conventionNames } from '../../src/convention/order.js'
 import { type ConventionsReport, formatReport, pathGuard, type ReportFormat } from '../../src/index.js'
 import { pageOf, textTable } from '../../src/report/format-report.js'
 import { exceptsRules } from '../../src/report/proposal.js'
+import { appOf } from '../support/app.js'
 
 const finding = {
   plugin: 'pathGuard',
@@ -207,8 +207,7 @@ t.test('every convention has a page, and those with rules are known', async (t) 
 })
 
 t.test('docs/report.md: the table is that of such an app', async (t) => {
-  const app = Fastify()
-  await app.register(pathGuard, { mode: 'report' })
+  const app = await appOf([pathGuard, { mode: 'report' }])
   app.get('/v1/user', async () => ({}))
   for (let times = 0; times < 3; times++) await app.inject('/v1/us%65r')
   const page = await readFile(new URL('../../docs/report.md', import.meta.url), 'utf8')

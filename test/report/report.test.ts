@@ -3,13 +3,13 @@ import Fastify from 'fastify'
 import t from 'tap'
 import conventions, { conventionsReport, pathGuard, problems } from '../../src/index.js'
 import { reporterOf } from '../../src/report/report.js'
+import { appOf, withPlugins } from '../support/app.js'
 import { keepLogs } from '../support/logs.js'
 
 const pluginsOf = (all: readonly { readonly plugin: string }[]) => all.map(({ plugin }) => plugin)
 
 t.test('plugins of one context, and those below, share one report', async (t) => {
-  const app = Fastify()
-  await app.register(problems, { mode: 'report' })
+  const app = await appOf([problems, { mode: 'report' }])
   app.register(async (child) => {
     await child.register(pathGuard, { mode: 'report' })
     child.get('/v1/Users', async (_request, reply) => reply.code(404).send())
@@ -74,8 +74,7 @@ t.test('a finding and an observation have these members, the latter with the fir
 
 t.test('findings are logged once per app and rule, by a child logger', async (t) => {
   const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(conventions, { mode: 'report' })
+  const app = await withPlugins(Fastify({ logger: logs.logger }), [conventions, { mode: 'report' }])
   app.get('/v1/Users', async () => ({}))
   app.get('/v1/Orders', async () => ({}))
   await app.ready()

@@ -1,11 +1,11 @@
 /** Bodies of requests and responses: what their schemas say, by status and media type, and in the OpenAPI document. */
 import swagger from '@fastify/swagger'
 import fc from 'fast-check'
-import Fastify from 'fastify'
 import t from 'tap'
 import { problems } from '../../src/index.js'
 import { type Operation, openApiOf, withOptionalBody, withQuery } from '../../src/schema/openapi.js'
 import { bodyFor, mapBodies, producedTypes, responseBodies } from '../../src/schema/responses.js'
+import { appOf } from '../support/app.js'
 import { withoutReferences } from '../support/openapi.js'
 
 const json = ['application/json']
@@ -113,8 +113,7 @@ t.test('a body is optional if its schema allows null, for each media type', asyn
 })
 
 t.test('the document of @fastify/swagger says which bodies may be absent', async (t) => {
-  const app = Fastify()
-  await app.register(swagger, { openapi: { info: { title: 't', version: '1' } } })
+  const app = await appOf([swagger, { openapi: { info: { title: 't', version: '1' } } }])
   await app.register(async function inContext(context) {
     await context.register(problems)
     for (const type of ['object', ['object', 'null']]) {

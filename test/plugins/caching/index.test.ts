@@ -4,7 +4,7 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { type CachingOptions, type CachingRouteOptions, caching, problems } from '../../../src/index.js'
 import type { CachingFields } from '../../../src/plugins/caching/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0, 500)
@@ -201,17 +201,16 @@ t.test('errors have no-store and no validators, wherever they come from', async 
   app.route({ ...route, url: '/v1/missing', handler: (_, reply) => reply.caching(ownTag).callNotFound() })
   app.route({ ...route, url: '/v1/response', handler: () => new Response('{}', { status: 503 }) })
   app.get('/v1/deleted', { config: { caching: { validators } } }, (_, reply) => reply.code(404).send({}))
-  for (const [method, url, status] of [
-    ['GET', '/v1/refused', 400],
-    ['POST', '/v1/refused', 400],
-    ['GET', '/v1/thrown', 500],
-    ['GET', '/v1/refused?page=x', 400],
-    ['GET', '/v1/missing', 404],
-    ['GET', '/v1/nowhere', 404],
-    ['PUT', '/v1/refused', 404],
-    ['GET', '/v1/deleted', 404],
-    ['GET', '/v1/response', 503],
+  const ofGet = { refused: 400, thrown: 500, 'refused?page=x': 400, missing: 404, nowhere: 404, deleted: 404 }
+  const rows = Object.entries({ ...ofGet, response: 503 }).map(
+    ([path, status]) => ['GET', path, status] as const,
+  )
+  for (const [method, path, status] of [
+    ...rows,
+    ['POST', 'refused', 400],
+    ['PUT', 'refused', 404],
   ] as const) {
+    const url = `/v1/${path}`
     const { statusCode, headers } = await app.inject({ method, url })
     t.strictSame([statusCode, headers['cache-control']], [status, 'no-store'], url)
     t.notOk('etag' in headers || 'last-modified' in headers || 'expires' in headers, url)
@@ -275,8 +274,7 @@ t.test('a constant Expires is sent until it is past, and not after', async (t) =
 
 t.test('a computed Expires is cut to a year, or not sent if past or invalid, and logged', async (t) => {
   const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(caching, { now: () => now })
+  const app = await withPlugins(Fastify({ logger: logs.logger }), [caching, { now: () => now }])
   let time: Date | number | string = 0
   app.get('/v1/users', (_, reply) => reply.caching({ expires: time }).send({}))
   for (const [given, sent, warnings] of [

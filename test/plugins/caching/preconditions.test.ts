@@ -1,8 +1,9 @@
 /** RFC 9110 §13 on what is read: after the handler, before it where the route has validators, and over sockets. */
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching, problems, type RouteValidators } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { ask, openConnection, parseAnswers, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -25,9 +26,7 @@ async function appWith(own: CachingRouteOptions, handler: (reply: FastifyReply) 
 }
 
 async function plainApp() {
-  const app: FastifyInstance = Fastify()
-  await app.register(problems)
-  await app.register(caching, { now: () => now })
+  const app = await appOf(problems, [caching, { now: () => now }])
   return app
 }
 

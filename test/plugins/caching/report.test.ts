@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
 import { type CachingRouteOptions, caching } from '../../../src/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 import { exchange, requestBytes, withoutDate } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -76,8 +76,7 @@ t.test('byte for byte as without the plugin', async (t) => {
 
 t.test('headers, 304 and refusals are counted by rule and route, and logged once per rule', async (t) => {
   const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(caching, { mode: 'report' })
+  const app = await withPlugins(Fastify({ logger: logs.logger }), [caching, { mode: 'report' }])
   routes(app)
   for (const [method, url, headers] of [
     ['GET', '/v1/plain', {}],

@@ -6,6 +6,7 @@ import { caching } from '../../../src/plugins/caching/index.js'
 import { type CorsOptions, cors } from '../../../src/plugins/cors/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { ProblemError } from '../../../src/problem/problem-error.js'
+import { appOf } from '../../support/app.js'
 
 const page = 'https://app.example'
 const other = 'https://other.example'
@@ -14,9 +15,7 @@ const exposed =
   'Preference-Applied, Idempotent-Replayed'
 
 async function appWith(options: CorsOptions = { origin: [page] }) {
-  const app = Fastify()
-  await app.register(cors, options)
-  await app.register(problems)
+  const app = await appOf([cors, options], problems)
   app.get('/v1/users', () => ({}))
   app.put('/v1/users', () => ({}))
   return app

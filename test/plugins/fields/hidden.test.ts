@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { type FieldsRouteOptions, fields, integerTwins, operations, problems } from '../../../src/index.js'
+import { withPlugins } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { array, int64, object, text } from './one-route.js'
@@ -53,10 +54,7 @@ interface SetUp {
 
 /** An app with one item for each method, and a list. */
 async function service(options: FieldsRouteOptions, { answer, response, logger, methods = all }: SetUp = {}) {
-  const app = Fastify({ ...(logger && { logger }) })
-  await app.register(problems)
-  await app.register(fields)
-  await app.register(integerTwins)
+  const app = await withPlugins(Fastify({ ...(logger && { logger }) }), problems, fields, integerTwins)
   app.addHook('preHandler', async (request) => {
     request.asker = String(request.headers.asker)
   })

@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { fields, integerTwins, lists, problems } from '../../../src/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { type Answers, isUntouched, unwritten } from '../../support/untouched.js'
 import { array, bodyOf, int64, object, text } from './one-route.js'
@@ -213,10 +213,7 @@ t.test('other statuses of success are projected if they have a schema', async (t
 })
 
 async function service(onRun: () => void = () => {}) {
-  const app = Fastify({ maxParamLength: 1000 })
-  await app.register(problems)
-  await app.register(fields)
-  await app.register(integerTwins)
+  const app = await withPlugins(Fastify({ maxParamLength: 1000 }), problems, fields, integerTwins)
   const one = { schema: { response: { 200: user } } }
   app.get('/v1/users/:id', one, () => {
     onRun()

@@ -1,5 +1,5 @@
-import Fastify from 'fastify'
 import { type FieldsRouteOptions, fields, integerTwins, problems } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 
 interface RouteSetUp {
   /** The options of the route. */
@@ -15,9 +15,7 @@ export async function bodyOf(
   value: unknown,
   { config, twins = true, url = '/v1/users/:id' }: RouteSetUp = {},
 ) {
-  const app = Fastify()
-  await app.register(problems)
-  await app.register(fields)
+  const app = await appOf(problems, fields)
   if (twins) await app.register(integerTwins)
   const options = { schema: { response: { 200: structuredClone(schema) } } }
   app.get(url, { ...options, config: config === undefined ? {} : { fields: config } }, async () => value)

@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { type FieldsRouteOptions, fields } from '../../../src/index.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { array, object, text } from './one-route.js'
 
@@ -9,8 +10,7 @@ const user = object({ name: text, age: { type: 'integer' }, a: object({ b: text 
 const invalid = 'FST_CONV_OPTION_INVALID'
 
 t.test('invalid options of a route are refused when it is added', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   const rows: readonly (readonly [config: unknown, message: RegExp, code?: string])[] = [
     [true, /GET \/v1\/users\/:id config\.fields: expected an object or false, received true/],
     [{ default: 'name' }, /config\.fields\.default/],
@@ -48,8 +48,7 @@ t.test('defaults and hidden fields that cannot apply to the route fail the boot'
   ]
   for (const [config, message, response = { 200: user }, method = 'GET'] of rows) {
     for (const mode of ['enforce', 'report'] as const) {
-      const app = Fastify()
-      await app.register(fields, { mode })
+      const app = await appOf([fields, { mode }])
       const boot = async () => {
         const schema = response === null ? {} : { response }
         app.route({ method, url: '/v1/users/:id', schema, config: { fields: config }, handler: () => '' })
@@ -66,8 +65,7 @@ const ada = { id: 1, name: 'Ada', extra: 1 }
 
 t.test('requests with a selection are counted per route, and logged once, without values', async (t) => {
   const { logger, lines } = keepLogs('warn')
-  const app = Fastify({ logger })
-  await app.register(fields, { mode: 'report' })
+  const app = await withPlugins(Fastify({ logger }), [fields, { mode: 'report' }])
   const list = object({ users: array(item) })
   const config = { fields: { default: ['id'], hidden: { name: true as const } } }
   app.get('/v1/users/:id', { schema: { response: { 200: item } } }, ({ fields }) => {

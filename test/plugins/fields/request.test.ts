@@ -2,6 +2,7 @@
 import Fastify, { type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { type FieldSelection, fields, integerTwins } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { array, int64, object, text } from './one-route.js'
 
 const address = object({ city: text, zip: int64 })
@@ -78,9 +79,7 @@ t.test('the type of request.fields is declared by the import of the plugin', asy
 /** An app that notes what its handlers see in `request.fields`. */
 async function service(secret = 'secret') {
   const seen: (FieldSelection | null)[] = []
-  const app = Fastify()
-  await app.register(fields)
-  await app.register(integerTwins)
+  const app = await appOf(fields, integerTwins)
   const handler = async (request: FastifyRequest) => {
     seen.push(request.fields)
     return {}

@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { fields } from '../../../src/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { array, bodyOf, object, text } from './one-route.js'
 
 const user = object({ name: text, age: { type: 'integer' } })
@@ -44,8 +44,7 @@ t.test('the parameter passes a query schema that forbids others, also a shared o
   }
   for (const [about, querystring] of Object.entries(rows)) {
     for (const removeAdditional of [true, false]) {
-      const app = Fastify({ ajv: { customOptions: { removeAdditional } } })
-      await app.register(fields)
+      const app = await withPlugins(Fastify({ ajv: { customOptions: { removeAdditional } } }), fields)
       app.addSchema({ $id: 'closed', ...closedQuery })
       app.addSchema({ $id: 'alias', $ref: 'closed#' })
       const seen: unknown[] = []

@@ -1,18 +1,17 @@
 // Own process: measures memory
 /** Nothing is kept of each selection without a bound. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import Fastify from 'fastify'
 import t from 'tap'
 import { readMemory } from '../../../bench/memory.js'
 import { fields } from '../../../src/index.js'
+import { appOf } from '../../support/app.js'
 import { int64, object, text } from './one-route.js'
 
 const names = Array.from({ length: 20 }, (_, index) => `field_${index}`)
 const inner = object({ id: int64, a: text })
 
 t.test('20,000 requests with distinct selections leave the heap where it was', async (t) => {
-  const app = Fastify()
-  await app.register(fields)
+  const app = await appOf(fields)
   const user = object(Object.fromEntries(names.map((name) => [name, inner])))
   const hidden = { 'field_0.a': ({ id }: { readonly id: string }) => id.endsWith('1') }
   const options = { schema: { response: { 200: user } }, config: { fields: { hidden } } }

@@ -2,7 +2,7 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import t from 'tap'
 import { fields, integerTwins, problems } from '../../../src/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { isUntouched, unwritten } from '../../support/untouched.js'
@@ -15,10 +15,7 @@ const one = '/v1/users/1'
 
 /** An app with one item. */
 async function service(properties: Schema, answer: () => unknown, logger: object | false = false) {
-  const app = Fastify({ logger })
-  await app.register(problems)
-  await app.register(fields)
-  await app.register(integerTwins)
+  const app = await withPlugins(Fastify({ logger }), problems, fields, integerTwins)
   const schema = { response: { 200: object(properties) } }
   app.get('/v1/users/:id', { schema }, answer)
   return app

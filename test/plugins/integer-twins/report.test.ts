@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { integerTwins } from '../../../src/index.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { int64 as id, objectOf as object } from './input/support.js'
 
@@ -18,8 +19,7 @@ const answers: Readonly<Record<string, readonly [value: unknown, schema?: object
 
 t.test('integers that would get a twin are counted per route, and logged without their value', async (t) => {
   const { logger, lines } = keepLogs('warn')
-  const app = Fastify({ logger })
-  await app.register(integerTwins, { mode: 'report' })
+  const app = await withPlugins(Fastify({ logger }), [integerTwins, { mode: 'report' }])
   for (const [name, [value, schema]] of Object.entries(answers)) {
     const options = schema === undefined ? {} : { schema: { response: { 200: schema } } }
     app.get(`/v1/${name}`, options, (_, reply) => reply.send(value))
@@ -47,8 +47,7 @@ t.test('integers that would get a twin are counted per route, and logged without
 })
 
 t.test('requests with integers that would be BigInts, or refused, are counted and not changed', async (t) => {
-  const app = Fastify()
-  await app.register(integerTwins, { mode: 'report' })
+  const app = await appOf([integerTwins, { mode: 'report' }])
   app.post('/v1/users', { schema: { body: object({ id, note: {} }) } }, async ({ body }) => body)
   app.get('/v1/users', { schema: { querystring: object({ id }) } }, async ({ query }) => query)
   for (const payload of [{ note: 5 }, { note: '_str' }, { id: 5 }, { id: 5, id_str: '6' }])
@@ -63,8 +62,7 @@ t.test('a route may have another mode than the app', async (t) => {
   const schema = { response: { 200: object({ id }) } }
   const answered: string[] = []
   for (const [mode, own] of [['report', 'enforce'] as const, ['enforce', 'report'] as const]) {
-    const app = Fastify()
-    await app.register(integerTwins, { mode })
+    const app = await appOf([integerTwins, { mode }])
     app.get('/v1/own', { schema, config: { integerTwins: { mode: own } } }, () => ({ id: 5 }))
     const config = { integerTwins: { mode: 'warn' } }
     // @ts-expect-error: no such mode

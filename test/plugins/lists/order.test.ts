@@ -2,6 +2,7 @@
 import Fastify, { type RouteOptions } from 'fastify'
 import t from 'tap'
 import { type ListsOptions, type ListsRouteOptions, lists, type Page, problems } from '../../../src/index.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { rethrowUnwrapped } from '../../support/report-table.js'
@@ -167,9 +168,7 @@ t.test('config.lists on a route that does not answer GET is a finding at boot', 
 
 async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsRouteOptions = {}) {
   const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(problems)
-  await app.register(lists)
+  const app = await withPlugins(Fastify({ logger: logs.logger }), problems, lists)
   app.get('/v1/rows', { config: { lists: config } }, async ({ page }, reply) =>
     reply.list(rowsOf(page as Page)),
   )
@@ -183,8 +182,7 @@ async function appWith(rowsOf: (page: Page) => readonly object[], config: ListsR
 
 /** An app with a list that answers nothing, after its boot. */
 async function boot(own: ListsRouteOptions, route: Partial<RouteOptions> = {}, options: ListsOptions = {}) {
-  const app = Fastify()
-  await app.register(lists, options)
+  const app = await appOf([lists, options])
   const config = { ...route.config, lists: own }
   app.route({ method: 'GET', url: '/v1/rows', handler: (_, reply) => reply.list([]), ...route, config })
   await app.ready()
@@ -196,8 +194,7 @@ t.test('a 200 of a list without reply.list() is counted', async (t) => {
     ['enforce', ['answer GET /v1/rows none 2']] as const,
     ['off', []] as const,
   ]) {
-    const app = Fastify()
-    await app.register(lists, { mode })
+    const app = await appOf([lists, { mode }])
     app.get('/v1/rows', { config: { lists: {} } }, async () => ({ rows }))
     app.get('/v1/pages', { config: { lists: {} } }, async (_request, reply) => reply.list([]))
     app.get('/v1/gone', { config: { lists: {} } }, async (_request, reply) => reply.code(404).send({}))

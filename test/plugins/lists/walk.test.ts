@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t from 'tap'
 import { type ListsOptions, lists, type Page, problems } from '../../../src/index.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { nextLink } from '../../support/links.js'
 import { keepLogs, levels } from '../../support/logs.js'
 import { ask, requestBytes } from '../../support/raw.js'
@@ -150,8 +151,7 @@ t.test('a last row that cannot be the next cursor is a 500, with the reason in t
 
 t.test('a time that is a Date: one warning for each list, because it has no microseconds', async (t) => {
   const logs = keepLogs('warn')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(lists)
+  const app = await withPlugins(Fastify({ logger: logs.logger }), lists)
   const made = new Date('2026-01-01T00:00:00.123Z')
   const list = (path: string, created_at: unknown) =>
     app.get(path, { config: { lists: {} } }, async (_, reply) => reply.list([{ id: 7, created_at }, {}]))
@@ -166,8 +166,7 @@ t.test('a time that is a Date: one warning for each list, because it has no micr
 })
 
 t.test('total is sent only if the handler returns it', async (t) => {
-  const app = Fastify()
-  await app.register(lists)
+  const app = await appOf(lists)
   const counts = [23, 10n, BigInt(Number.MAX_SAFE_INTEGER)]
   app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) =>
     page.includeTotal ? reply.list([], counts.shift()) : reply.list([]),
@@ -183,17 +182,14 @@ async function appWithList(
   options: ListsOptions = {},
   serverOptions: FastifyServerOptions = {},
 ): Promise<FastifyInstance> {
-  const app = Fastify(serverOptions)
-  await app.register(problems)
-  await app.register(lists, options)
+  const app = await withPlugins(Fastify(serverOptions), problems, [lists, options])
   app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) => reply.list(rowsOf(page)))
   return app
 }
 
 /** A list route over an array, read as a database would; the items are answered as their ids. */
 async function appWithRows(read: () => readonly Row[]): Promise<FastifyInstance> {
-  const app = Fastify()
-  await app.register(lists)
+  const app = await appOf(lists)
   app.get('/v1/users', { config: { lists: {} } }, async ({ page }, reply) => {
     const { users } = reply.list(fetchRows(read(), page)) as { users: Row[] }
     return { users: users.map(idOf) }

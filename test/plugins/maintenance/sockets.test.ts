@@ -5,6 +5,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { problems, serverOptions } from '../../../src/index.js'
 import { maintenance } from '../../../src/plugins/maintenance/index.js'
+import { withPlugins } from '../../support/app.js'
 import { isProblem } from '../../support/problem.js'
 import { openConnection, parseAnswers, type RawAnswer, requestBytes } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
@@ -12,9 +13,7 @@ import { serve } from '../../support/serve.js'
 const refused = { status: 503, code: 'maintenance' }
 
 async function service() {
-  const app = Fastify(serverOptions())
-  await app.register(problems)
-  await app.register(maintenance)
+  const app = await withPlugins(Fastify(serverOptions()), problems, maintenance)
   return app
 }
 

@@ -8,7 +8,7 @@ import t from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { takeField } from '../../../src/plugins/method-override/override.js'
 import { problems } from '../../../src/plugins/problems/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -239,8 +239,7 @@ t.test('an override to a method without a route is a 405 with Allow', async (t) 
 
 t.test('hooks run once, and the log has one pair of lines, with the overriding method', async (t) => {
   const { logger, lines } = keepLogs('info')
-  const app = Fastify({ logger })
-  await app.register(methodOverride)
+  const app = await withPlugins(Fastify({ logger }), methodOverride)
   const hooks = ['onRequest', 'preParsing', 'preValidation', 'preHandler', 'preSerialization', 'onSend']
   for (const name of hooks)
     app.addHook(name as 'onRequest', async ({ log, method }) => log.info(`${name} ${method}`))
@@ -292,9 +291,7 @@ t.test('a form without an override is accepted only if the app accepts forms', a
 })
 
 t.test('a form over the limit is a 413, unless the route has a larger limit', async (t) => {
-  const app = Fastify({ bodyLimit: 100 })
-  await app.register(problems)
-  await app.register(methodOverride)
+  const app = await withPlugins(Fastify({ bodyLimit: 100 }), problems, methodOverride)
   takeForms(app)
   const length = ({ body }: { readonly body: unknown }) => ({ length: String(body).length })
   app.post('/v1/small', length)
@@ -438,8 +435,7 @@ t.test('constraints and routes of the app work as before', async (t) => {
     storage: () => ({ get: (name: string) => routes.get(name) ?? null, set: routes.set.bind(routes) }),
     deriveConstraint: ({ headers }: { readonly headers: object }) => Reflect.get(headers, 'x-tenant'),
   }
-  const own = Fastify({ constraints: { tenant } })
-  await own.register(methodOverride)
+  const own = await withPlugins(Fastify({ constraints: { tenant } }), methodOverride)
   own.delete('/v1/users/:id', { constraints: { tenant: 'a' } }, () => ({ route: 'DELETE' }))
   const answer = await post(own, byForm('_method=DELETE', { 'x-tenant': 'a' }))
   t.same(answer.json(), { route: 'DELETE' }, 'a constraint of the app')

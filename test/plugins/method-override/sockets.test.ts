@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { methodOverride } from '../../../src/plugins/method-override/index.js'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { serverOptions } from '../../../src/server-options.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { askOver } from '../../support/http2.js'
 import { keepLogs, type LogLine } from '../../support/logs.js'
 import { isProblem } from '../../support/problem.js'
@@ -141,8 +142,7 @@ t.test('HTTP/1.1: one connection serves performed, refused and other requests in
 })
 
 t.test('HTTP/1.1: a hook that responds before the body is read does not block the connection', async (t) => {
-  const app = Fastify()
-  await app.register(methodOverride)
+  const app = await appOf(methodOverride)
   app.addHook('onRequest', async (_request, reply) => reply.code(401).send('who are you?'))
   addRoutes(app)
   const { port } = await serve(t, app)
@@ -186,8 +186,7 @@ t.test('HTTP/1.1: a form over the limit is a 413, also if it never ends', async 
 t.test('HTTP/1.1: the form of an aborted request is not performed, and is logged', async (t) => {
   const ran: string[] = []
   const { logger, lines } = keepLogs('info')
-  const app = Fastify({ logger })
-  await app.register(methodOverride)
+  const app = await withPlugins(Fastify({ logger }), methodOverride)
   addRoutes(app, ran)
   const { port } = await serve(t, app)
   for (const [headers, body] of [
@@ -252,8 +251,7 @@ t.test('a form that does not arrive within formTimeout is a 408, over HTTP/2 as 
 })
 
 t.test('in report mode, a form that does not arrive in formTimeout is routed', async (t) => {
-  const app = Fastify()
-  await app.register(methodOverride, { formTimeout: 50, mode: 'report' })
+  const app = await appOf([methodOverride, { formTimeout: 50, mode: 'report' }])
   const parser = { parseAs: 'string' } as const
   app.addContentTypeParser(formType['content-type'], parser, (_request, body, done) => done(null, body))
   addRoutes(app)

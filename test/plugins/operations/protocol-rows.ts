@@ -12,6 +12,7 @@ import {
   type StatusDocument,
 } from '../../../src/plugins/operations/index.js'
 import type { OperationStore } from '../../../src/plugins/operations/stores/store.js'
+import { withPlugins } from '../../support/app.js'
 import { headerOf, isProblem } from '../../support/problem.js'
 import { serve } from '../../support/serve.js'
 import { until as untilEnough } from '../../support/until.js'
@@ -249,9 +250,7 @@ async function openService(t: Test, setUp: ProtocolSetUp) {
   const gone = new Set<string>()
   let shift = 0
 
-  const app = Fastify(serverOptions())
-  await app.register(problems)
-  await app.register(cors, { origin: [page] })
+  const app = await withPlugins(Fastify(serverOptions()), problems, [cors, { origin: [page] }])
   await app.register(operations, {
     store,
     engine,

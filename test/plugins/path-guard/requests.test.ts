@@ -5,7 +5,7 @@ import t from 'tap'
 import { pathOf, routePath } from '../../../src/http/url.js'
 import { pathGuard, problems } from '../../../src/index.js'
 import { hasFault, segmentFaults } from '../../../src/plugins/path-guard/hooks.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { superlinearSeeds } from '../../support/growth.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -109,8 +109,7 @@ t.test('an empty segment is no value of a parameter, unless the rule slash is of
 
 t.test('params: any lets parameters be anything; literals stay strict', async (t) => {
   const any = { config: { pathGuard: { params: 'any' } } } as const
-  const app = Fastify({ routerOptions: { caseSensitive: false } })
-  await app.register(pathGuard)
+  const app = await withPlugins(Fastify({ routerOptions: { caseSensitive: false } }), pathGuard)
   addEchoes(app, any, ['/v1/links/:id', '/v1/links/:id/clicks/:day', '/v1/docs/:name.json'])
   addEchoes(app, any, ['/v1/optionals/:a/:b?', '/v1/trees/*', '/v1/numbers/:n(^[A-F0-9]+$)'])
   for (const [url, params] of [

@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import conventions, { problems } from '../../../src/index.js'
 import { documentedErrors } from '../../../src/plugins/problems/openapi.js'
+import { appOf } from '../../support/app.js'
 import { documentOf } from '../../support/openapi.js'
 import { appWith, refuses } from './support.js'
 
@@ -49,8 +50,7 @@ t.test('mode: the route takes precedence over the plugin, the plugin over the pr
     ['report', {}, { mode: 'enforce' }, true],
   ] as const) {
     const [mode, plugin, route, isEnforced] = row
-    const app = Fastify()
-    await app.register(conventions, { mode, problems: plugin, pathGuard: false })
+    const app = await appOf([conventions, { mode, problems: plugin, pathGuard: false }])
     const config = { problems: route }
     app.get('/thrown', { config }, async () => Promise.reject(new Error('broken')))
     app.get('/written', { config }, async (_, reply) => reply.code(500).send({ message: 'broken' }))
@@ -106,8 +106,7 @@ t.test('errors in another format than that of problems, by media type', async (t
 })
 
 t.test('a route that documents such an error is a finding that does not stop the boot', async (t) => {
-  const app = Fastify()
-  await app.register(conventions)
+  const app = await appOf(conventions)
   const schema = { response: { 200: message, 400: message } }
   const handler = async () => ({ message: '' })
   app.get('/v1/users', { schema }, handler)

@@ -2,14 +2,12 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { responseRules } from '../../../src/plugins/response-rules/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs, levels } from '../../support/logs.js'
 
 t.test('a payload that breaks a rule is sent, counted and logged: what is done is no 500', async (t) => {
   const logs = keepLogs()
-  const app = Fastify({ logger: logs.logger })
-  await app.register(problems)
-  await app.register(responseRules)
+  const app = await withPlugins(Fastify({ logger: logs.logger }), problems, responseRules)
   const sent = { data: { id: 1, createdAt: 'secret' } }
   app.post('/v1/things', async (_request, reply) => reply.code(201).send(sent))
   app.post('/v1/others', async () => ({ createdBy: 'secret' }))
@@ -48,8 +46,7 @@ t.test('a payload that breaks a rule is sent, counted and logged: what is done i
 
 t.test('the boot and the report say which routes have no response schema', async (t) => {
   const logs = keepLogs('info')
-  const app = Fastify({ logger: logs.logger })
-  await app.register(responseRules)
+  const app = await withPlugins(Fastify({ logger: logs.logger }), responseRules)
   const handler = async () => ({})
   const schema = (response: object) => ({ schema: { response } })
   app.get('/v1/users', handler)
@@ -66,8 +63,7 @@ t.test('the boot and the report say which routes have no response schema', async
   t.same(said, ['conventions: responseRules: 2 routes have no response schema'])
 
   const quiet = keepLogs('info')
-  const complete = Fastify({ logger: quiet.logger })
-  await complete.register(responseRules)
+  const complete = await withPlugins(Fastify({ logger: quiet.logger }), responseRules)
   complete.get('/v1/orders', schema({ 200: { type: 'object' } }), handler)
   await complete.ready()
   const isLogged = quiet.lines.some(({ msg }) => /responseRules/.test(String(msg)))

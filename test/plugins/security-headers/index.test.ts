@@ -5,6 +5,7 @@ import t from 'tap'
 import { problems } from '../../../src/plugins/problems/index.js'
 import { type SecurityHeadersOptions, securityHeaders } from '../../../src/plugins/security-headers/index.js'
 import { serverOptions } from '../../../src/server-options.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { exchange } from '../../support/raw.js'
 import { serve } from '../../support/serve.js'
 
@@ -20,8 +21,7 @@ const hsts = 'max-age=31536000; includeSubDomains'
 const asHtml: RouteHandlerMethod = (_, reply) => reply.type('text/html').send('<p>')
 
 async function appWith(options: SecurityHeadersOptions = {}) {
-  const app = Fastify({ trustProxy: true })
-  await app.register(securityHeaders, options)
+  const app = await withPlugins(Fastify({ trustProxy: true }), [securityHeaders, options])
   return app
 }
 
@@ -38,8 +38,7 @@ t.test('an API sends the headers that have an effect for it; HSTS over TLS alone
     [true, 'http', ofApi],
     [false, 'https', ofApi],
   ] as const) {
-    const app = Fastify({ trustProxy })
-    await app.register(securityHeaders)
+    const app = await withPlugins(Fastify({ trustProxy }), securityHeaders)
     app.get('/v1/users', () => ({}))
     t.same(await headersOf(app, '/v1/users', { 'x-forwarded-proto': proto }), expected)
   }
@@ -75,8 +74,7 @@ const configurations: Readonly<Record<string, FastifyHelmetOptions>> = {
 
 t.test('with the profile of helmet, the headers are those of @fastify/helmet byte for byte', async (t) => {
   for (const [name, options] of Object.entries(configurations)) {
-    const theirs = Fastify()
-    await theirs.register(helmet, options)
+    const theirs = await appOf([helmet, options])
     const ours = await appWith({ ...(options as SecurityHeadersOptions), profile: 'helmet' })
     const headers = overTls
     for (const app of [theirs, ours]) app.get('/v1/users', () => ({}))
@@ -139,8 +137,7 @@ t.test('errors, 404s and responses of later hooks have the headers too', async (
 
 t.test('the answer to what is no request has the headers with serverOptions()', async (t) => {
   for (const mode of ['enforce', 'report'] as const) {
-    const app = Fastify(serverOptions())
-    await app.register(securityHeaders, { mode })
+    const app = await withPlugins(Fastify(serverOptions()), [securityHeaders, { mode }])
     const { port } = await serve(t, app)
     const answer = await exchange(port, 'nonsense\r\n\r\n')
     t.match(answer, /^HTTP\/1\.1 400 /)
@@ -163,8 +160,7 @@ t.test('headers that a handler sets or removes take precedence', async (t) => {
 
 t.test('where the app has @fastify/helmet, in either order, the plugin is off, as reported', async (t) => {
   const options: FastifyHelmetOptions = { xFrameOptions: false, contentSecurityPolicy: false }
-  const plain = Fastify()
-  await plain.register(helmet, options)
+  const plain = await appOf([helmet, options])
   plain.get('/v1/users', () => ({}))
   const theirs = await headersOf(plain, '/v1/users', overTls)
   for (const order of ['before', 'after']) {

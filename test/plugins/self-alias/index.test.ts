@@ -6,7 +6,7 @@ import t from 'tap'
 import { caching, fields, integerTwins, pathGuard, problems } from '../../../src/index.js'
 import { ownTarget, withCaller, withoutCaller } from '../../../src/plugins/self-alias/alias.js'
 import { type SelfAliasOptions, selfAlias } from '../../../src/plugins/self-alias/index.js'
-import { appOf } from '../../support/app.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { keepLogs } from '../../support/logs.js'
 import { documentOf } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -158,24 +158,17 @@ t.test('RFC 9110 §8.7: Content-Location only where the response is the record',
       },
     })
   })
-  const own = '/v1/users/7'
-  for (const [method, status, body, location] of [
-    ['GET', 200, 'x', own],
-    ['GET', 304, '', own],
-    ['GET', 300, 'x', undefined],
-    ['HEAD', 200, '', own],
-    ['HEAD', 204, '', undefined],
-    ['PUT', 201, 'x', own],
-    ['PUT', 200, '', undefined],
-    ['PUT', 202, 'x', undefined],
-    ['PATCH', 200, 'x', own],
-    ['POST', 200, 'x', undefined],
-    ['DELETE', 200, 'x', undefined],
-  ] as const) {
+  const ofRecord = ['GET 200 x', 'GET 304', 'HEAD 200', 'PUT 201 x', 'PATCH 200 x']
+  const others = ['GET 300 x', 'HEAD 204', 'PUT 200', 'PUT 202 x', 'POST 200 x', 'DELETE 200 x']
+  for (const row of [...ofRecord, ...others]) {
+    const [method = '', status, body = ''] = row.split(' ')
     const query = `?status=${status}&body=${body}`
-    const { headers } = await app.inject({ method, url: `/v1/users/me${query}`, headers: eve })
-    const expected = location === undefined ? undefined : location + query
-    t.equal(headers['content-location'], expected, `${method} ${status} '${body}'`)
+    const { headers } = await app.inject({
+      method: method as 'GET',
+      url: `/v1/users/me${query}`,
+      headers: eve,
+    })
+    t.equal(headers['content-location'], ofRecord.includes(row) ? `/v1/users/7${query}` : undefined, row)
   }
   const given = await app.inject({ url: '/v1/users/me?status=200&body=x&location=/given', headers: eve })
   t.equal(given.headers['content-location'], '/given', 'that of the handler stays')
@@ -304,8 +297,7 @@ t.test('collections without a route are logged', async (t) => {
     [[], []],
   ] as const) {
     const { logger, lines } = keepLogs('warn')
-    const app = Fastify({ logger })
-    await app.register(selfAlias, { identify, collections })
+    const app = await withPlugins(Fastify({ logger }), [selfAlias, { identify, collections }])
     app.get('/v1/users/:id', async () => ({}))
     await app.ready()
     t.match(lines, logged)

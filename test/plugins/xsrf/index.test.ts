@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestR
 import t, { type Test } from 'tap'
 import conventions, { type ConventionsOptions, type XsrfOptions, xsrf } from '../../../src/index.js'
 import { testIssuer } from '../../../src/testing/index.js'
+import { appOf, withPlugins } from '../../support/app.js'
 import { documentOf } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
 import { exchange, requestBytes } from '../../support/raw.js'
@@ -105,8 +106,7 @@ t.test('X-Forwarded-Host counts only from a proxy that Fastify trusts', async (t
     [true, 200],
     [false, 403],
   ] as const) {
-    const app = Fastify({ trustProxy })
-    await app.register(xsrf, { cookies: ['session'], secret })
+    const app = await withPlugins(Fastify({ trustProxy }), [xsrf, { cookies: ['session'], secret }])
     app.post('/v1/login', { config: { xsrf: { login: true } } }, async () => ({}))
     const headers = { host: 'api.example', origin: 'https://a.example', 'x-forwarded-host': 'a.example' }
     const { statusCode } = await app.inject({ method: 'POST', url: '/v1/login', headers })
@@ -379,8 +379,7 @@ t.test('bad options fail the registration, and do not show the secret', async (t
     t.match(error.replace(/^.*?: /, ''), message)
     t.notMatch(error, 'short-secret')
   }
-  const reading = Fastify()
-  await reading.register(xsrf, { ...good, secret: 'x'.repeat(32), mode: 'report' })
+  const reading = await appOf([xsrf, { ...good, secret: 'x'.repeat(32), mode: 'report' }])
   reading.get('/login', { config: { xsrf: { login: true } } }, async () => ({}))
   await reading.ready()
   t.match(reading.conventions.report().findings, [{ rule: 'login', route: 'GET /login', mode: 'report' }])

@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { integerTwins, problems } from '../../../../src/index.js'
+import { appOf, withPlugins } from '../../../support/app.js'
 import { keepLogs } from '../../../support/logs.js'
 import { serve } from '../../../support/serve.js'
 import {
@@ -97,8 +98,7 @@ t.test('null is the twin of a value that is not an integer', async (t) => {
 t.test('a twin has a maximum depth; a body that a parser of the app nests very deep is no 500', async (t) => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   t.match(await received(objectOf({ ids: list() }), `{"ids_str":${deep}}`), { refusal: { kind: 'invalid' } })
-  const app = Fastify()
-  await app.register(integerTwins)
+  const app = await appOf(integerTwins)
   app.addContentTypeParser('application/x-deep', { parseAs: 'string' }, (_, text, done) => {
     const levels = Array.from({ length: Number(text) })
     done(null, { deep: levels.reduce<unknown[]>((inner) => [inner], []) })
@@ -165,9 +165,7 @@ const headers = { 'content-type': 'application/json' }
 
 /** An app with one route for bodies of a schema, which sends its body. */
 async function service(body: Schema, options: object = {}) {
-  const app = Fastify(options)
-  await app.register(problems)
-  await app.register(integerTwins)
+  const app = await withPlugins(Fastify(options), problems, integerTwins)
   app.post<{ Body: { id: bigint } }>(url, { schema: { body } }, async ({ body }) => ({
     keys: Object.keys(body).sort(),
     id: `${body.id}`,
