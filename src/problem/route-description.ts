@@ -16,8 +16,10 @@ export interface DescribedProblem {
 export interface RouteDescription {
   /** Header fields of successful responses with content, but of a 202, whose result is yet to come. */
   readonly headers?: DescribedHeaders
-  /** Header fields of all responses. */
+  /** Header fields of all responses, or of those with a status that {@link hasAllHeaders} is true for. */
   readonly allHeaders?: DescribedHeaders
+  /** @param status may be `2XX` or `default`, too */
+  readonly hasAllHeaders?: (status: string) => boolean
   /** Header fields of the responses of a status. */
   readonly headersOf?: Readonly<Record<number, DescribedHeaders>>
   /** Responses without content, such as 304, each with its description. */
@@ -156,8 +158,9 @@ function isCovered(declared: readonly string[], status: string): boolean {
 function headersOf(status: string, all: readonly RouteDescription[]): DescribedHeaders {
   const hasContent = /^2(?!02|04|05)/.test(status)
   const found = {}
-  for (const { headers, allHeaders, headersOf: ofStatus } of all) {
-    Object.assign(found, allHeaders, hasContent ? headers : undefined, ofStatus?.[Number(status)])
+  for (const { headers, allHeaders, hasAllHeaders, headersOf: ofStatus } of all) {
+    if (hasAllHeaders?.(status) !== false) Object.assign(found, allHeaders)
+    Object.assign(found, hasContent ? headers : undefined, ofStatus?.[Number(status)])
   }
   return found
 }

@@ -12,6 +12,7 @@ import { modeOption } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
 import { timerOption } from '../../time/clock.js'
 import { duration } from '../../time/time-window.js'
+import { isKept } from './answer.js'
 import { type IdentifyCaller, keySteps, methodsWithKeys, watchHandler, workOf } from './hooks.js'
 import { ledgerOf } from './ledger.js'
 import { maxKeyLength } from './request.js'
@@ -229,6 +230,8 @@ function describeIdempotency(isRequired: boolean): RouteDescription {
         description: 'The response is that of an earlier request; nothing ran',
       },
     },
+    // Of the class 4XX, some are kept, such as 422.
+    hasAllHeaders: (status) => status === 'default' || isKept(Number(status.replace('XX', '22'))),
     parameters: { 'Idempotency-Key': { schema: key, isRequired } },
     problems: problemsOf({
       'idempotency-key-invalid': `Idempotency-Key is malformed${isRequired ? ', or missing' : ''}`,

@@ -452,7 +452,12 @@ t.test('the OpenAPI document has the header, its responses and Idempotent-Replay
   const headers = { type: 'object', properties: { 'x-a': { type: 'string' } } }
   app.post('/v1/payments', { schema: { response } }, async () => ({ id: 1 }))
   const config = { idempotency: { required: true } }
-  app.put('/v1/payments', { schema: { response, headers }, config }, async () => ({}))
+  const failed = { '4xx': response[200], '5xx': response[200] }
+  app.put(
+    '/v1/payments',
+    { schema: { response: { ...response, ...failed }, headers }, config },
+    async () => ({}),
+  )
   app.patch('/v1/payments', { schema: { response }, config: { idempotency: false } }, async () => ({}))
   app.get('/v1/payments', { schema: { response } }, async () => ({}))
   const { post, put, patch, get } = (await documentOf(app)).paths?.['/v1/payments'] ?? {}
@@ -464,6 +469,16 @@ t.test('the OpenAPI document has the header, its responses and Idempotent-Replay
     200: { headers: { 'Idempotent-Replayed': { schema: { enum: ['true'] } } } },
     409: { headers: { 'Retry-After': { schema: { type: 'integer' } }, Location: {} } },
   })
+  const replayed = (responses = {}) =>
+    Object.keys(responses).filter(
+      (status) => 'Idempotent-Replayed' in { ...Reflect.get(responses, status).headers },
+    )
+  t.strictSame(
+    replayed(post?.responses),
+    ['200', '409', '422'],
+    'what is never kept is not shown as replayed',
+  )
+  t.strictSame(replayed(put?.responses), ['200', '4XX'])
   for (const other of [patch, get]) {
     t.equal(other?.parameters, undefined)
     t.strictSame(Object.keys(other?.responses ?? {}), ['200'])
