@@ -31,8 +31,9 @@ interface Documented {
 
 const documentedIn = new WeakMap<object, Documented>()
 
-// One completes the schemas that the next one reads. The order of the others does not matter.
-const order = ['lists', 'fields', 'integerTwins', 'operations', 'formats']
+// One completes the schemas that the next one reads; status documents of operations have no other format. The order of the
+// others does not matter.
+const order = ['lists', 'fields', 'integerTwins', 'formats', 'operations']
 
 /** Adds a plan to a route. Call it from an `onRoute` hook. The plan is read when a document is made. */
 export function documentRoute(
