@@ -48,10 +48,13 @@ export function bodyFor<Body extends Pick<ResponseBody, 'status' | 'mediaType'>>
   return null
 }
 
+export function declaresSuccess(response: unknown): boolean {
+  return isObject(response) && Object.keys(response).some(isSuccess)
+}
+
 export function successBodies(response: unknown): ResponseBody[] {
   const bodies = responseBodies(response)
-  const statuses = isObject(response) ? Object.keys(response) : []
-  if (!statuses.some(isSuccess)) return bodies.filter(({ status }) => status === 'default')
+  if (!declaresSuccess(response)) return bodies.filter(({ status }) => status === 'default')
   return bodies.filter(({ status }) => isSuccess(status) && status !== '204' && status !== '205')
 }
 

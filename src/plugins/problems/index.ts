@@ -32,7 +32,7 @@ import {
 } from '../../problem/send-problem.js'
 import { modeOption, routeMode } from '../../report/modes.js'
 import { reporterOf } from '../../report/report.js'
-import { producedTypes } from '../../schema/responses.js'
+import { declaresSuccess, producedTypes } from '../../schema/responses.js'
 import { clip } from '../../text.js'
 import { type ErrorRewriter, errorAnswers, modeOfRoute, passedOn } from './hooks.js'
 import { describeErrors, documentedErrors } from './openapi.js'
@@ -209,7 +209,11 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
         }
       })
     }
-    const produced = producedTypes(route.schema?.response)
+    const { operations } = route.config ?? {}
+    const startsOnly =
+      isObject(operations) && operations.starts !== undefined && !declaresSuccess(route.schema?.response)
+    // The status document of an operation.
+    const produced = startsOnly ? ['application/json'] : producedTypes(route.schema?.response)
     // Fastify reads no content of a GET or HEAD.
     const preParsing = methods.every(isRead) ? undefined : readContent
     const plan = { ...steps, lastOnRequest: negotiation(produced), preParsing }

@@ -81,6 +81,9 @@ t.test('formats: a status document is JSON, whatever format the client accepts',
     const config = { formats: ['xml'] } as const
     app.post('/v1/orders', { config }, async (_, reply) => reply.startOperation('work'))
     app.get('/v1/invoices/7', { config }, async (_, reply) => reply.notReady(5))
+    app.post('/v1/bills', { config: { operations: { starts: 'work' } } }, async (_, reply) =>
+      reply.startOperation('work'),
+    )
   }
   const { ask } = await openProcess(t, { preset: { formats: {} }, works: false, prepare })
   for (const request of [{ method: 'POST', url: '/v1/orders' }, { url: '/v1/invoices/7' }] as const) {
@@ -88,6 +91,12 @@ t.test('formats: a status document is JSON, whatever format the client accepts',
     t.match(answer, { status: 202, headers: { 'content-type': /^application\/json/, vary: /accept/i } })
     t.match(JSON.parse(answer.body), { status: 'In progress' })
   }
+  const refused = await ask({ method: 'POST', url: '/v1/bills', headers: { accept: 'application/xml' } })
+  t.match(
+    JSON.parse(refused.body),
+    { code: 'not-acceptable', available: ['application/json'] },
+    'nothing starts',
+  )
 })
 
 t.test('report mode and a serializer of the app: operations work, and send a BigInt', async (t) => {
@@ -140,7 +149,7 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(swagger, { openapi: { openapi: '3.1.0', info: { title: 'a', version: '1' } } })
-  await app.register(conventions, { operations: { identify: () => 7 } })
+  await app.register(conventions, { operations: { identify: () => 7 }, formats: {} })
   const fee = { type: 'integer', format: 'int64' }
   const result = { type: 'object', properties: { fee } }
   app.operations.define('work', { cancellable: true, result, onePer: 'id' }, async () => {})
@@ -148,7 +157,7 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   const response = { 200: { type: 'object' }, 404: { type: 'null' } }
   const start = async (_: unknown, reply: FastifyReply) => reply.startOperation('work')
   app.post('/v1/payments/:id/retry', { config, schema: { response } }, start)
-  app.post('/v1/orders/:id/retry', { config }, start)
+  app.post('/v1/orders/:id/retry', { config: { ...config, formats: ['xml'] } }, start)
   app.post('/v1/users', async () => ({}))
   await app.ready()
   const { paths = {} } = withoutReferences(app.swagger())
@@ -161,7 +170,8 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   t.match(own, { 200: { content: {} }, 202: accepted, 404: {}, 303: undefined }, 'what it says itself stays')
   const orders = responsesOf('/v1/orders/{id}/retry')
   const ended = { 200: { description: /within the time/ }, 303: { headers: { Location: {} } } }
-  t.match(orders, { ...ended, 202: accepted })
+  t.match(orders, { ...ended, 202: accepted, 406: {} })
+  t.notMatch(JSON.stringify(orders?.[202]), 'application/xml')
   t.match(JSON.stringify(orders?.[409]), '"operation-in-progress"')
   t.notOk(responsesOf('/v1/users')?.['202'])
 
