@@ -11,7 +11,7 @@ import {
 } from '../../convention/selection.js'
 import { type Check, invalid, listOf, type OptionsOf, oneOf, option, optional, text } from '../../options.js'
 import { modeOption, routeMode } from '../../report/modes.js'
-import { queryOf } from '../../schema/responses.js'
+import { producedTypes, queryOf } from '../../schema/responses.js'
 import { chooseFormat, type ResponseWriter, type RouteFormats, responseWriter, writeFormat } from './hooks.js'
 import { describeChoice, documentFormats, type Libraries, loadLibraries } from './writers.js'
 
@@ -81,20 +81,25 @@ declare module 'fastify' {
  */
 export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> = convention({
   name: 'formats',
-  rules: ['parameter', 'csv'],
+  rules: ['parameter', 'csv', 'method'],
   arrayOption: 'produces',
   options: formatsOptions,
   routeOptions: formatsRouteOptions,
-  setUp({ app }) {
+  setUp({ app, addFinding }) {
     const libraries: Partial<Libraries> = {}
     const needed = new Set<Format>()
     app.addHook('onReady', () => closingIfFails(app, () => loadLibraries(libraries, needed)))
-    return { libraries, needed }
+    return { libraries, needed, find: addFinding }
   },
-  route({ app, route, options, state, atReady, addFinding }) {
+  route({ app, name, methods, route, options, state, atReady, addFinding }) {
     const { produces = [], parameter, mode } = options
     if (route === null || produces.length === 0 || mode === 'off') return undefined
-    const { libraries, needed } = state
+    const { libraries, needed, find } = state
+    if (methods.join() === 'DELETE' && producedTypes(route.schema?.response) === null) {
+      const problem = 'config.formats on DELETE: no response with content is declared'
+      const instead = 'no config.formats, or a response schema of 200'
+      find({ rule: 'method', route: name, mode: 'report', problem, instead }, 'none')
+    }
     let prepared: ResponseWriter | undefined
     const writer = (): ResponseWriter => {
       prepared ??= responseWriter(app, route, options, libraries)

@@ -10,6 +10,7 @@ import { keyStyleOf, maintenanceSignal } from '../../convention/contexts.js'
 import { convention } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
 import { documentRoute } from '../../convention/document.js'
+import { isRead } from '../../convention/exchange.js'
 import { closingIfFails } from '../../convention/failed-boot.js'
 import { offerNames } from '../../convention/offer-names.js'
 import { jsonSchemaIn, readerOf, useOwnCompilers } from '../../convention/route-schemas.js'
@@ -229,9 +230,9 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
     })
     app.addHook('preClose', async () => service.stopWaiting())
     app.addHook('onClose', () => service.close())
-    return { app, definitions, keyStyle, starting, needName }
+    return { app, definitions, keyStyle, starting, needName, addFinding }
   },
-  route({ app: context, name: label, route, options, state }) {
+  route({ app: context, name: label, methods, route, options, state }) {
     if (route === null) return undefined
     const describe = descriptionOfRoute.get(route)
     if (describe !== undefined) {
@@ -240,8 +241,13 @@ export const operations: FastifyPluginAsync<OperationsOptions & RegistrationOpti
     }
     const { starts: name } = options
     if (name === undefined) return undefined
-    const { app, definitions, keyStyle, starting, needName } = state
+    const { app, definitions, keyStyle, starting, needName, addFinding } = state
     starting.push(name)
+    if (methods.some(isRead)) {
+      const problem = `config.operations.starts on ${methods.join(', ')}: a safe request starts nothing (RFC 9110 §9.2.1)`
+      const instead = 'a route with POST, or reply.notReady() for a download'
+      addFinding({ rule: 'method', route: label, mode: 'report', problem, instead }, 'none')
+    }
     needName(label, 'startOperation')
     // Read when a document is made: the operation may be defined later.
     documentRoute(context, route, 'operations', () => ({

@@ -357,6 +357,17 @@ t.test('what a route asks for and cannot have stops the boot; in report mode it 
     await t.rejects(boot('enforce'), { code: 'FST_CONV_FINDINGS', message })
     t.match(await boot('report'), [{ plugin: 'formats' }])
   }
+  const app = Fastify()
+  await app.register(formats)
+  app.delete('/v1/users/:id', { config: ofXml }, async (_, reply) => reply.code(204).send())
+  app.delete('/v1/teams/:id', { schema: { response: { 200: item } }, config: ofXml }, async () => ({}))
+  await app.ready()
+  const finding = { rule: 'method', route: 'DELETE /v1/users/:id', effect: 'none' }
+  t.match(
+    app.conventions.report().findings,
+    { ...[finding], length: 1 },
+    'a DELETE without content has no format',
+  )
 })
 
 t.test('in report mode no response changes; other formats, and a 406, are counted', async (t) => {

@@ -317,9 +317,12 @@ t.test('a route names what it starts: an unknown one is found when the app gets 
     const message = /POST \/v1\/work config\.operations/
     t.throws(() => app.post('/v1/work', { config }, async () => ({})), { message })
   }
-  app.post('/v1/other', { config: { operations: { starts: 'wrok' } } }, async () => ({}))
+  const config = { operations: { starts: 'wrok' } }
+  app.post('/v1/other', { config }, async () => ({}))
+  app.get('/v1/safe', { config }, async () => ({}))
   const unknown = { code: 'FST_CONV_OPERATION_UNKNOWN', message: /'wrok'; the defined operations are: work/ }
   await t.rejects(async () => app.ready(), unknown)
+  t.match(app.conventions.report().findings, [{ rule: 'method', route: 'GET /v1/safe', effect: 'none' }])
 })
 
 t.test('with a shared store, operations run as soon as the app listens', async (t) => {
