@@ -9,6 +9,13 @@ import type { Next } from './steps.js'
 
 const firstConventions: readonly string[] = order.onRequest.slice(0, order.onRequest.indexOf('problems'))
 const phasesOfFirst = ['onRequest', 'onSend'] as const
+type Turn = readonly [convention: string, phase: (typeof phasesOfFirst)[number]]
+const turnsOfFirst: readonly Turn[] = [
+  // By convention: a refusal ends the request, so the fields of those before it are already set.
+  ...firstConventions.flatMap((convention) => phasesOfFirst.map((phase): Turn => [convention, phase])),
+  // A version that has ended refuses no such request, and is announced.
+  ['versions', 'onSend'],
+]
 
 /**
  * Runs the steps of the conventions that stand before `problems`: they set header fields of all responses, or refuse all
@@ -19,13 +26,10 @@ export function runFirstSteps(
   reply: FastifyReply,
   answer: (refusal: ProblemError | null) => void,
 ): void {
-  // By convention: a refusal ends the request, so the fields of those before it are already set.
-  const turns = firstConventions.flatMap((convention) =>
-    phasesOfFirst.flatMap((phase) =>
-      stepsWithoutRoute(request.server, phase)
-        .filter(({ place }) => place.name === convention)
-        .map((step) => ({ steps: [step], phase })),
-    ),
+  const turns = turnsOfFirst.flatMap(([convention, phase]) =>
+    stepsWithoutRoute(request.server, phase)
+      .filter(({ place }) => place.name === convention)
+      .map((step) => ({ steps: [step], phase })),
   )
   let index = 0
   const next: Next = (error) => {

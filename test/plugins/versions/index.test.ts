@@ -2,7 +2,7 @@
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import t from 'tap'
-import { caching, lists, problems } from '../../../src/index.js'
+import { caching, lists, problems, serverOptions } from '../../../src/index.js'
 import { type VersionsOptions, versions } from '../../../src/plugins/versions/index.js'
 import { withoutReferences } from '../../support/openapi.js'
 import { injected, isProblem } from '../../support/problem.js'
@@ -20,7 +20,7 @@ const before = Date.parse('2026-12-31T23:59:59.999Z')
 const after = Date.parse('2027-01-01T00:00:00.000Z')
 
 async function appWith(add: (app: FastifyInstance) => void, options: VersionsOptions = {}) {
-  const app = Fastify()
+  const app = Fastify(serverOptions())
   await app.register(problems)
   await app.register(versions, { versions: { 1: lifecycle, 2: {} }, now: () => before, ...options })
   add(app)
@@ -56,6 +56,8 @@ t.test('a deprecated version has its headers on errors and unknown paths, too', 
     ['GET', '/v1/any', 200, all],
     ['GET', '/v1/unknown?x=1', 404, all],
     ['DELETE', '/v1/users/1', 405, all],
+    ['GET', '/v1/%zz', 400, all],
+    ['GET', `/v1/users/${'a'.repeat(101)}`, 414, all],
     ['GET', '/v2/any', 200, none],
     ['GET', '/v2/unknown', 404, none],
     ['GET', '/health', 200, none],
