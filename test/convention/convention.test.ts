@@ -248,10 +248,7 @@ t.test('a later step replaces a header field in any case, and adds to Set-Cookie
     rule: 'tidy',
     headers: { [name]: value, 'set-cookie': cookie },
   })
-  for (const [first, second] of [
-    ['X-Tidy', 'x-tidy'],
-    ['x-tidy', 'X-Tidy'],
-  ] as const) {
+  for (const [first, second] of Object.entries({ 'X-Tidy': 'x-tidy', 'x-tidy': 'X-Tidy' })) {
     const app = await tidied(() => [fieldsOf(first, 'a', 'a=1'), fieldsOf(second, 'b', ['b=2'])])
     app.get('/', async (_request, reply) => Object.keys(reply.getHeaders()).join())
     const { headers, body } = await app.inject('/')
@@ -362,11 +359,7 @@ t.test('a convention that is turned off, or in report mode, on a route does noth
   await app.register(convention({ ...ofModes, name: 'tidiness', route }))
   for (const path of ['/on', '/off']) app.get(path, answer)
   app.get('/reported', { config: { tidiness: { mode: 'report' } } as object }, answer)
-  for (const [url, header] of [
-    ['/on', 'yes'],
-    ['/off', undefined],
-    ['/reported', undefined],
-  ] as const)
+  for (const [url, header] of Object.entries({ '/on': 'yes', '/off': undefined, '/reported': undefined }))
     t.equal((await app.inject(url)).headers['x-tidy'], header, url)
 })
 

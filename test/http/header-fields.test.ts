@@ -116,14 +116,6 @@ t.test('shared caches are kept from storing (RFC 9111 §5.2.2.7)', async (t) => 
   for (const [before, after] of rows) t.equal(fields.privateOnly(before), after, String(before))
 })
 
-t.test('private is added once', async () => {
-  const part = fc.constantFrom('no-cache', 'public', 'private', 'a="', '"', '\\', ',', ' ', '=', 'max-age=5')
-  forAll(fc.array(part), (parts) => {
-    const once = fields.withPrivate(parts.join(''))
-    return once.endsWith('private') || once === parts.join('')
-  })
-})
-
 t.test('RFC 9110 §12.5.5: names are merged without case and repeats, in the first order', async (t) => {
   type Value = string | readonly string[]
   const rows: readonly (readonly [current: Value | undefined, names: Value, merged: string])[] = [

@@ -171,18 +171,6 @@ t.test('the router splits a pattern at the same places', async (t) => {
   }
 })
 
-t.test('the joined parts of a segment are the segment', async () => {
-  const text = fc.string({ unit: fc.constantFrom(...'ab:().-*?_\\') })
-  fc.assert(
-    fc.property(text, (pattern) => {
-      const written = url
-        .segmentParts(pattern)
-        .map((part) => (part.literal ? part.text.replaceAll(':', '::') : part.text))
-      return written.join('') === pattern
-    }),
-  )
-})
-
 t.test('an origin has a scheme, a host and a port, as browsers write them, and nothing else', async (t) => {
   const origins =
     'https://app.example http://localhost:5173 https://[::1]:8443 https://xn--bcher-kva.example ' +

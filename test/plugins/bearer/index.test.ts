@@ -311,10 +311,8 @@ t.test('hooks that run before see the caller of a token that is cached', async (
 
 t.test('responses of protected routes vary by Authorization and are private', async (t) => {
   for (const isFirst of [true, false]) {
-    const app = Fastify()
-    if (isFirst) await app.register(bearer, issuer.options)
-    await app.register(caching)
-    if (!isFirst) await app.register(bearer, issuer.options)
+    const own = [bearer, issuer.options] as const
+    const app = await (isFirst ? appOf(own, caching) : appOf(caching, own))
     const config = { caching: { vary: ['accept-language'] } }
     app.get('/v1/users', { config }, async () => ({}))
     app.get('/v1/open', { config: { ...config, bearer: false } }, async () => ({}))

@@ -13,10 +13,8 @@ const unzip = { gzip: gunzipSync, br: brotliDecompressSync } as const
 
 /** An app with the two plugins in either order. */
 async function appWith(order: 'before' | 'after', validators = false) {
-  const app = await appOf(problems)
-  if (order === 'before') await app.register(compress, { threshold: 0 })
-  await app.register(caching)
-  if (order === 'after') await app.register(compress, { threshold: 0 })
+  const other = [compress, { threshold: 0 }] as const
+  const app = await (order === 'before' ? appOf(problems, other, caching) : appOf(problems, caching, other))
   const config = validators ? { caching: { validators: async () => ({ version: '$&7$$' }) } } : {}
   app.get('/v1/small', { config }, () => small)
   app.get('/v1/big', { config }, () => big)

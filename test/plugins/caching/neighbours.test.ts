@@ -1,7 +1,6 @@
 /** Caching beside other plugins and hooks of the app. */
 import cors from '@fastify/cors'
 import etag from '@fastify/etag'
-import Fastify from 'fastify'
 import t from 'tap'
 import { caching, fields, problems } from '../../../src/index.js'
 import { appOf } from '../../support/app.js'
@@ -13,11 +12,9 @@ const lastModified = 'Thu, 19 Nov 2026 08:00:00 GMT'
 
 t.test('CORS: Vary: Origin and the headers of CORS are on the 200 and on the 304', async (t) => {
   for (const order of ['before', 'after'] as const) {
-    const app = Fastify()
     const origin = 'https://a.example'
-    if (order === 'before') await app.register(cors, { origin: [origin] })
-    await app.register(caching)
-    if (order === 'after') await app.register(cors, { origin: [origin] })
+    const ofCors = [cors, { origin: [origin] as string[] }] as const
+    const app = await (order === 'before' ? appOf(ofCors, caching) : appOf(caching, ofCors))
     const [vary, validators] = [['Accept-Language'], () => ({ version: 7 })]
     app.get('/v1/bytes', { config: { caching: { vary } } }, () => ({}))
     app.get('/v1/version', { config: { caching: { vary, validators } } }, () => ({}))
@@ -51,10 +48,7 @@ t.test('beside @fastify/etag nothing of the plugin runs, whichever comes first',
 
 t.test('fields: Last-Modified is read before projection, and each selection has its own tag', async (t) => {
   for (const order of ['fields first', 'caching first'] as const) {
-    const app = Fastify()
-    if (order === 'fields first') await app.register(fields)
-    await app.register(caching)
-    if (order === 'caching first') await app.register(fields)
+    const app = await (order === 'fields first' ? appOf(fields, caching) : appOf(caching, fields))
     const properties = { users: { type: 'array', items: item } }
     const schema = { response: { 200: { type: 'object', properties } } }
     app.get('/v1/users', { schema }, () => ({ users: [user] }))

@@ -164,10 +164,10 @@ t.test('where the app has @fastify/helmet, in either order, the plugin is off, a
   plain.get('/v1/users', () => ({}))
   const theirs = await headersOf(plain, '/v1/users', overTls)
   for (const order of ['before', 'after']) {
-    const app = Fastify({ trustProxy: true })
-    if (order === 'before') await app.register(helmet, options)
-    await app.register(securityHeaders)
-    if (order === 'after') await app.register(helmet, options)
+    const [app, other] = [Fastify({ trustProxy: true }), [helmet, options] as const]
+    await (order === 'before'
+      ? withPlugins(app, other, securityHeaders)
+      : withPlugins(app, securityHeaders, other))
     app.get('/v1/users', () => ({}))
     app.get('/v1/own', { config: { securityHeaders: { xFrameOptions: true } } }, () => ({}))
     app.get('/docs', { schema: { hide: true } }, () => ({}))
