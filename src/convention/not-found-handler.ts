@@ -16,6 +16,7 @@ import { clip } from '../text.js'
 import { acceptPatch } from './bodies.js'
 import { appKey } from './contexts.js'
 import { hasNotFoundHandler } from './internals.js'
+import { appSlot } from './slots.js'
 
 // The prefixes whose unknown paths have a handler of this package, by app.
 const answered = new WeakMap<object, Set<string>>()
@@ -84,11 +85,22 @@ export function judge(
 
 const maxShown = 200
 
+/** Whether the routes of a context refuse an empty segment as the value of a parameter. */
+export const refusesEmpty = appSlot<boolean>('refusesEmpty')
+
+/** Whether an empty segment stands for a parameter: for `/users/`, Fastify runs the handler of `/users/:id`. */
+export function hasEmptyParameter(params: unknown): boolean {
+  const values = params as Readonly<Record<string, unknown>>
+  for (const name in values) if (name !== '*' && values[name] === '') return true
+  return false
+}
+
 /** Returns the methods of the routes at a path. Without OPTIONS: @fastify/cors has an OPTIONS route for all paths. */
 function methodsAt({ server, headers }: FastifyRequest, path: string): string[] {
-  return server.supportedMethods.filter(
-    (method) => method !== 'OPTIONS' && routeAt(server, headers, method, path) !== null,
-  )
+  return server.supportedMethods.filter((method) => {
+    const route = method === 'OPTIONS' ? null : routeAt(server, headers, method, path)
+    return route !== null && !(refusesEmpty.get(server) === true && hasEmptyParameter(route.params))
+  })
 }
 
 type FindRouteOptions = Parameters<FastifyInstance['findRoute']>[0]

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { hasEmptyParameter } from '../../convention/not-found-handler.js'
 import { routeSlot } from '../../convention/slots.js'
 import type { Effect } from '../../convention/steps.js'
 import { type PathSegment, pathOf, routePath } from '../../http/url.js'
@@ -20,7 +21,7 @@ export const guardedRoute = routeSlot<GuardedRoute>('pathGuard.route')
 export function refusalOfFaults(statusCode: number, unknown: GuardedRoute) {
   return function refuseFaults(request: FastifyRequest): Effect | readonly Effect[] | undefined {
     const target = request.raw.url ?? '/'
-    if (hasEmptyParameter(request))
+    if (hasEmptyParameter(request.params))
       return { rule: 'slash', given: pathOf(target), refusal: new ProblemError('not-found') }
     if (!hasFault(target)) return undefined
     const { path: pattern, anyParameter, modeOf } = guardedRoute.of(request) ?? unknown
@@ -33,13 +34,6 @@ export function refusalOfFaults(statusCode: number, unknown: GuardedRoute) {
       return { rule, given: path, refusal }
     })
   }
-}
-
-/** Whether an empty segment stands for a parameter: for `/users/`, Fastify runs the handler of `/users/:id`. */
-function hasEmptyParameter({ params }: FastifyRequest): boolean {
-  for (const name in params as object)
-    if (name !== '*' && (params as Readonly<Record<string, unknown>>)[name] === '') return true
-  return false
 }
 
 /** What can be wrong with the path of a request; each is also the name of the path rule. */

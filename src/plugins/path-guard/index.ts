@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { basePathOf } from '../../convention/contexts.js'
 import { convention, type RouteContext } from '../../convention/convention.js'
 import type { RegistrationOptions } from '../../convention/declared-routes.js'
+import { refusesEmpty } from '../../convention/not-found-handler.js'
 import { hasParameter } from '../../http/url.js'
 import { basePath, listOf, type OptionsOf, oneOf, option, optional, text } from '../../options.js'
 import { problemsOf } from '../../problem/route-description.js'
@@ -130,6 +131,7 @@ export const pathGuard: FastifyPluginAsync<PathGuardOptions & RegistrationOption
     })
 
     const unknown = { path: null, anyParameter: false, modeOf: modesOf(pathRuleNames, options) }
+    if (unknown.modeOf.slash === 'enforce') refusesEmpty.set(app, true)
     return { checked, wildcards, refuseFaults: refusalOfFaults(statusCode, unknown) }
   },
   route(context) {

@@ -5,6 +5,7 @@ import t from 'tap'
 import { pathOf, routePath } from '../../../src/http/url.js'
 import { pathGuard, problems } from '../../../src/index.js'
 import { hasFault, segmentFaults } from '../../../src/plugins/path-guard/hooks.js'
+import type { PathGuardOptions } from '../../../src/plugins/path-guard/index.js'
 import { appOf, withPlugins } from '../../support/app.js'
 import { superlinearSeeds } from '../../support/growth.js'
 import { withoutReferences } from '../../support/openapi.js'
@@ -91,10 +92,12 @@ t.test('it is never a redirect, and no handler runs; statusCode can be 400', asy
 })
 
 t.test('an empty segment is no value of a parameter, unless the rule slash is off', async (t) => {
-  const statuses = async (config: RouteShorthandOptions) => {
-    const app = await appOf(pathGuard)
+  const statuses = async (config: RouteShorthandOptions, guard: PathGuardOptions = {}) => {
+    const app = await appOf(problems, [pathGuard, guard])
     addEchoes(app, config, ['/v1/users/:id', '/v1/users/:id/orders', '/v1/teams/:id?', '/v1/trees/*'])
-    const found = []
+    const found: unknown[] = []
+    for (const method of ['OPTIONS', 'DELETE'] as const)
+      found.push((await app.inject({ method, url: '/v1/users/' })).statusCode)
     for (const url of ['/v1/users/', '/v1/users//orders', '/v1/users/7', '/v1/teams', '/v1/trees/']) {
       const { statusCode, body } = await app.inject(url)
       found.push(statusCode === 404 ? JSON.parse(body).code : JSON.parse(body))
@@ -102,9 +105,11 @@ t.test('an empty segment is no value of a parameter, unless the rule slash is of
     return found
   }
   const served = [{ id: '7' }, {}, { '*': '' }]
-  t.strictSame(await statuses({}), ['not-found', 'not-found', ...served])
+  t.strictSame(await statuses({}), [404, 404, 'not-found', 'not-found', ...served])
   const off = { config: { pathGuard: { except: ['slash' as const], reason: 'An older client sends it' } } }
-  t.strictSame(await statuses(off), [{ id: '' }, { id: '' }, ...served])
+  t.strictSame((await statuses(off)).slice(2), [{ id: '' }, { id: '' }, ...served])
+  const ofAll = await statuses({}, { rules: { slash: 'off' } })
+  t.strictSame(ofAll, [204, 405, { id: '' }, { id: '' }, ...served])
 })
 
 t.test('params: any lets parameters be anything; literals stay strict', async (t) => {
