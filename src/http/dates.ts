@@ -74,16 +74,21 @@ function timeIn(year: number, parts: Parts): number | null {
 const dateTime =
   /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(\.\d{1,9})?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** Returns an RFC 3339 date-time in UTC, with all digits of its fraction; `null` for any other text, as leap seconds. */
+/**
+ * Returns an RFC 3339 date-time in UTC, with all digits of its fraction; `null` for any other text. A leap second, which ends
+ * a day of UTC (§5.7), is read as the next second.
+ */
 export function utcDateTime(text: string): string | null {
   const match = dateTime.exec(text)
   if (match === null) return null
-  const [, day, hours, fraction = '', offset = ''] = match
-  const whole = `${day}T${hours}`
+  const [, day, hours = '', fraction = '', offset = ''] = match
+  const isLeap = hours.endsWith(':60')
+  const whole = `${day}T${isLeap ? hours.replace(/60$/, '59') : hours}`
   const local = new Date(`${whole}Z`)
   // `Date` accepts the hour 24 and 30 February, as times of another day.
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 19) !== whole) return null
   const utc = new Date(`${whole}${offset.toUpperCase()}`)
+  if (isLeap && utc.setUTCSeconds(60) % 86_400_000 !== 0) return null
   const year4 = utc.getUTCFullYear()
   // The offset may lead to a year that does not have four digits.
   return year4 < 1 || year4 > 9999 ? null : `${utc.toISOString().slice(0, 19)}${fraction}Z`
