@@ -1,7 +1,4 @@
-/**
- * Targets of requests, patterns of routes, and origins: where a request is from, as browsers tell (Fetch Metadata, Fetch
- * ("`Origin` header"), RFC 6454).
- */
+/** Targets of requests, patterns of routes, and origins: where a request is from, as browsers tell (Fetch, RFC 6454). */
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import t from 'tap'

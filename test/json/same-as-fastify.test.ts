@@ -1,7 +1,5 @@
-/**
- * What this package writes is what Fastify writes, byte for byte and apart from the twins, or both refuse it: for random
- * schemas and for values that handlers should not give. The differences that there are stand in docs/integer-twins.md.
- */
+/** Random schemas, and values that handlers should not give: the bytes are those of Fastify, apart from the twins. */
+// The differences that there are stand in docs/integer-twins.md.
 import fc from 'fast-check'
 import t from 'tap'
 import { integerTwins } from '../../src/index.js'

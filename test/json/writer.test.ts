@@ -1,7 +1,4 @@
-/**
- * A response schema decides the bytes as it does with Fastify's own serializer: where random schemas
- * (same-as-fastify.test.ts) do not have the case.
- */
+/** The bytes are those of Fastify's own serializer, where random schemas (same-as-fastify.test.ts) do not have the case. */
 import fc from 'fast-check'
 import t from 'tap'
 import type { Json, SchemaStore } from '../../src/schema/json-schema.js'
