@@ -77,6 +77,7 @@ t.test('an outcome has a JSON result and an allowed resource; others are errors'
     [{ resource: '/v1/payments/7?a=b#c' }, { ...none, resource: '/v1/payments/7?a=b#c' }],
     [{ resource: '/größe?a=ü' }, { ...none, resource: '/gr%C3%B6%C3%9Fe?a=%C3%BC' }],
     [{ resource: 'HTTP://example.com' }, { ...none, resource: 'http://example.com/' }],
+    [{ resource: 'https://example.com/a' }, { ...none, resource: 'https://example.com/a' }],
     [7, /has to return \{ resource, result \} or nothing/],
     [{ result: 'x'.repeat(98) }, { ...none, result: `"${'x'.repeat(98)}"` }],
     [{ result: 'x'.repeat(99) }, /the result is longer than 100 characters/],
