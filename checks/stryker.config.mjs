@@ -16,6 +16,7 @@ const others = {
     'plugins/integer-twins',
     'plugins/formats',
     'plugins/method-override',
+    'plugins/path-guard/requests.test.ts',
     'providers',
     'schema/bodies.test.ts',
   ],

@@ -3,7 +3,15 @@ import swagger from '@fastify/swagger'
 import fc from 'fast-check'
 import t from 'tap'
 import { problems } from '../../src/index.js'
-import { type Operation, openApiOf, withOptionalBody, withQuery } from '../../src/schema/openapi.js'
+import {
+  in30,
+  nameSchemas,
+  type Operation,
+  openApiOf,
+  operationOf,
+  withOptionalBody,
+  withQuery,
+} from '../../src/schema/openapi.js'
 import { bodyFor, mapBodies, producedTypes, responseBodies } from '../../src/schema/responses.js'
 import { appOf } from '../support/app.js'
 import { withoutReferences } from '../support/openapi.js'
@@ -141,4 +149,28 @@ t.test('a query parameter is added to an operation unless it has one of this nam
     { in: 'query', name: 'fields', description: 'Names', schema: { type } },
   ])
   t.strictSame(withQuery({}, {}), {})
+})
+
+t.test('OpenAPI 3.0 has no list of types; Swagger 2 is not completed', async (t) => {
+  const is30 = ['3.0.3', '3.1.0'].map((openapi) => openApiOf({ openapi })?.is30)
+  t.strictSame([...is30, openApiOf({ swagger: '2.0' })], [true, false, null])
+  t.strictSame(in30({ type: ['string', 'null'] }), { type: 'string', nullable: true })
+  t.strictSame(in30({ type: ['string', 'integer'] }), { anyOf: [{ type: 'string' }, { type: 'integer' }] })
+})
+
+t.test('an operation is found without the path of a server, whose variables have defaults', async (t) => {
+  const paths = { '/users/{id}': { get: {} }, '/v1/users': { get: {} } }
+  const servers = [{ url: '/{area}{none}', variables: { area: { default: 'v1' } } }]
+  const found = (url: string) => operationOf({ paths, servers } as never, 'GET', url)?.item
+  t.equal(found('/v1/users/:id'), paths['/users/{id}'])
+  t.equal(found('/v1/users'), paths['/v1/users'], 'as it stands, where the document has it so')
+  t.equal(found('/v2/users'), undefined)
+})
+
+t.test('numbered schemas get their titles, and keep their number without one', async (t) => {
+  const $ref = '#/components/schemas/def-0'
+  const document = { components: { schemas: { 'def-0': { title: 'A user' }, 'def-1': { items: { $ref } } } } }
+  nameSchemas(document as never)
+  const items = { $ref: '#/components/schemas/A-user' }
+  t.strictSame(document.components.schemas as object, { 'A-user': { title: 'A user' }, 'def-1': { items } })
 })
