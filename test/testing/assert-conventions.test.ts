@@ -125,6 +125,7 @@ const body =
   (sent) =>
     Object.assign(sent, { body: sent.body.replace(text, by) })
 const unquoted: Change = ({ headers }) => Object.assign(headers, { etag: headers.etag?.replaceAll('"', '') })
+const trailing: Change = ({ headers }) => headers.etag && Object.assign(headers, { etag: `${headers.etag}x` })
 const withoutHead: Change = ({ headers }) =>
   Object.assign(headers, headers.allow && { allow: headers.allow.replace(/, HEAD|HEAD, /, '') })
 
@@ -147,6 +148,7 @@ const defects: readonly (readonly [what: string, rule: ProbeRule, when: When, ch
   ['an encoded path leads away', 'pathGuard', asked(/%[67]/), status(301, { location: '/v1/users' })],
   ['there is no ETag', 'caching', always, without('etag')],
   ['an ETag has no quotes', 'caching', always, unquoted],
+  ['an ETag has more after its quote', 'caching', always, trailing],
   ['304 lacks Cache-Control', 'caching', answered(304), without('cache-control')],
   ['304 has a Content-Type', 'caching', answered(304), header('content-type', 'application/json')],
   ['If-Match is ignored for DELETE', 'caching', answered(412, 'DELETE'), status(204)],
@@ -155,6 +157,8 @@ const defects: readonly (readonly [what: string, rule: ProbeRule, when: When, ch
   ['HEAD is 204', 'head', answered(200, 'HEAD'), status(204)],
   ['HEAD has another ETag', 'head', asked(/^HEAD /), header('etag', '"other"')],
   ['HEAD has another Vary', 'head', asked(/^HEAD /), header('vary', 'other')],
+  ['HEAD has another Cache-Control', 'head', asked(/^HEAD /), header('cache-control', 'max-age=1')],
+  ['a POST reads a broken body', 'bodies', asked(/^POST /), status(204)],
   ['a list is an array', 'responseRules', asked(/^GET \/v1\/users$/), body(/^\{"users".*/s, '[]')],
   ['an invalid limit is served', 'lists', asked(/limit=many/), status(200)],
   ['a page has more items than its limit', 'lists', asked(/limit=1$/), body(/\[/, '[{"id":1},')],
