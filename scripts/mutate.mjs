@@ -62,7 +62,7 @@ function changedFiles() {
   return since.length > 0 ? since : differing('HEAD~1')
 }
 
-/** Returns the folder of a source file: `fields` of `src/plugins/fields/index.ts`, `http` of `src/http/url.ts`, `src` of a file at its top. */
+/** Returns the name of a file's folder: `fields` of `src/plugins/fields/index.ts`, `http` of `src/http/url.ts`, `src` of `src/text.ts`. */
 function nameOf(file) {
   const [top, first, second] = file.split('/')
   if (second === undefined) return top

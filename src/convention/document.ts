@@ -31,8 +31,8 @@ interface Documented {
 
 const documentedIn = new WeakMap<object, Documented>()
 
-// One completes the schemas that the next one reads; status documents of operations have no other format. The order of the
-// others does not matter.
+// One completes the schemas that the next one reads. `operations` comes after `formats`: its documents are JSON only. The
+// order of the others does not matter.
 const order = ['lists', 'fields', 'integerTwins', 'formats', 'operations']
 
 /** Adds a plan to a route. Call it from an `onRoute` hook. The plan is read when a document is made. */

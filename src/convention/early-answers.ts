@@ -13,13 +13,13 @@ type Turn = readonly [convention: string, phase: (typeof phasesOfFirst)[number]]
 const turnsOfFirst: readonly Turn[] = [
   // By convention: a refusal ends the request, so the fields of those before it are already set.
   ...firstConventions.flatMap((convention) => phasesOfFirst.map((phase): Turn => [convention, phase])),
-  // A version that has ended refuses no such request, and is announced.
+  // These responses announce the end of their version. After it they stay 400 and 414.
   ['versions', 'onSend'],
 ]
 
 /**
  * Runs the steps of the conventions that stand before `problems`: they set header fields of all responses, or refuse all
- * requests. Calls `answer`, with the problem of a refusal that is passed on, unless a step sends the reply.
+ * requests. The header fields of `versions` are set, too. Calls `answer`, with the problem of a refusal that is passed on, unless a step sends the reply.
  */
 export function runFirstSteps(
   request: FastifyRequest,

@@ -82,8 +82,8 @@ export function utcDateTime(text: string): string | null {
   const match = dateTime.exec(text)
   if (match === null) return null
   const [, day, hours = '', fraction = '', offset = ''] = match
-  const isLeap = hours.endsWith(':60')
-  const whole = `${day}T${isLeap ? hours.replace(/60$/, '59') : hours}`
+  const isLeap = hours.endsWith('60')
+  const whole = `${day}T${hours.replace(/60$/, '59')}`
   const local = new Date(`${whole}Z`)
   // `Date` accepts the hour 24 and 30 February, as times of another day.
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 19) !== whole) return null

@@ -16,7 +16,7 @@ export interface DescribedProblem {
 export interface RouteDescription {
   /** Header fields of successful responses with content, but of a 202, whose result is yet to come. */
   readonly headers?: DescribedHeaders
-  /** Header fields of all responses, or of those with a status that {@link hasAllHeaders} is true for. */
+  /** Header fields of all responses, or of those whose status passes {@link hasAllHeaders}. */
   readonly allHeaders?: DescribedHeaders
   /** @param status may be `2XX` or `default`, too */
   readonly hasAllHeaders?: (status: string) => boolean

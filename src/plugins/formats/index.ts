@@ -96,7 +96,7 @@ export const formats: FastifyPluginAsync<FormatsOptions & RegistrationOptions> =
     if (route === null || produces.length === 0 || mode === 'off') return undefined
     const { libraries, needed, find } = state
     if (methods.join() === 'DELETE' && producedTypes(route.schema?.response) === null) {
-      const problem = 'config.formats on DELETE: no response with content is declared'
+      const problem = 'config.formats on DELETE, whose schema has no response with content'
       const instead = 'no config.formats, or a response schema of 200'
       find({ rule: 'method', route: name, mode: 'report', problem, instead }, 'none')
     }

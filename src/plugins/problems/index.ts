@@ -212,7 +212,7 @@ export const problems: FastifyPluginAsync<ProblemsOptions & RegistrationOptions>
     const { operations } = route.config ?? {}
     const startsOnly =
       isObject(operations) && operations.starts !== undefined && !declaresSuccess(route.schema?.response)
-    // The status document of an operation.
+    // Then the route sends the status document of an operation.
     const produced = startsOnly ? ['application/json'] : producedTypes(route.schema?.response)
     // Fastify reads no content of a GET or HEAD.
     const preParsing = methods.every(isRead) ? undefined : readContent
