@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 export async function until<T>(
   ask: () => Promise<T>,
   isEnough: (answer: T) => boolean,
-  milliseconds = 15_000,
+  milliseconds = 60_000,
   every = 25,
 ): Promise<T> {
   const deadline = Date.now() + milliseconds
