@@ -35,7 +35,7 @@ for (const name of names.filter(hasMirror)) {
   const files = changed?.filter((file) => nameOf(file) === name) ?? []
   const mutate = files.length > 0 ? ['--mutate', files.join(',')] : []
   rmSync(killersOf(name), { force: true })
-  const { status } = spawnSync(stryker, ['run', 'checks/stryker.config.mjs', ...mutate, ...options], {
+  const { status, error } = spawnSync(stryker, ['run', 'checks/stryker.config.mjs', ...mutate, ...options], {
     stdio: 'inherit',
     env: {
       ...process.env,
@@ -44,6 +44,10 @@ for (const name of names.filter(hasMirror)) {
       MUTATE_KILLERS: redundant ? resolve(killersOf(name)) : '',
     },
   })
+  if (error !== undefined) {
+    console.error(`${error.message}: npm run checks:install`)
+    process.exit(2)
+  }
   if (redundant && existsSync(killersOf(name))) listRedundant(name)
   if (status !== 0) process.exitCode = 1
   // A part of a folder is not its score.

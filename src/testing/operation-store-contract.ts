@@ -179,7 +179,9 @@ const clauses: Clauses<OperationStore> = {
   async '`expire` removes at most `limit` final records whose time is over'(one, other) {
     const records = Array.from({ length: 5 }, () => started())
     for (const record of records) await one.create(record, null)
-    for (const record of records.slice(0, 3)) await one.replace(record, { ...ended(record), dueAt: time })
+    for (const [index, record] of records.slice(0, 4).entries()) {
+      await one.replace(record, { ...ended(record), dueAt: index < 3 ? time : inAnHour() })
+    }
     const left = async () =>
       (await Promise.all(records.map(({ id }) => one.get(id)))).filter((record) => record !== null)
     strictEqual((await other.expire(time, 2)) <= 2, true)
