@@ -37,7 +37,10 @@ t.test('wrong definitions are errors, and define nothing', async (t) => {
   await t.rejects(start('b'), { code: 'FST_CONV_OPERATION_UNKNOWN', message: /are: a$/ })
   await t.rejects(start('a', {}), /the operation 'a' cannot be started before the app is ready/)
   await app.ready()
-  t.throws(() => define('late', handler), { ...invalid, message: /before the app is ready/ })
+  t.throws(() => define('late', handler), {
+    ...invalid,
+    message: /define\('late'\): .*before the app is ready/,
+  })
 })
 
 t.test('`onePer`: one id of one operation is one resource, as a text or as an integer', async (t) => {
@@ -112,6 +115,7 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
     [{ path: '/v1/arbeitsvorgänge' }, /operations\.path/],
     [{ store: {} }, /operations\.store: expected a store of operations/],
     [{ store: { ...memoryOperationStore(), takeDue: undefined } }, /operations\.store/],
+    [{ store: { ...memoryOperationStore(), isShared: undefined } }, /operations\.store/],
     [{ engine: () => {} }, /operations\.engine: expected an engine/],
     [{ engine: { ...inProcessEngine(), enqueue: undefined } }, /operations\.engine/],
     [{ engine: { ...inProcessEngine(), isShared: true } }, /operations\.store: expected a shared store/],
@@ -121,6 +125,7 @@ t.test('wrong options are refused at registration, by their name', async (t) => 
     [{ polls: true }, /operations\.polls: expected an integer/],
     [{ drain: 500 }, /operations\.drain/],
     [{ baseUrl: '/api' }, /operations\.baseUrl: expected an http or https URL/],
+    [{ baseUrl: 'see https://api.example' }, /operations\.baseUrl/],
     [{ paths: '/v1' }, /operations\.paths: there is no such option/],
   ]
   for (const [options, message] of rows)

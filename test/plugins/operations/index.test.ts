@@ -73,6 +73,7 @@ t.test('whatever a handler throws, the client is told what it may know', async (
   const issue = { in: 'body', pointer: '/a', message: 'too little' } as const
   const problem = (errors: unknown) => new ProblemError('too-bad', { status: 422, errors: errors as never })
   const down = new ProblemError('down', { status: 502, detail: 'secret', errors: [issue] })
+  const broken = new ProblemError('broken', { status: 500, detail: 'secret', errors: [issue] })
   const secretly = () => {
     throw new Error('secret')
   }
@@ -82,6 +83,7 @@ t.test('whatever a handler throws, the client is told what it may know', async (
     [Object.assign(new Error('not that one'), { statusCode: 404 }), { status: 404, detail: 'not that one' }],
     [new ProblemError('paid', { status: 409, detail: 'd'.repeat(5_000) }), { code: 'paid', message: /^d/ }],
     [down, { ...hidden, code: 'down', status: 502 }],
+    [broken, { ...hidden, code: 'broken', errors: undefined }],
     [problem([issue]), { errors: [issue] }],
     [problem([{ ...issue, message: 1n }]), { code: 'too-bad', errors: [{ pointer: '/a' }] }],
     // Of the many, as many as any problem has.
@@ -105,6 +107,9 @@ t.test('whatever a handler throws, the client is told what it may know', async (
   }
   const told = lines.filter(({ msg }) => msg === "operations: 'work' failed")
   t.match(told[0], { err: { message: 'secret' } })
+  const levelOf = (message: string) =>
+    told.find(({ err }) => Reflect.get(Object(err), 'code') === message)?.level
+  t.strictSame(['paid', 'broken'].map(levelOf), [30, 50])
   t.equal(told.length, rows.length, 'an error that cannot be read has a line, too')
 })
 

@@ -161,8 +161,12 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   app.post('/v1/users', async () => ({}))
   await app.ready()
   const { paths = {} } = withoutReferences(app.swagger())
-  const link = { required: ['rel', 'method', 'href'] }
-  const schema = { properties: { status: {}, link, resourceLocation: {}, result: { properties: { fee } } } }
+  const rel = { type: 'string', enum: ['cancel'] }
+  const link = { required: ['rel', 'method', 'href'], properties: { rel, method: { enum: ['DELETE'] } } }
+  const error = { required: ['type', 'title', 'status', 'detail', 'code', 'message'] }
+  const schema = {
+    properties: { status: {}, link, resourceLocation: {}, result: { properties: { fee } }, error },
+  }
   const headers = { Location: { schema: { type: 'string' } }, 'Operation-Location': {}, 'Retry-After': {} }
   const accepted = { headers, content: { 'application/json': { schema } } }
   const responsesOf = (path: string) => paths[path]?.post?.responses
@@ -183,9 +187,10 @@ t.test('OpenAPI has the answers of a start, and the routes of operations', async
   ] as const
   for (const [path, method, operationId, statuses] of routes) {
     const responses = Object.fromEntries(statuses.map((status) => [status, {}]))
-    t.match(paths[path]?.[method], { operationId, responses })
+    t.match(paths[path]?.[method], { operationId, responses, tags: ['operations'] })
   }
   const polled = paths['/v1/operations/{id}']?.get?.responses
+  t.match(polled?.['429'], { headers: { 'Retry-After': {} } })
   const problem = { properties: { error: { properties: { code: { type: 'string' } } } } }
   t.match(polled?.['200'], { content: { 'application/json': { schema: problem } } })
   const { parameters = [], responses } = paths['/v1/operations']?.get ?? {}
