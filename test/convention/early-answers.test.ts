@@ -36,7 +36,8 @@ t.test('a page can read them; they have the headers of all conventions, even if 
     return true
   }
   for (const origin of [page, check, async (origin?: string) => check(origin)]) {
-    const app = Fastify(serverOptions())
+    const logs = keepLogs()
+    const app = Fastify({ ...serverOptions(), logger: logs.logger })
     await app.register(cors, { origin: typeof origin === 'string' ? [origin] : origin })
     await app.register(securityHeaders)
     app.get('/v1/users/:id', async () => ({}))
@@ -50,6 +51,8 @@ t.test('a page can read them; they have the headers of all conventions, even if 
       t.match(other, { statusCode: status, headers: vary }, `${origin}`)
       t.notOk('access-control-allow-origin' in other.headers, `${origin}`)
     }
+    const failures = logs.lines.filter(({ msg }) => msg === 'headers of an error failed')
+    t.match(failures, origin === page ? [] : Array(2).fill({ err: { message: 'no' } }), `${origin}`)
   }
 })
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import t from 'tap'
 import { callerIdText, scopesOf, subjectOf } from '../../src/convention/caller.js'
-import { basePathOf } from '../../src/convention/contexts.js'
+import { basePathOf, hasVersion } from '../../src/convention/contexts.js'
 import * as exchange from '../../src/convention/exchange.js'
 import { declareValues, requestSlot, routeSlot } from '../../src/convention/slots.js'
 import { isMisspelt } from '../../src/convention/unread-config.js'
@@ -142,6 +142,10 @@ t.test('the base path of a context ends before a major version', async (t) => {
   const below = { '/api//': '/api', '/api/v12/admin': '/api', '/api/v1x/admin': '/api/v1x/admin' }
   for (const [prefix, base] of Object.entries({ '': '', ...below, '/v1': '' }))
     t.equal(basePathOf({ prefix } as never), base, prefix)
+  const versioned = ['', '/api', '/api/v1', '/api/v12', '/v1/admin', '/v1x'].map((prefix) =>
+    hasVersion({ prefix } as never),
+  )
+  t.strictSame(versioned, [false, false, true, true, true, false])
 })
 
 t.test('a value of a route is visible to its requests only', async (t) => {
