@@ -107,8 +107,7 @@ t.test('whatever a handler throws, the client is told what it may know', async (
   }
   const told = lines.filter(({ msg }) => msg === "operations: 'work' failed")
   t.match(told[0], { err: { message: 'secret' } })
-  const levelOf = (message: string) =>
-    told.find(({ err }) => Reflect.get(Object(err), 'code') === message)?.level
+  const levelOf = (code: string) => told.find(({ err }) => Reflect.get(Object(err), 'code') === code)?.level
   t.strictSame(['paid', 'broken'].map(levelOf), [30, 50])
   t.equal(told.length, rows.length, 'an error that cannot be read has a line, too')
 })
