@@ -48,12 +48,14 @@ const defectsOfKeys: Defects<IdempotencyStore> = {
   'complete keeps the answer for ever': (store) => ({
     complete: (claim, answer) => store.complete(claim, answer, 1e9),
   }),
-  'complete needs the lease': (store) => ({
-    complete: async (claim, ...rest) => (await store.renew(claim, 1_000)) && store.complete(claim, ...rest),
-  }),
+  'complete needs the lease': (store) =>
+    withLeft(store, (left) => ({
+      complete: (claim, ...rest) => left(claim) > 0 && store.complete(claim, ...rest),
+    })),
   'complete replaces the answer of another claim': (store) =>
     asOwner(store, (owner) => ({ complete: (claim, ...rest) => store.complete(owner(claim), ...rest) })),
-  'renew leaves the lease': () => ({ renew: () => true }),
+  'renew leaves the lease': (store) =>
+    withLeft(store, (left) => ({ renew: (claim) => store.renew(claim, left(claim)) })),
   'renew prolongs the lease of another claim': (store) =>
     asOwner(store, (owner) => ({ renew: (claim, lease) => store.renew(owner(claim), lease) })),
   'renew shortens the time of an answer': (store) => {
@@ -87,6 +89,19 @@ function asOwner(
     return found
   }
   return { claim, ...defect((claim) => owners.get(claim.key) ?? claim) }
+}
+
+/** A defect that knows the milliseconds that are left of the first lease of a claim. */
+function withLeft(
+  store: IdempotencyStore,
+  defect: (left: (claim: IdempotencyClaim) => number) => Partial<IdempotencyStore>,
+): Partial<IdempotencyStore> {
+  const ends = new Map<string, number>()
+  const claim = (claim: IdempotencyClaim, lease: number) => {
+    ends.set(claim.token, performance.now() + lease)
+    return store.claim(claim, lease)
+  }
+  return { claim, ...defect(({ token }) => (ends.get(token) ?? 0) - performance.now()) }
 }
 
 const defectsOfOperations: Defects<OperationStore> = {
