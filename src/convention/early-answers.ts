@@ -18,8 +18,9 @@ const turnsOfFirst: readonly Turn[] = [
 ]
 
 /**
- * Runs the steps of the conventions that stand before `problems`: they set header fields of all responses, or refuse all
- * requests. The header fields of `versions` are set, too. Calls `answer`, with the problem of a refusal that is passed on, unless a step sends the reply.
+ * Runs the steps of the conventions that stand before `problems`, which set header fields of all responses or refuse all
+ * requests, and the step of `versions` that sets header fields. Calls `answer`, with the problem of a refusal that is passed
+ * on, unless a step sends the reply.
  */
 export function runFirstSteps(
   request: FastifyRequest,

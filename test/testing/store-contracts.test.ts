@@ -54,6 +54,9 @@ const defectsOfKeys: Defects<IdempotencyStore> = {
     })),
   'complete replaces the answer of another claim': (store) =>
     asOwner(store, (owner) => ({ complete: (claim, ...rest) => store.complete(owner(claim), ...rest) })),
+  'renew says that the claim is lost': (store) => ({
+    renew: async (claim, lease) => (await store.renew(claim, lease)) && false,
+  }),
   'renew leaves the lease': (store) =>
     withLeft(store, (left) => ({ renew: (claim) => store.renew(claim, left(claim)) })),
   'renew prolongs the lease of another claim': (store) =>
@@ -77,7 +80,7 @@ const defectsOfKeys: Defects<IdempotencyStore> = {
     asOwner(store, (owner) => ({ release: (claim) => store.release(owner(claim)) })),
 }
 
-/** A defect that knows the claim that has a key, for others to do what that one may. */
+/** Returns a store that knows which claim has a key, and with `owner` lets other claims do what that one may. */
 function asOwner(
   store: IdempotencyStore,
   defect: (owner: (claim: IdempotencyClaim) => IdempotencyClaim) => Partial<IdempotencyStore>,
@@ -91,7 +94,7 @@ function asOwner(
   return { claim, ...defect((claim) => owners.get(claim.key) ?? claim) }
 }
 
-/** A defect that knows the milliseconds that are left of the first lease of a claim. */
+/** Returns a store that knows how many milliseconds are left of the first lease of a claim. */
 function withLeft(
   store: IdempotencyStore,
   defect: (left: (claim: IdempotencyClaim) => number) => Partial<IdempotencyStore>,

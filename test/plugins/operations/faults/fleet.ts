@@ -122,7 +122,7 @@ type EffectsOf = (id: string) => Promise<number>
 
 /** The faults that all backends survive. */
 export async function survivesFaults(t: Test, place: Place, effectsOf: EffectsOf) {
-  // Longer than a busy machine stops a process: a run that loses its lease by that would take effect once more.
+  // Longer than a busy machine stops a process: a run that loses its lease takes effect once more.
   const lease = 3_000
   const { start, webs, workers, web, worker } = await startFleet(t, { lease, effects: true, ...place })
   const all = [...webs, ...workers]
